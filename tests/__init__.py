@@ -1,0 +1,1 @@
+"""The test-suite; see CONTRIBUTING.md for how it is run."""

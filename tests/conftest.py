@@ -1,0 +1,108 @@
+"""Fixtures and rules for all tests: deadlines, leaked threads, joint verdicts of the ranks, and the worlds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.channel import Channel
+from tests.support.deadline import DEFAULT_SECONDS, Deadline
+from tests.support.threads import describe, leaked_threads
+from tests.support.verdicts import JointVerdicts
+from tests.support.world import World
+
+DEADLINE = pytest.StashKey[Deadline]()
+CHANNEL = pytest.StashKey[Channel]()
+VERDICTS = pytest.StashKey[JointVerdicts]()
+
+
+def _runs_on_ranks(config: pytest.Config) -> bool:
+    return bool(config.getoption("--with-mpi") or config.getoption("--only-mpi"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    channel = Channel() if _runs_on_ranks(config) else None
+    deadline = Deadline(channel.rank if channel else 0, os.dup(2))
+    config.stash[DEADLINE] = deadline
+    if channel is not None:
+        verdicts = JointVerdicts(channel, deadline)
+        config.stash[CHANNEL], config.stash[VERDICTS] = channel, verdicts
+        config.pluginmanager.register(verdicts, "joint-verdicts")
+        if channel.rank != 0:
+            _silence(config)
+
+
+def _silence(config: pytest.Config) -> None:
+    """One rank's progress and summary are enough: it has everyone's failures."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter._tw._file = open(os.devnull, "w")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    deadline = config.stash.get(DEADLINE, None)
+    channel = config.stash.get(CHANNEL, None)
+    if deadline is not None and channel is not None:
+        deadline.start("the end of the session", DEFAULT_SECONDS)
+        channel.close()
+    if deadline is not None:
+        deadline.stop()
+
+
+def pytest_internalerror(excrepr: Any) -> None:
+    os.write(2, f"internal error of pytest:\n{excrepr}\n".encode())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    verdicts = session.config.stash.get(VERDICTS, None)
+    if verdicts is not None:
+        deadline = session.config.stash[DEADLINE]
+        deadline.start("the collection of tests on all ranks", DEFAULT_SECONDS)
+        verdicts.check_collection([item.nodeid for item in session.items])
+        deadline.finish()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    mark = item.get_closest_marker("deadline")
+    deadline = item.config.stash[DEADLINE]
+    deadline.start(item.nodeid, float(mark.args[0]) if mark else DEFAULT_SECONDS)
+    try:
+        return (yield)
+    finally:
+        deadline.finish()
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_threads() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    leaked = leaked_threads(before)
+    if leaked:
+        pytest.fail(describe(leaked), pytrace=False)
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest) -> World:
+    """The ranks, without RPC."""
+    stash = request.config.stash
+    return World(stash.get(CHANNEL, None), stash.get(VERDICTS, None))
+
+
+@pytest.fixture
+def rpc_world(request: pytest.FixtureRequest, world: World) -> Iterator[World]:
+    """The ranks, with RPC between workers called worker0, worker1, ...; shut down gracefully afterwards."""
+    import mpigrad.distributed.rpc as rpc
+
+    mark = request.node.get_closest_marker("rpc")
+    arguments: dict[str, Any] = {}
+    if mark is not None and mark.kwargs:
+        arguments["rpc_backend_options"] = rpc.TensorPipeRpcBackendOptions(**mark.kwargs)
+    rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size, **arguments)
+    yield world
+    rpc.shutdown()

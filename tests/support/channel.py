@@ -1,0 +1,91 @@
+"""A side channel between the ranks of a test job that never blocks in MPI.
+
+Messages are small pickles on a communicator of the channel's own. Each belongs to a round (one test) and a topic;
+whoever waits polls, with a deadline, and stops waiting when another rank reports that its test has failed.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+POLL_SECONDS = 0.0005
+
+
+class PeerFailedError(Exception):
+    """Another rank's test has failed, so what this rank waits for may never come."""
+
+
+class Channel:
+    """Point-to-point messages between the ranks, sorted by round, topic and source."""
+
+    def __init__(self) -> None:
+        from mpi4py import MPI
+
+        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+            raise RuntimeError(f"the test channel needs MPI_THREAD_MULTIPLE, this MPI gives level {MPI.Query_thread()}")
+        self._mpi = MPI
+        self._comm = MPI.COMM_WORLD.Dup()
+        self._lock = threading.Lock()
+        self._inbox: dict[tuple[int, str, int], Any] = {}
+        self._sending: list[tuple[Any, bytes]] = []
+        self.rank: int = self._comm.rank
+        self.size: int = self._comm.size
+        self.round = 0
+
+    def post(self, topic: str, value: Any, ranks: range | list[int] | None = None) -> None:
+        """Send a value to the ranks (all of them without the argument, this one included)."""
+        data = pickle.dumps((self.round, topic, value))
+        with self._lock:
+            for dst in range(self.size) if ranks is None else ranks:
+                if dst == self.rank:
+                    self._inbox[self.round, topic, dst] = value
+                else:
+                    self._sending.append((self._comm.Isend([data, self._mpi.BYTE], dst), data))
+
+    def poll(self) -> None:
+        """Take in what has arrived and let go of what has left."""
+        status = self._mpi.Status()
+        with self._lock:
+            self._sending = [(request, data) for request, data in self._sending if not request.Test()]
+            while (message := self._comm.Improbe(status=status)) is not None:
+                data = bytearray(status.Get_count(self._mpi.BYTE))
+                message.Recv([data, self._mpi.BYTE])
+                round_, topic, value = pickle.loads(data)
+                self._inbox[round_, topic, status.Get_source()] = value
+
+    def received(self, topic: str) -> dict[int, Any]:
+        """What has arrived in this round on a topic, by rank."""
+        with self._lock:
+            return {src: value for (r, t, src), value in self._inbox.items() if r == self.round and t == topic}
+
+    def gather(self, topic: str, value: Any, watch: Callable[[], None] = lambda: None) -> list[Any]:
+        """Exchange one value with every rank; `watch` is called while waiting and may raise."""
+        self.post(topic, value)
+        while len(answers := self.received(topic)) < self.size:
+            self.poll()
+            watch()
+            time.sleep(POLL_SECONDS)
+        return [answers[rank] for rank in range(self.size)]
+
+    def missing(self, topic: str) -> list[int]:
+        """The ranks that have not posted on the topic in this round."""
+        return [rank for rank in range(self.size) if rank not in self.received(topic)]
+
+    def next_round(self) -> None:
+        """Begin another test; what earlier ones left behind is dropped."""
+        self.round += 1
+        with self._lock:
+            self._inbox = {key: value for key, value in self._inbox.items() if key[0] >= self.round}
+
+    def close(self) -> None:
+        """Wait until all that was sent has left, then free the communicator."""
+        self.round += 1
+        self.gather("close", None)
+        while self._sending:
+            self.poll()
+            time.sleep(POLL_SECONDS)
+        self._comm.Free()

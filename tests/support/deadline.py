@@ -1,0 +1,84 @@
+"""A deadline for every test: when it passes, all threads' stacks are dumped and the whole job ends."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+DEFAULT_SECONDS = 60.0
+BACKUP_SECONDS = 10.0
+PEER_GRACE_SECONDS = 5.0
+THREAD_NAME = "test-deadline"
+
+
+class Deadline:
+    """One thread that watches the running test; faulthandler's own timer stands behind it in case the GIL is stuck."""
+
+    def __init__(self, rank: int, report_fd: int) -> None:
+        self._rank = rank
+        self._fd = report_fd
+        self._lock = threading.Lock()
+        self._name: str | None = None
+        self._end = 0.0
+        self._describe: Callable[[], str] = lambda: ""
+        self._only_waits: Callable[[], bool] = lambda: False
+        self._stop = threading.Event()
+        self._on_tick: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
+        faulthandler.enable(report_fd, all_threads=True)
+        with contextlib.suppress(OSError):
+            faulthandler.register(signal.SIGUSR2, report_fd, all_threads=True, chain=False)
+        self._thread.start()
+
+    def on_tick(self, action: Callable[[], None]) -> None:
+        """Call this ten times a second while a test runs."""
+        self._on_tick = action
+
+    def on_expiry(self, describe: Callable[[], str], only_waits: Callable[[], bool]) -> None:
+        """What to ask when a test has not finished in time: more words, and whether this rank only waits for others."""
+        self._describe, self._only_waits = describe, only_waits
+
+    def start(self, name: str, seconds: float) -> None:
+        """A test begins."""
+        with self._lock:
+            self._name, self._end = name, time.monotonic() + seconds
+        faulthandler.dump_traceback_later(seconds + BACKUP_SECONDS, exit=True, file=self._fd)
+
+    def finish(self) -> None:
+        """The test has ended."""
+        with self._lock:
+            self._name = None
+        faulthandler.cancel_dump_traceback_later()
+
+    def stop(self) -> None:
+        """End the watching thread."""
+        self.finish()
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.1):
+            with self._lock:
+                name, end = self._name, self._end
+            if name is not None:
+                self._on_tick()
+                if time.monotonic() > end:
+                    self._expire(name)
+
+    def _expire(self, name: str) -> None:
+        self.write(f"\n!!!! rank {self._rank}: {name} did not finish in time{self._describe()}\n")
+        if not self._only_waits():
+            faulthandler.dump_traceback(self._fd, all_threads=True)
+        time.sleep(1.0)  # the launcher ends the other ranks with this one; let them dump first
+        self.write(f"\nFAILED {name} - rank {self._rank} ends the job: not finished in time\n")
+        os._exit(1)
+
+    def write(self, text: str) -> None:
+        """Write past pytest's capture."""
+        with contextlib.suppress(OSError):
+            os.write(self._fd, text.encode(errors="replace"))

@@ -1,0 +1,113 @@
+"""The layer table of docs/design.md, checked against every import of the package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "mpigrad"
+
+
+@cache
+def layer_table() -> dict[str, int]:
+    """The row of each module named in the design's table."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    rows = re.findall(r"^\| *(\d+) *\|(.*)\|$", text, re.MULTILINE)
+    return {name: int(row) for row, cell in rows for name in re.findall(r"`(mpigrad[\w.]*)`", cell)}
+
+
+def row_of(module: str) -> int | None:
+    """The row of the longest table entry that covers the module, or None for the package itself."""
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        row = layer_table().get(".".join(parts[:length]))
+        if row is not None:
+            return row
+    return None
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def import_nodes(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import statement below a node, at any depth, except those for type checkers only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child
+        elif _is_type_checking(child):
+            for other in child.orelse:
+                yield from import_nodes(other)
+        else:
+            yield from import_nodes(child)
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full module name of everything that a file imports."""
+    package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
+    for node in import_nodes(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+            continue
+        base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        module = ".".join([*base, *filter(None, [node.module])])
+        for alias in node.names:
+            full = f"{module}.{alias.name}"
+            yield node.lineno, full if module.startswith("mpigrad") and is_module(full) else module
+
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def test_table_is_found() -> None:
+    assert layer_table()["mpigrad._version"] == 1
+    assert row_of("mpigrad.distributed.rpc.api") < row_of("mpigrad.distributed.autograd")
+
+
+def test_table_names_exist_or_are_planned_once() -> None:
+    text = (ROOT / "docs" / "design.md").read_text()
+    cells = re.findall(r"^\| *\d+ *\|(.*)\|$", text, re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`(mpigrad[\w.]*)`", cell)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
+def test_imports_come_from_rows_above(path: Path) -> None:
+    module = module_name(path)
+    own = row_of(module)
+    if own is None:
+        # a package that only holds others, such as one directory level, may hold no imports of its own
+        assert path.name == "__init__.py", f"{module} is in no row of docs/design.md"
+        own = max(layer_table().values())
+    wrong = []
+    for line, name in imported(path):
+        row = row_of(name) if name.startswith("mpigrad.") else None
+        if name == "mpigrad" and own < max(layer_table().values()):
+            wrong.append(f"{path.relative_to(ROOT)}:{line} imports the package root; import from the defining file")
+        elif row is not None and row > own:
+            wrong.append(f"{path.relative_to(ROOT)}:{line} (row {own}) imports {name} (row {row})")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
+def test_only_the_device_layer_imports_cupy(path: Path) -> None:
+    if row_of(module_name(path)) == 1:
+        return
+    lines = [line for line, name in imported(path) if name.split(".")[0] in ("cupy", "cupyx")]
+    assert not lines, f"{path.relative_to(ROOT)}:{lines[0]} imports cupy; ask mpigrad._device for the array module"

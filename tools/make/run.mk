@@ -1,0 +1,15 @@
+# Things to run: the demonstration, the benchmarks, the documentation.
+RANKS ?= 4
+
+.PHONY: demo bench bench-check
+demo: env-ompi  ## train a model that is split over 4 ranks
+	@tools/mpirun.sh $(OMPI) $(RANKS) 600 examples/demo.py
+
+bench: env-torch  ## all benchmarks, with tables and plots in build/bench
+	$(TORCH)/bin/python -m benchmarks
+
+bench-check: env-torch  ## fail when a measured ratio is worse than the one recorded
+	$(TORCH)/bin/python -m benchmarks --check
+
+docs: env-ompi  ## check the documentation, build the reference in build/docs
+	$(OMPI)/bin/python tools/docs.py build/docs

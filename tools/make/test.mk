@@ -1,0 +1,27 @@
+# The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
+STAGES := lint types test-serial test-oracle test-mpi test-mpich docs
+PYTEST := -m pytest -q --color=no -p no:cacheprovider
+
+.PHONY: test $(STAGES)
+test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs
+	@$(PYTHON) tools/stages.py $(STAGES)
+
+lint: env-ompi  ## ruff
+	$(OMPI)/bin/ruff check .
+
+types: env-ompi  ## mypy
+	$(OMPI)/bin/mypy
+
+test-serial: env-ompi  ## tests on one rank, and doctests
+	$(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi" tests --ignore=tests/oracle
+	$(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
+
+test-oracle: env-torch  ## comparisons with PyTorch
+	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle
+
+test-mpi: env-ompi  ## tests on 4 and on 2 ranks of Open MPI
+	tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m mpi tests
+	tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m mpi tests
+
+test-mpich: env-mpich  ## tests on 4 ranks of MPICH
+	tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m mpi tests

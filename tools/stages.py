@@ -1,0 +1,116 @@
+"""Run make targets one after another, go on after a failure, and end with what failed: tools/stages.py TARGET...
+
+Logs of continuous integration are cut at the front, so the ends of the failing stages are repeated last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple
+
+STAGE_SECONDS = 600
+LOGS = Path("build/stages")
+NOISE = re.compile(r"^(\s*|make(\[\d+\])?: .*|-+)$")
+
+
+class Result(NamedTuple):
+    name: str
+    code: int
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        return {0: "ok", -signal.SIGALRM: "TIMED OUT"}.get(self.code, f"FAILED ({self.code})")
+
+
+def run(name: str, seconds: float) -> Result:
+    """Run one make target, its output on the screen and in a log of its own."""
+    print(f"\n==== {name}", flush=True)
+    start = time.monotonic()
+    command = [os.environ.get("MAKE", "make"), "--no-print-directory", name]
+    with open(LOGS / f"{name}.log", "w") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        code = _follow(process, log, start + seconds)
+    result = Result(name, code, time.monotonic() - start)
+    print(f"==== {name}: {result.verdict}, {result.seconds:.1f} s", flush=True)
+    return result
+
+
+def _follow(process: subprocess.Popen[str], log, deadline: float) -> int:
+    """Copy the output until the process ends; after the deadline end its whole group."""
+    timed_out = False
+
+    def expire(signum: int, frame: object) -> None:
+        nonlocal timed_out
+        timed_out = True
+        os.killpg(process.pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, max(0.1, deadline - time.monotonic()))
+    try:
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            log.write(line)
+        code = process.wait()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    return -signal.SIGALRM if timed_out else code
+
+
+def repeat_failure(result: Result, lines: int) -> None:
+    """Print the end of a failing stage's log again."""
+    print(f"\n==== {result.name}: {result.verdict}; the last {lines} lines of {LOGS / (result.name + '.log')}")
+    with open(LOGS / f"{result.name}.log", errors="replace") as log:
+        tail = deque((line for line in log if not NOISE.match(line)), maxlen=lines)
+    sys.stdout.writelines(tail)
+
+
+def summarise(results: list[Result]) -> None:
+    """Print one line for each stage."""
+    print("\n==== summary")
+    for result in results:
+        print(f"  {result.name:<14} {result.seconds:7.1f} s  {result.verdict}")
+    total = sum(result.seconds for result in results)
+    failed = [result.name for result in results if result.code]
+    print(f"  {'total':<14} {total:7.1f} s  {'FAILED: ' + ', '.join(failed) if failed else 'ok'}", flush=True)
+
+
+def main() -> int:
+    """Run the stages named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("stages", nargs="+", metavar="TARGET")
+    parser.add_argument("--seconds", type=float, default=STAGE_SECONDS, help="limit for one stage (%(default)s)")
+    parser.add_argument("--lines", type=int, default=100, help="lines repeated of a failing stage (%(default)s)")
+    args = parser.parse_args()
+    LOGS.mkdir(parents=True, exist_ok=True)
+    # make puts its own flags and job server in the environment; the stages are separate makes
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        os.environ.pop(name, None)
+    results = [run(name, args.seconds) for name in args.stages]
+    failed = [result for result in results if result.code]
+    for result in failed:
+        repeat_failure(result, max(40, args.lines // len(failed)))
+    summarise(results)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
