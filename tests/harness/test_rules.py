@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+WIDE = {**os.environ, "COLUMNS": "200"}  # pytest cuts the lines of its summary otherwise
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def suite(tmp_path: Path):
         pytest_command = ["-m", "pytest", "--color=no", "-p", "no:cacheprovider", *options, "tests"]
         launcher = [str(ROOT / "tools" / "mpirun.sh"), sys.prefix, str(ranks), "40"] if ranks else [sys.executable]
         command = [*launcher, *pytest_command, *(["--with-mpi"] if ranks else [])]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, env=WIDE)
         return done.returncode, done.stdout + done.stderr
 
     return run

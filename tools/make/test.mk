@@ -1,6 +1,8 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
 STAGES := lint types test-serial test-oracle test-mpi test-mpich docs
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
+# pytest cuts the lines of its summary at this width
+export COLUMNS = 160
 
 .PHONY: test $(STAGES)
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs

@@ -1,0 +1,81 @@
+"""Check the documentation and build the reference: tools/docs.py OUTPUT
+
+Checked: relative links lead to files and headings that exist, examples written as sessions (>>>) give what they say,
+other Python examples compile, and every public module can be documented.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def pages() -> list[Path]:
+    """Every Markdown file of the project."""
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings of a page can be linked by."""
+    headings = re.findall(r"^#+ +(.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    """Relative links of a page that lead nowhere."""
+    for target in LINK.findall(FENCE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        if not other.exists():
+            yield f"{page.relative_to(ROOT)}: link to {target}, which does not exist"
+        elif anchor and other.suffix == ".md" and anchor not in anchors(other):
+            yield f"{page.relative_to(ROOT)}: link to {target}, but there is no such heading"
+
+
+def broken_examples(page: Path) -> Iterator[str]:
+    """Python examples of a page that do not compile or do not give what they say."""
+    names: dict[str, object] = {}
+    for language, code in FENCE.findall(page.read_text()):
+        where = f"{page.relative_to(ROOT)}: example starting {code.strip().splitlines()[0]!r}" if code.strip() else ""
+        if language in ("python", "pycon") and ">>>" in code:
+            test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=OPTIONS)
+            if runner.run(test, clear_globs=False).failed:
+                yield f"{where} gives something else (above)"
+            names = test.globs
+        elif language == "python":
+            try:
+                compile(code, str(page), "exec")
+            except SyntaxError as error:
+                yield f"{where} does not compile: {error}"
+
+
+def build(output: str) -> int:
+    """Write the reference of all public modules."""
+    command = [sys.executable, "-W", "ignore", "-m", "pdoc", "--output-directory", output, "mpigrad"]
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def main() -> int:
+    """Check, then build."""
+    problems = [problem for page in pages() for check in (broken_links, broken_examples) for problem in check(page)]
+    print(f"{len(pages())} pages checked, {len(problems)} problems")
+    code = build(sys.argv[1])
+    for problem in problems:
+        print(problem)
+    return 1 if problems or code else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
