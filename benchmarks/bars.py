@@ -1,0 +1,132 @@
+"""The bars that mpigrad must clear, as data, and the check: ``python -m benchmarks.bars`` lists what falls short."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.compare import Rounds, Spread, present, ratio, rounds_from_json, rounds_of, spread
+
+RESULTS = Path(__file__).resolve().parent / "results"
+LATEST = RESULTS / "latest.json"
+OURS = "mpigrad"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One requirement on a measure of ours: so many times less than a rival, at most so many times more, or absolute.
+
+    ``against`` names the rival (None: the limit is a plain value); ``other`` its measure, when that is not the same.
+    """
+
+    title: str
+    measure: str
+    limit: float
+    against: str | None = None
+    faster: bool = True
+    other: str | None = None
+
+    def found(self, results: Rounds) -> Spread | None:
+        """Times faster, times slower or the plain value; None when something was not measured."""
+        ours = rounds_of(results, self.measure, OURS)
+        if self.against is None:
+            return spread(present(ours))
+        theirs = rounds_of(results, self.other or self.measure, self.against)
+        return ratio(theirs, ours) if self.faster else ratio(ours, theirs)
+
+    def cleared(self, found: Spread) -> bool:
+        """Whether the median of the rounds is good enough."""
+        wants_more = self.against is not None and self.faster
+        return found.median >= self.limit if wants_more else found.median <= self.limit
+
+    def wanted(self) -> str:
+        """The requirement in words."""
+        if self.against is None:
+            return f"at most {self.limit:g}"
+        if self.faster:
+            return f"{self.limit:g}x faster than {self.against}"
+        rival = f"{self.against}'s" if self.against != OURS else "its own"
+        return f"at most {self.limit:g}x {rival} {self.other or 'figure'}"
+
+
+def faster(title: str, measure: str, times: float, than: str = "torch") -> Bar:
+    return Bar(title, measure, times, than)
+
+
+def within(title: str, measure: str, times: float, of: str = "torch", other: str | None = None) -> Bar:
+    return Bar(title, measure, times, of, faster=False, other=other)
+
+
+ECHOES = tuple(
+    bar
+    for size in (1, 16, 64, 256)
+    for bar in (
+        faster(f"echo of {size} MiB", f"calls.echo_{size}", 2.0),
+        within(f"echo of {size} MiB, 0.8 of the raw bandwidth", f"calls.echo_{size}", 1.25, "raw"),
+    )
+)
+
+BARS = (
+    faster("empty rpc_sync", "calls.empty", 15.0),
+    within("empty rpc_sync beside a raw ping-pong", "calls.empty", 6.0, "raw"),
+    faster("Python function on 3x3 tensors in a context", "calls.small_in_context", 10.0),
+    faster("64 calls in flight", "calls.in_flight", 8.0),
+    *ECHOES,
+    faster("context, forward and backward of one remote add", "backward.remote_add", 8.0),
+    faster("backward(retain_graph=True) over one hop", "backward.retained", 8.0),
+    faster("training loop of six remote adds and an RRef", "backward.training_loop", 8.0),
+    faster("chain of 8 nested hops over 4 ranks", "nested.chain_of_8", 5.0),
+    faster("4 ranks, each server and trainer at once", "four_ranks.trainers", 4.0),
+    faster("empty rpc_sync with 4 ranks alive", "four_ranks.pair", 10.0),
+    faster("empty rpc_sync, 4 ranks calling at once", "four_ranks.ring", 10.0),
+    faster("parameter-server step, 10 MB, 3 trainers", "parameter_server.step", 2.0),
+    faster("sparse Embedding step, 1,000,000 x 64", "embedding.rows_1m", 3.0),
+    faster("sparse EmbeddingBag step, 1,000,000 x 64", "embedding.bag_1m", 3.0),
+    within("sparse step whatever the rows", "embedding.rows_1m", 1.3, OURS, "embedding.rows_100k"),
+    faster("local chain of 2,000 operators", "local.chain_2000", 2.0, "autograd"),
+    within("local chain of 2,000 operators", "local.chain_2000", 4.0),
+    within("MLP step 784-512-512-10, batch 128", "mlp.mlp_step", 1.3),
+    within("peak memory of the MLP step", "mlp.mlp_memory", 1.3),
+    within("memory per idle rank", "idle.resident", 0.5),
+    Bar("CPU of an idle rank, percent of a core", "idle.cpu", 2.0),
+    faster("start to first RPC answered, 4 ranks", "start.launch", 1.0),
+    faster("digits_split per step", "programs.digits_split", 2.0),
+    faster("parameter_server per step", "programs.parameter_server", 2.0),
+    faster("rnn_lm per step", "programs.rnn_lm", 2.0),
+)
+
+
+def verdict(bar: Bar, results: Rounds) -> str | None:
+    """What is wrong with a measure, None when it clears its bar."""
+    found = bar.found(results)
+    if found is None:
+        return f"{bar.title} ({bar.measure}): wanted {bar.wanted()}, but it was not measured"
+    if bar.cleared(found):
+        return None
+    return (
+        f"{bar.title} ({bar.measure}): wanted {bar.wanted()}, "
+        f"found {found.median:.3g} (rounds {found.low:.3g} to {found.high:.3g})"
+    )
+
+
+def shortfalls(results: Rounds, bars: tuple[Bar, ...] = BARS) -> list[str]:
+    """One line for each bar that is not cleared, or whose measure is missing."""
+    return [line for bar in bars if (line := verdict(bar, results)) is not None]
+
+
+def main(path: str = str(LATEST)) -> int:
+    """Print what falls short of its bar; 1 when anything does."""
+    if not Path(path).exists():
+        print(f"no results at {path}: run `make bench` (python -m benchmarks.run) first", file=sys.stderr)
+        return 1
+    missed = shortfalls(rounds_from_json(json.loads(Path(path).read_text())))
+    for line in missed:
+        print("SHORT", line)
+    print(f"{len(BARS) - len(missed)} of {len(BARS)} bars cleared")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:2]))

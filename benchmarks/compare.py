@@ -1,0 +1,62 @@
+"""Bring rounds together: the median and the spread of each measure, and ratios taken inside each round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.timing import quantile
+
+# results[measure][contestant] = one value per round; None where the contestant failed in that round
+Rounds = Mapping[str, Mapping[str, list[float | None]]]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of rounds with the smallest and the largest."""
+
+    median: float
+    low: float
+    high: float
+
+
+def spread(values: list[float]) -> Spread | None:
+    """None when no round gave a value.
+
+    >>> spread([2.0, 1.0, 9.0])
+    Spread(median=2.0, low=1.0, high=9.0)
+    """
+    if not values:
+        return None
+    ordered = sorted(values)
+    return Spread(quantile(ordered, 0.5), ordered[0], ordered[-1])
+
+
+def present(values: list[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def ratio(above: list[float | None], below: list[float | None]) -> Spread | None:
+    """above / below, round by round, so that noise which lasts longer than a round cancels.
+
+    >>> ratio([2.0, 40.0], [1.0, 10.0])
+    Spread(median=3.0, low=2.0, high=4.0)
+    """
+    pairs = [(a, b) for a, b in zip(above, below) if a is not None and b is not None and b > 0]
+    return spread([a / b for a, b in pairs])
+
+
+def rounds_of(results: Rounds, measure: str, contestant: str) -> list[float | None]:
+    """One contestant's values of a measure; empty when it was not measured."""
+    return list(results.get(measure, {}).get(contestant, []))
+
+
+def rounds_from_json(document: Mapping[str, Any]) -> Rounds:
+    """The values of a results file, failures as None."""
+    return {
+        measure: {
+            name: [sample.get("value") if sample else None for sample in samples] for name, samples in entry.items()
+        }
+        for measure, entry in document["measures"].items()
+    }

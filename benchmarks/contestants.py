@@ -1,0 +1,75 @@
+"""How each contestant is launched: torch as plain processes, the MPI ones under the mpiexec beside this Python."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "MPIGRAD_BENCH_LIBRARY"
+ROOT = Path(__file__).resolve().parent.parent
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Process:
+    """One command to start, with its environment."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on, for torch's rendezvous."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def common_environment(library: str, threads: int) -> dict[str, str]:
+    """The same for every contestant: this repository importable, the same number of compute threads."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), VARIABLE: library}
+    environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    return environment
+
+
+def plain_processes(program: str, ranks: int, library: str, threads: int) -> list[Process]:
+    """Torch's way: one process per rank that finds the others through an address and a port."""
+    shared = common_environment(library, threads)
+    shared.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
+    command = (sys.executable, "-m", "benchmarks.rank", program)
+    return [Process(command, {**shared, "RANK": str(rank)}) for rank in range(ranks)]
+
+
+def under_mpiexec(program: str, ranks: int, library: str, threads: int) -> list[Process]:
+    """MPI's way: one launcher, which must also work as root and with more ranks than cores."""
+    environment = common_environment(library, threads)
+    for prefix in ("OMPI", "PRTE"):
+        environment[f"{prefix}_ALLOW_RUN_AS_ROOT"] = environment[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
+    # Torch's processes may run on any core, so these may too; MPICH binds nothing unless asked.
+    environment["PRTE_MCA_hwloc_default_binding_policy"] = "none"
+    mpiexec = str(Path(sys.executable).parent / "mpiexec")
+    return [Process((mpiexec, "-n", str(ranks), sys.executable, "-m", "benchmarks.rank", program), environment)]
+
+
+def alone(program: str, library: str, threads: int) -> list[Process]:
+    """One process without any launcher, for what needs no other rank."""
+    command = (sys.executable, "-m", "benchmarks.rank", program)
+    return [Process(command, common_environment(library, threads))]
+
+
+def processes(contestant: str, program: str, ranks: int, threads: int) -> list[Process]:
+    """What to start for a contestant's job; rank 0 (or the launcher that feeds it) comes first."""
+    if ranks == 1:
+        return alone(program, contestant, threads)
+    if contestant == "torch":
+        return plain_processes(program, ranks, "torch", threads)
+    if contestant in ("mpigrad", "raw"):
+        return under_mpiexec(program, ranks, "mpigrad", threads)
+    raise ValueError(f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw' or, on one rank, 'autograd'")

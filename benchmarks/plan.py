@@ -1,0 +1,60 @@
+"""What is measured: each family of measures, on how many ranks, by which program of each contestant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Family:
+    """Measures that share one job per contestant."""
+
+    name: str
+    ranks: int
+    programs: Mapping[str, str]
+    measures: tuple[str, ...]
+    budget: float = 0.5
+    deadline: float = 120.0
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def contestants_of(self, measure: str) -> list[str]:
+        """Who takes part in a measure."""
+        return [name for name in self.programs if measure not in self.without.get(name, ())]
+
+
+def both(program: str) -> dict[str, str]:
+    """The same program on torch and on mpigrad."""
+    return {"torch": program, "mpigrad": program}
+
+
+CALL_MEASURES = ("empty", "small_in_context", "in_flight", "echo_1", "echo_16", "echo_64", "echo_256")
+
+FAMILIES = (
+    Family(
+        "calls",
+        2,
+        {**both("calls"), "raw": "raw_calls"},
+        CALL_MEASURES,
+        without={"raw": ("small_in_context",)},
+    ),
+    Family("backward", 2, both("backward"), ("remote_add", "retained", "training_loop")),
+    Family("nested", 4, both("nested"), ("chain_of_8",)),
+    Family("four_ranks", 4, both("four_ranks"), ("pair", "ring", "trainers")),
+    Family("parameter_server", 4, both("parameter_server"), ("step",), budget=1.0),
+    Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
+    Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
+    Family("mlp", 1, both("local"), ("mlp_step", "mlp_memory"), budget=1.0),
+    Family("idle", 4, both("idle"), ("resident", "private", "cpu")),
+    Family("start", 4, both("start"), ("launch",)),
+    Family("programs", 4, both("examples"), ("digits_split", "parameter_server", "rnn_lm"), budget=2.0, deadline=300.0),
+)
+
+
+def chosen(names: list[str]) -> list[Family]:
+    """Families by name, all of them when no name is given."""
+    known = {family.name: family for family in FAMILIES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"unknown benchmark families {unknown}: expected some of {list(known)}")
+    return [known[name] for name in names] if names else list(FAMILIES)

@@ -1,0 +1,1 @@
+"""The programs that are timed; each runs unchanged on torch and on mpigrad."""

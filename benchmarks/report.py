@@ -1,0 +1,79 @@
+"""Results for people: a Markdown table of medians, spreads and ratios, and the bars beside what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from benchmarks.bars import BARS, OURS, Bar
+from benchmarks.compare import Rounds, Spread, present, ratio, rounds_of, spread
+
+ORDER = ("torch", OURS, "raw", "autograd")
+
+
+def in_units(value: float, unit: str) -> str:
+    """A value with three digits and a unit that people read.
+
+    >>> in_units(0.0000215, "s"), in_units(1.5e8, "B"), in_units(0.4, "%")
+    ('21.5 us', '150 MB', '0.4 %')
+    """
+    if unit == "s":
+        for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+            if value >= scale:
+                return f"{value / scale:.3g} {name}"
+        return f"{value / 1e-9:.3g} ns"
+    if unit == "B":
+        return f"{value / 1e6:.3g} MB"
+    return f"{value:.3g} {unit}"
+
+
+def with_spread(found: Spread | None, unit: str) -> str:
+    """The median, then the smallest and largest round in brackets; a dash where nothing was measured."""
+    if found is None:
+        return "-"
+    return f"{in_units(found.median, unit)} ({in_units(found.low, unit)} to {in_units(found.high, unit)})"
+
+
+def times(found: Spread | None) -> str:
+    return "-" if found is None else f"{found.median:.3g}x ({found.low:.3g} to {found.high:.3g})"
+
+
+def line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def measure_table(results: Rounds, units: dict[str, str]) -> str:
+    """One row per measure, one column per contestant, then how many times less ours is than torch's."""
+    rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
+    for measure in results:
+        values = [spread(present(rounds_of(results, measure, name))) for name in ORDER]
+        cells = [with_spread(value, units.get(measure, "s")) for value in values]
+        against = ratio(rounds_of(results, measure, "torch"), rounds_of(results, measure, OURS))
+        rows.append(line([measure, *cells, times(against)]))
+    return "\n".join(rows)
+
+
+def bar_row(bar: Bar, results: Rounds) -> str:
+    found = bar.found(results)
+    verdict = "not measured" if found is None else ("cleared" if bar.cleared(found) else "SHORT")
+    value = "-" if found is None else f"{found.median:.3g} ({found.low:.3g} to {found.high:.3g})"
+    return line([bar.title, bar.wanted(), value, verdict])
+
+
+def bar_table(results: Rounds) -> str:
+    """One row per bar."""
+    return "\n".join([line(["bar", "wanted", "found", ""]), line(["---"] * 4), *(bar_row(b, results) for b in BARS)])
+
+
+def markdown(results: Rounds, units: dict[str, str], machine: str, failures: list[str]) -> str:
+    """The whole report."""
+    parts = [
+        "# Benchmark results",
+        machine,
+        "Medians over rounds; in brackets the smallest and the largest round. Ratios are taken inside each round.",
+        measure_table(results, units),
+        "## Bars",
+        bar_table(results),
+    ]
+    if failures:
+        parts += ["## Failures", *(f"```\n{failure}\n```" for failure in failures)]
+    return "\n\n".join(parts) + "\n"

