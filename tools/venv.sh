@@ -21,5 +21,6 @@ rm -rf "$venv" "$stamp"
   echo "$python cannot make a virtual environment; on Debian and Ubuntu install its 'python3-venv' package" >&2
   exit 1
 }
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
+# without compiling: most of what is installed is never imported
+"$venv/bin/python" -m pip install -qq --no-compile --disable-pip-version-check --editable ".[$extras]"
 echo "$wanted" > "$stamp"

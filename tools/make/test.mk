@@ -6,7 +6,7 @@ export COLUMNS = 160
 
 .PHONY: test $(STAGES)
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs
-	@$(PYTHON) tools/stages.py $(STAGES)
+	@$(PYTHON) tools/stages.py environments $(STAGES)
 
 lint: env-ompi  ## ruff
 	$(OMPI)/bin/ruff check .
