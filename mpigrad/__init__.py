@@ -1,0 +1,67 @@
+"""mpigrad: distributed autograd for HPC clusters, with PyTorch's API, on MPI and NumPy/CuPy."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+# PyTorch gives inf and nan without a word; NumPy warns. The operators here are PyTorch's.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mpigrad\.")
+
+from ._device import device
+from ._dtype import (
+    can_cast,
+    complex64,
+    complex128,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ._dtype import bool_ as bool
+from ._graph.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from ._layout import contiguous_format, layout, memory_format, preserve_format, sparse_coo, strided
+from ._tensor import Size, Tensor
+
+float, double, half = float32, float64, float16
+long, int, short = int64, int32, int16
+cfloat, cdouble = complex64, complex128
+inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("math").nan, 3.141592653589793, 2.718281828459045
+
+# One line per family of operators; each file lists its public functions in __all__.
+from ._ops.arithmetic import *
+
+__version__ = "0.1.0"
+
+# Loaded when first used, so that `import mpigrad` stays quick.
+_LAZY = {
+    "autograd", "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
+    "profiler", "random", "sparse", "special", "testing", "utils",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"mpigrad.{name}")
+    raise AttributeError(f"module 'mpigrad' has no attribute {name!r}")

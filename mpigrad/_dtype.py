@@ -1,0 +1,189 @@
+"""Element types: PyTorch's `dtype` objects over NumPy's, and PyTorch's rules of type promotion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
+class dtype:
+    """An element type, such as `mpigrad.float32`.
+
+    >>> import mpigrad
+    >>> mpigrad.float32.is_floating_point, mpigrad.float32.itemsize
+    (True, 4)
+    """
+
+    __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "numpy")
+
+    def __init__(self, name: str, numpy: str) -> None:
+        self.name, self.numpy = name, np.dtype(numpy)
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point, self.is_complex = self.numpy.kind == "f", self.numpy.kind == "c"
+        self.is_signed = self.numpy.kind in "ifc"
+
+    def __repr__(self) -> str:
+        return f"mpigrad.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.name,)
+
+    @property
+    def category(self) -> int:
+        """0 bool, 1 integer, 2 floating point, 3 complex: promotion never goes down."""
+        return _CATEGORY[self.numpy.kind]
+
+    def to_real(self) -> dtype:
+        """The real type of a complex one; itself otherwise."""
+        return _REAL.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type of the same precision."""
+        return complex128 if self in (float64, complex128) else complex64
+
+
+uint8, int8, int16 = dtype("uint8", "u1"), dtype("int8", "i1"), dtype("int16", "i2")
+int32, int64 = dtype("int32", "i4"), dtype("int64", "i8")
+uint16, uint32, uint64 = dtype("uint16", "u2"), dtype("uint32", "u4"), dtype("uint64", "u8")
+float16, float32, float64 = dtype("float16", "f2"), dtype("float32", "f4"), dtype("float64", "f8")
+complex64, complex128 = dtype("complex64", "c8"), dtype("complex128", "c16")
+bool_ = dtype("bool", "?")
+
+ALL = (uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128, bool_)
+ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16}
+ALIASES |= {"cfloat": complex64, "cdouble": complex128}
+_REAL = {complex64: float32, complex128: float64}
+_BY_NAME = {each.name: each for each in ALL}
+_BY_NUMPY = {each.numpy: each for each in ALL}
+_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def _named(name: str) -> dtype:
+    return _BY_NAME[name]
+
+
+def from_numpy_dtype(found: np.dtype) -> dtype:
+    """The dtype of an array's element type, whatever its byte order."""
+    kind = _BY_NUMPY.get(found)
+    if kind is None:
+        kind = _BY_NUMPY.get(found.newbyteorder("="))
+    if kind is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {found}. The only supported types are: "
+            + ", ".join(each.name for each in ALL) + "."
+        )
+    return kind
+
+
+def as_dtype(given: Any) -> dtype:
+    """Accept a dtype, or Python's bool, int, float and complex, which PyTorch accepts too."""
+    if isinstance(given, dtype):
+        return given
+    if given in (bool, int, float, complex):
+        return _PYTHON[given]
+    raise TypeError(f"dtype must be a mpigrad.dtype such as mpigrad.float32, not {given!r}")
+
+
+class _Default:
+    """The floating-point type of numbers for which the user named none."""
+
+    dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating-point type of new tensors.
+
+    >>> import mpigrad
+    >>> mpigrad.get_default_dtype()
+    mpigrad.float32
+    """
+    return _Default.dtype
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d`, a floating-point type, the type of new tensors."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+    _Default.dtype = d
+
+
+def scalar_dtype(value: Any) -> dtype:
+    """The type that PyTorch gives a Python number."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _Default.dtype
+    return _Default.dtype.to_complex()
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest type that holds both, by PyTorch's lattice.
+
+    >>> import mpigrad
+    >>> mpigrad.promote_types(mpigrad.int64, mpigrad.float16)
+    mpigrad.float16
+    """
+    if type1 is type2:
+        return type1
+    low, high = sorted((type1, type2), key=lambda each: each.category)
+    if low.category < high.category and low.category < 2:
+        return high
+    if high.is_complex and low.is_floating_point:
+        return complex128 if low is float64 else high
+    return _BY_NUMPY[np.promote_types(low.numpy, high.numpy)]
+
+
+def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
+    """The type of an operation on operands given as (dtype, kind): kind True for tensors with dimensions, False for
+    zero-dimensional tensors, None for Python numbers. A lower kind counts only where its category is higher."""
+    best: list[dtype | None] = [None, None, None]
+    for found, kind in operands:
+        place = 2 if kind is None else 0 if kind else 1
+        held = best[place]
+        best[place] = found if held is None else promote_types(held, found)
+    result: dtype | None = None
+    for each in best:
+        if each is None:
+            continue
+        if result is None:
+            result = each
+        elif each.category > result.category:
+            result = each if not (each.is_complex and result.is_floating_point) else promote_types(each, result)
+    assert result is not None
+    return result
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether PyTorch's rules allow writing `from_` values into a `to` tensor (no step down in category)."""
+    if from_.category > to.category:
+        return False
+    return not (to in (uint8, uint16, uint32, uint64) and from_.is_signed and not from_.is_floating_point)
+
+
+class finfo:
+    """Numerical limits of a floating-point dtype, as attributes `eps`, `max`, `min`, `tiny`, `bits`."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        kind = type or _Default.dtype
+        if not (kind.is_floating_point or kind.is_complex):
+            raise TypeError("mpigrad.finfo() requires a floating point input type. Use mpigrad.iinfo to handle 'finfo'")
+        info = np.finfo(kind.numpy)
+        self.bits, self.dtype = kind.to_real().itemsize * 8, kind.to_real().name
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+
+class iinfo:
+    """Numerical limits of an integer dtype, as attributes `bits`, `max`, `min`."""
+
+    def __init__(self, type: dtype) -> None:
+        if type.category > 1 or type is bool_:
+            raise TypeError("mpigrad.iinfo() requires an integer input type. Use mpigrad.finfo to handle 'iinfo'")
+        info = np.iinfo(type.numpy)
+        self.bits, self.max, self.min, self.dtype = int(info.bits), int(info.max), int(info.min), type.name

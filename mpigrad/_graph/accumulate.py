@@ -1,0 +1,104 @@
+"""Adding gradients up: into `.grad` of leaves, taking over buffers that nobody else holds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .namespace import RAW
+
+_lock = threading.RLock()  # several backward passes may meet at one leaf
+
+
+def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
+    """Add `grad` (an array when F is RAW, else a tensor) to `leaf.grad`, out of place where anybody could see it."""
+    if F is not RAW:
+        with _lock:
+            held = leaf._grad
+        leaf._grad = grad if held is None else held + grad
+        return
+    with _lock:
+        held = leaf._grad
+        if held is None:
+            leaf._grad = wrap(_leaf_owner.keep(grad))
+        elif held._requires or held._grad_fn is not None:
+            leaf._grad = wrap(held._array + grad)
+        else:
+            held._array = _sum_into(held._array, grad)
+            if held._counter is not None:
+                held._counter[0] += 1
+
+
+def _sum_into(held: Any, grad: Any) -> Any:
+    if getattr(held, "is_sparse_array", False) or getattr(grad, "is_sparse_array", False):
+        return held + grad
+    held += grad
+    return held
+
+
+class Ownership:
+    """Tells whether the engine alone holds an array when it reaches one place in the code.
+
+    CPython counts references exactly, but how many frames of ours hold an array there is an implementation detail, so
+    the count is measured once, with an array that is known to have no other holder, instead of being assumed.
+    """
+
+    def __init__(self, rehearse: Callable[[], None]) -> None:
+        self._rehearse = rehearse  # sends one array of its own through the same place
+        self._sole: int | None = None
+        self._measuring = False
+
+    def keep(self, grad: Any) -> Any:
+        """`grad` itself if no one else can see its memory, else a copy."""
+        count = sys.getrefcount(grad)
+        if self._sole is None:
+            if self._measuring:
+                self._sole = count
+                return grad
+            self._measure()
+        assert self._sole is not None
+        if count <= self._sole and _owns_memory(grad):
+            return grad
+        return np.asarray(grad) if isinstance(grad, np.generic) else grad.copy()
+
+    def _measure(self) -> None:
+        with _measuring:
+            if self._sole is None:
+                self._measuring = True
+                self._rehearse()
+                self._measuring = False
+
+
+_measuring = threading.RLock()
+
+
+def _owns_memory(grad: Any) -> bool:
+    if isinstance(grad, np.ndarray):
+        return grad.base is None and grad.flags.writeable and grad.flags.forc
+    return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
+
+
+def _rehearse_leaf() -> None:
+    from .engine import GraphTask
+    from .node import Node, accumulator
+
+    class Source(Node):
+        __slots__ = ()
+
+        def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+            return (np.empty(2),)
+
+    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(Source)
+    root.edges, root.hooks = ((accumulator(leaf), 0),), None
+    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True)
+    task.feed(root, 0, np.empty(2))
+    task.ready.append(root)
+    task.run()
+
+
+_leaf_owner = Ownership(_rehearse_leaf)

@@ -1,0 +1,238 @@
+"""The engine: runs a graph's nodes backwards, each once, when all of its gradients have arrived.
+
+Invariants:
+- A `GraphTask` belongs to one pass; only the thread inside `run` touches its queues, so passes need no lock.
+- `dependencies[node]` counts the gradients still to come; a node runs when the count is 0. Counts come from
+  `count_dependencies`, or from outside (a distributed pass knows more than the local graph).
+- A gradient that is None still counts as arrived. Nodes that get nothing but None are not run.
+- Leaves of the graph (nodes without edges) go to `sink`, if there is one, instead of running.
+- No recursion: graphs of any depth run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .grad_mode import TRACING
+from .namespace import RAW
+from .node import Node
+from .tracing import run_traced
+
+Captures = dict[Node, list[tuple[int, int]]]  # node -> (output number, place in the result)
+
+
+def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
+    """How many gradients each node below `roots` will get from the nodes above it."""
+    counts = dict.fromkeys(roots, 0)
+    stack = list(counts)
+    pop, push, get = stack.pop, stack.append, counts.get
+    while stack:
+        for edge in pop().edges:
+            if edge is not None:
+                node = edge[0]
+                seen = get(node)
+                if seen is None:
+                    counts[node] = 1
+                    push(node)
+                else:
+                    counts[node] = seen + 1
+    return counts
+
+
+def needed_for(roots: Iterable[Node], targets: set[Node]) -> set[Node]:
+    """The nodes below `roots` that must run so that every target gets its gradient."""
+    on_the_way: set[Node] = set()
+    needed: set[Node] = set()
+    seen: set[Node] = set()
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, below_done = stack.pop()
+        if below_done:
+            if any(edge is not None and edge[0] in on_the_way for edge in node.edges):
+                needed.add(node)
+                on_the_way.add(node)
+            elif node in targets:
+                on_the_way.add(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((edge[0], False) for edge in node.edges if edge is not None)
+    return needed
+
+
+class GraphTask:
+    """One backward pass over (part of) a graph."""
+
+    __slots__ = ("F", "buffers", "captured", "captures", "dependencies", "keep", "needed", "own", "ready", "sink")
+
+    def __init__(
+        self,
+        F: Any,
+        dependencies: dict[Node, int],
+        keep: bool,
+        sink: Callable[[Node, Any], None] | None = None,
+        captures: Captures | None = None,
+        needed: set[Node] | None = None,
+    ) -> None:
+        self.F, self.keep, self.dependencies, self.sink = F, keep, dependencies, sink
+        self.buffers: dict[Node, Any] = {}
+        self.own: set[Node] = set()  # nodes whose waiting gradient is a sum made here, free to be added to
+        self.ready: list[Node] = []
+        self.captures, self.captured = captures, {}  # type: ignore[var-annotated]
+        self.needed = needed  # run only these; None runs all
+
+    def feed(self, node: Node, nr: int, grad: Any) -> None:
+        """Add a gradient of output `nr` of `node`, without counting it as one that was awaited."""
+        if node.outputs == 1:
+            held = self.buffers.get(node)
+            self.buffers[node] = grad if held is None else self._sum(node, held, grad)
+            return
+        held = self.buffers.get(node)
+        if held is None:
+            held = self.buffers[node] = [None] * node.outputs
+        if grad is not None:
+            held[nr] = grad if held[nr] is None else held[nr] + grad
+
+    def _sum(self, node: Node, held: Any, grad: Any) -> Any:
+        if grad is None:
+            return held
+        if self.F is RAW and node in self.own and type(held) is type(grad) and held.ndim:
+            held += grad
+            return held
+        self.own.add(node)
+        return held + grad
+
+    def arrive(self, node: Node) -> None:
+        """Count one awaited gradient of `node` as here; after the last one the node is ready."""
+        left = self.dependencies[node] - 1
+        self.dependencies[node] = left
+        if left == 0:
+            self.ready.append(node)
+
+    def run(self) -> None:
+        """Run every node that is ready, and those that become ready, until none is."""
+        ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
+        F, keep, sink, needed, captures = self.F, self.keep, self.sink, self.needed, self.captures
+        pop, take, get = ready.pop, buffers.pop, buffers.get
+        while ready:
+            node = pop()
+            grad = take(node, None)
+            if node.hooks is not None or captures is not None and node in captures:
+                grad = self._before(node, grad)
+            edges = node.edges
+            if not edges:
+                if sink is not None:
+                    sink(node, grad)
+                elif grad is not None and captures is None:
+                    self._finish(node, grad)
+                continue
+            if needed is not None and node not in needed:
+                continue
+            if grad is None:
+                outs: Any = (None,) * len(edges)
+            elif node.hooks is not None or TRACING.on:
+                outs = self._watched(node, grad)
+            else:
+                outs = node.run(F, grad)
+            grad = None
+            if not keep:
+                node.release()
+            for edge, out in zip(edges, outs):
+                if edge is None:
+                    continue
+                below, nr = edge
+                if below.outputs == 1:
+                    if out is not None:
+                        held = get(below)
+                        buffers[below] = out if held is None else self._sum(below, held, out)
+                else:
+                    self.feed(below, nr, out)
+                left = dependencies[below] - 1
+                if left:
+                    dependencies[below] = left
+                else:
+                    ready.append(below)
+            outs = out = None
+
+    def _finish(self, leaf: Node, grad: Any) -> None:
+        if leaf.hooks is not None or TRACING.on:
+            self._watched(leaf, grad)
+        else:
+            leaf.run(self.F, grad)
+
+    # -- hooks -------------------------------------------------------------------------------------------------------
+    def _before(self, node: Node, grad: Any) -> Any:
+        """Run the hooks of the node's tensors, keep the gradients that somebody asked for."""
+        if node.hooks is not None and (node.hooks.tensor or node.hooks.retained) and grad is not None:
+            grads = grad if node.outputs != 1 else [grad]
+            for nr, value in enumerate(grads):
+                if value is not None:
+                    grads[nr] = self._tensor_hooks(node, nr, value)
+            grad = grads if node.outputs != 1 else grads[0]
+        if self.captures is not None and node in self.captures:
+            for nr, place in self.captures[node]:
+                self.captured[place] = grad if node.outputs == 1 or grad is None else grad[nr]
+        return grad
+
+    def _tensor_hooks(self, node: Node, nr: int, value: Any) -> Any:
+        assert node.hooks is not None
+        tensor = self.as_tensor(value)
+        for hook in list(node.hooks.tensor.get(nr, {}).values()):
+            changed = hook(tensor)
+            if changed is not None:
+                tensor = check_hook_result(changed, tensor)
+        keeper = node.hooks.retained.get(nr)
+        kept = None if keeper is None else keeper()
+        if kept is not None:
+            kept._grad = tensor if kept._grad is None else kept._grad + tensor
+        return self.as_value(tensor)
+
+    def _watched(self, node: Node, grad: Any) -> Any:
+        """Run a node with its pre and post hooks, and under whatever is tracing."""
+        hooks = node.hooks
+        if hooks is None or not (hooks.pre or hooks.post):
+            return run_traced(node, self.F, grad) if TRACING.on else node.run(self.F, grad)
+        given = tuple(self.as_tensor(each) for each in (grad if node.outputs != 1 else [grad]))
+        for hook in list(hooks.pre.values()):
+            changed = hook(given)
+            if changed is not None:
+                given = changed if isinstance(changed, tuple) else (changed,)
+        values = [self.as_value(each) for each in given]
+        value = values if node.outputs != 1 else values[0]
+        outs = run_traced(node, self.F, value) if TRACING.on else node.run(self.F, value)
+        made = tuple(self.as_tensor(each) for each in outs)
+        for hook in list(hooks.post.values()):
+            changed = hook(made, given)
+            if changed is not None:
+                made = changed if isinstance(changed, tuple) else (changed,)
+        return tuple(self.as_value(each) for each in made) if node.edges else ()
+
+    def as_tensor(self, value: Any) -> Tensor | None:
+        """A gradient as users see it."""
+        return wrap(as_array(value)) if self.F is RAW and value is not None else value
+
+    def as_value(self, tensor: Tensor | None) -> Any:
+        """A gradient as nodes see it."""
+        return tensor._array if self.F is RAW and tensor is not None else tensor
+
+
+def as_array(value: Any) -> Any:
+    """NumPy gives scalars for zero-dimensional results; tensors hold arrays."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def check_hook_result(changed: Any, before: Tensor) -> Tensor:
+    """A hook must give a gradient of the same kind back."""
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected hook to return a Tensor or None, got {type(changed).__name__}")
+    if tuple(changed.shape) != tuple(before.shape):
+        raise RuntimeError(f"hook has changed the size of value: from {list(before.shape)} to {list(changed.shape)}")
+    if changed.dtype is not before.dtype:
+        raise RuntimeError(f"hook has changed the type of value: from {before.dtype} to {changed.dtype}")
+    if changed.device != before.device:
+        raise RuntimeError(f"hook has changed the device of value: from {before.device} to {changed.device}")
+    return changed

@@ -1,0 +1,153 @@
+"""Whether operations are recorded: thread-local modes, as context managers and decorators."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+
+class _Mode(threading.local):
+    """This thread's modes. Class attributes are what a new thread starts with."""
+
+    enabled = True  # record operations
+    inference = False  # tensors made now can never be recorded later
+
+
+MODE = _Mode()
+
+
+class _Tracing:
+    """`on` is True while a profiler or anomaly detection wants to see every operation: the one flag of fast paths."""
+
+    on = False
+
+
+TRACING = _Tracing()
+
+
+def is_grad_enabled() -> bool:
+    """Whether this thread records operations for differentiation."""
+    return MODE.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return MODE.inference
+
+
+class _Switch:
+    """A context manager that sets the modes and puts them back; as a decorator it does so around each call."""
+
+    def __init__(self, enabled: bool, inference: bool | None = None) -> None:
+        self._new = (enabled, inference)
+        self._old: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self._old.append((MODE.enabled, MODE.inference))
+        self._set()
+
+    def _set(self) -> None:
+        enabled, inference = self._new
+        MODE.enabled = enabled
+        if inference is not None:
+            MODE.inference = inference
+
+    def __exit__(self, *error: object) -> None:
+        MODE.enabled, MODE.inference = self._old.pop()
+
+    def _again(self) -> _Switch:
+        made = _Switch.__new__(_Switch)
+        made._new, made._old = self._new, []
+        return made
+
+    def __call__(self, fn: Fn) -> Fn:
+        if inspect.isgeneratorfunction(fn):
+            return self._around_generator(fn)
+
+        @functools.wraps(fn)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return fn(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+    def _around_generator(self, fn: Any) -> Any:
+        @functools.wraps(fn)
+        def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            generator, sent = fn(*args, **kwargs), None
+            while True:
+                with self._again():
+                    try:
+                        made = generator.send(sent)
+                    except StopIteration as end:
+                        return end.value
+                sent = yield made
+
+        return wrapper
+
+
+class no_grad(_Switch):
+    """Record nothing inside, as a context manager or a decorator.
+
+    >>> import mpigrad
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with mpigrad.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def __new__(cls, fn: Any = None) -> Any:
+        made = super().__new__(cls)
+        if fn is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(fn)
+
+    def __init__(self, fn: Any = None) -> None:
+        super().__init__(False)
+
+
+class enable_grad(_Switch):
+    """Record inside, whatever surrounds it, as a context manager or a decorator."""
+
+    __new__ = no_grad.__new__  # type: ignore[assignment]
+
+    def __init__(self, fn: Any = None) -> None:
+        super().__init__(True)
+
+
+class set_grad_enabled(_Switch):
+    """Switch recording on or off: at once when called, and back at the end of a `with`."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self._before = (MODE.enabled, MODE.inference)
+        self._set()
+
+    def __enter__(self) -> None:
+        self._old.append(self._before)
+        self._set()
+
+    def __call__(self, fn: Fn) -> Fn:
+        MODE.enabled, MODE.inference = self._before
+        return super().__call__(fn)
+
+
+class inference_mode(_Switch):
+    """Like `no_grad`, and the tensors made inside can never take part in recorded operations."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__(False if mode else MODE.enabled, bool(mode))

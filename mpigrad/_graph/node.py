@@ -1,0 +1,160 @@
+"""`Node`: one recorded operation, seen from its outputs: gradients come in for them and go out along `edges`."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor, extra
+
+Edge = tuple["Node", int]
+
+
+class RemovableHandle:
+    """Undoes one `register_*hook`; also works as a context manager."""
+
+    _next_id = 0
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        self._hooks, self.id = hooks, RemovableHandle._next_id
+        RemovableHandle._next_id += 1
+
+    def remove(self) -> None:
+        """Take the hook out; nothing happens the second time."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Hooks:
+    """The hooks of one node. `tensor[nr]` see the gradient of one output, `pre` all of them, `post` what comes out."""
+
+    __slots__ = ("post", "pre", "retained", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, OrderedDict[int, Callable[[Tensor], Tensor | None]]] = {}
+        self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that keeps its gradient
+
+
+class Node:
+    """A recorded operation. Subclasses say in `run` how gradients pass through it."""
+
+    __slots__ = ("__weakref__", "edges", "hooks", "stack")
+    edges: tuple[Edge | None, ...]  # where the gradients of the operation's inputs go; None where none is wanted
+    hooks: Hooks | None
+    stack: str  # the forward's traceback, while anomaly detection is on
+    outputs = 1  # how many tensors the operation made
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
+        gradients and Nones when `outputs` is not 1), an array when F is RAW and a Tensor otherwise."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how gradients pass through it")
+
+    def release(self) -> None:
+        """Drop what was saved for the gradients."""
+
+    def name(self) -> str:
+        """The operation's name, as PyTorch has it."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes to which gradients go on, each with the number of its output."""
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's notes about this node."""
+        notes = _NOTES.get(self)
+        if notes is None:
+            notes = _NOTES[self] = {}
+        return notes
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces `grad_inputs`."""
+        return _register(hooks_of(self).post, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
+        return _register(hooks_of(self).pre, hook)
+
+    def _register_hook_dict(self, hooks: dict[int, Any]) -> None:
+        for hook in hooks.values():
+            self.register_hook(hook)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_NOTES: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def hooks_of(node: Node) -> Hooks:
+    """The node's hooks, made when first needed."""
+    if node.hooks is None:
+        node.hooks = Hooks()
+    return node.hooks
+
+
+def _register(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("variable",)
+    variable: Tensor
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        from .accumulate import add_to_grad
+
+        if grad is not None:
+            add_to_grad(self.variable, grad, F)
+            if self.variable._extra is not None and self.variable._extra.post_hooks:
+                for hook in list(self.variable._extra.post_hooks.values()):
+                    hook(self.variable)
+        return ()
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The leaf's one AccumulateGrad, which lives as long as a graph uses it."""
+    rare = extra(leaf)
+    found = None if rare.accumulate is None else rare.accumulate()
+    if found is None:
+        found = object.__new__(AccumulateGrad)
+        found.edges, found.hooks, found.variable = (), None, leaf
+        rare.accumulate = weakref.ref(found)
+        if rare.hooks:
+            hooks_of(found).tensor[0] = rare.hooks
+    return found
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where the gradient of `tensor` goes; None when it needs none."""
+    if tensor._view is not None:
+        tensor._view.refresh(tensor)
+    node = tensor._grad_fn
+    if node is not None:
+        return (node, tensor._nr)
+    if tensor._requires:
+        rare = tensor._extra
+        if rare is not None and rare.accumulate is not None:
+            node = rare.accumulate()
+            if node is not None:
+                return (node, 0)
+        return (accumulator(tensor), 0)
+    return None

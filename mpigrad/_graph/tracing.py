@@ -1,0 +1,63 @@
+"""Watching operations and nodes: profilers and anomaly detection register here; `TRACING.on` says whether any did.
+
+A watcher is an object with `operator(name)` and `node(node)`, each giving a context manager that surrounds the work,
+`recorded(node)`, called for each node when its operation is recorded, and `ran(node, results, F)` after a node ran.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from .grad_mode import TRACING
+
+
+class Watcher(Protocol):
+    def operator(self, name: str) -> Any: ...
+
+    def node(self, node: Any) -> Any: ...
+
+    def recorded(self, node: Any) -> None: ...
+
+    def ran(self, node: Any, results: Any, F: Any) -> None: ...
+
+
+_watchers: list[Watcher] = []
+
+
+def watch(watcher: Watcher) -> None:
+    """Show every operation to `watcher` from now on."""
+    _watchers.append(watcher)
+    TRACING.on = True
+
+
+def unwatch(watcher: Watcher) -> None:
+    """Stop showing operations to `watcher`."""
+    _watchers.remove(watcher)
+    TRACING.on = bool(_watchers)
+
+
+def around_operator(name: str) -> ExitStack:
+    """A context manager for one forward operation."""
+    stack = ExitStack()
+    for watcher in list(_watchers):
+        stack.enter_context(watcher.operator(name))
+    return stack
+
+
+def note_recorded(node: Any) -> None:
+    """Tell watchers of a node that was just recorded."""
+    for watcher in list(_watchers):
+        watcher.recorded(node)
+
+
+def run_traced(node: Any, F: Any, grad: Any) -> Any:
+    """Run one node with every watcher looking."""
+    watchers = list(_watchers)
+    with ExitStack() as stack:
+        for watcher in watchers:
+            stack.enter_context(watcher.node(node))
+        results = node.run(F, grad)
+        for watcher in watchers:
+            watcher.ran(node, results, F)
+    return results

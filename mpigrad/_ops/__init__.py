@@ -1,0 +1,1 @@
+"""Operators, one file per family: an operator's forward on arrays stands beside its derivative."""

@@ -1,0 +1,171 @@
+"""Defining operators of two broadcast operands: a quick road for two float tensors, and one for all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._dtype import bool_, dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
+from .._graph.grad_mode import MODE, TRACING
+from .._graph.node import edge_of
+from .._tensor import Tensor, wrap
+from ._define import Operator, OpNode, check_one_device, operator
+
+F32, F64 = np.dtype("f4"), np.dtype("f8")
+ndarray = np.ndarray
+PLAIN: set[type] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
+NUMBERS = (bool, int, float, complex)
+
+
+def operand(value: Any) -> Tensor | None:
+    """`value` as an operand: a tensor as it is, None for what Python should ask the other operand about."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.generic) or isinstance(value, ndarray):
+        return wrap(np.asarray(value))
+    return None
+
+
+def common_dtype(operands: Sequence[Any], to_float: bool = False) -> dtype:
+    """The type in which an operation on tensors and numbers runs."""
+    found = promote([_kind(each) for each in operands])
+    return get_default_dtype() if to_float and found.category < 2 else found
+
+
+def _kind(each: Any) -> tuple[dtype, bool | None]:
+    if isinstance(each, Tensor):
+        return from_numpy_dtype(each._array.dtype), each._array.ndim > 0
+    return scalar_dtype(each), None
+
+
+def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
+    """Arrays of one type for tensors and numbers, numbers on the tensors' device by broadcasting."""
+    wanted = kind.numpy
+    return [
+        (each._array if each._array.dtype == wanted else each._array.astype(wanted))
+        if isinstance(each, Tensor)
+        else np.asarray(each).astype(wanted)
+        for each in values
+    ]
+
+
+class Binary:
+    """An operator of two operands, each a tensor or a number."""
+
+    __slots__ = ("fast", "operator", "refuse_bool", "to_float", "ufunc")
+
+    def __init__(self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: str | None) -> None:
+        self.operator, self.ufunc, self.to_float, self.refuse_bool = made, ufunc, to_float, refuse_bool
+        self.fast = _fast(self)
+
+    def general(self, a: Any, b: Any, **kw: Any) -> Any:
+        """The road for everything: numbers, mixed types, other devices, sparse arrays."""
+        first, second = self._operands(a, b)
+        made = self.operator
+        sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
+        if sparse:
+            return _sparse_call(made, first, second, kw)
+        kind = common_dtype((first, second), self.to_float)
+        if self.refuse_bool and kind is bool_:
+            raise RuntimeError(self.refuse_bool)
+        arrays = as_common((first, second), kind)
+        check_one_device(made.name, arrays)
+        check_shapes(arrays[0], arrays[1])
+        inputs = tuple(each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays))
+        return made.finish(inputs, made.forward(*arrays, **kw), kw)
+
+    def _operands(self, a: Any, b: Any) -> tuple[Any, Any]:
+        found = []
+        for each in (a, b):
+            as_tensor = operand(each)
+            if as_tensor is None and not isinstance(each, NUMBERS):
+                raise TypeError(
+                    f"{self.operator.name}(): arguments must be Tensors or numbers, not {type(a).__name__} and "
+                    f"{type(b).__name__}"
+                )
+            found.append(each if as_tensor is None else as_tensor)
+        if not any(isinstance(each, Tensor) for each in found):
+            raise TypeError(f"{self.operator.name}(): at least one argument must be a Tensor, not {type(a).__name__}")
+        return found[0], found[1]
+
+
+def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any]) -> Any:
+    inputs = tuple(each if isinstance(each, Tensor) else wrap(np.asarray(each)) for each in (a, b))
+    return made(*inputs, **kw)
+
+
+def check_shapes(x: Any, y: Any) -> None:
+    """Refuse shapes that do not broadcast, in PyTorch's words."""
+    for back, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1]), start=1):
+        if m != n and m != 1 and n != 1:
+            place = max(x.ndim, y.ndim) - back
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {place}"
+            )
+
+
+def _fast(binary: Binary) -> Callable[[Any, Any], Any]:
+    """The quick road as a closure: two dense float tensors of one type and shape, or one and a number."""
+    made, ufunc, general = binary.operator, binary.ufunc, binary.general
+    node_type, saves_inputs, new = made.node_type, bool(made.saves), object.__new__
+    no_kw: dict[str, Any] = {}
+    first_if = next((by for place, by in made.saves if place == 0), -1)
+    second_if = next((by for place, by in made.saves if place == 1), -1)
+
+    def call(a: Any, b: Any) -> Any:
+        if a.__class__ not in PLAIN or TRACING.on or MODE.inference:
+            return general(a, b)
+        x = a._array
+        kind = x.__class__ is ndarray and x.dtype
+        if kind is not F32 and kind is not F64:
+            return general(a, b)
+        if b.__class__ in PLAIN:
+            y = b._array
+            if y.__class__ is not ndarray or y.dtype is not kind or x.shape != y.shape:
+                return general(a, b)
+        elif b.__class__ is float or b.__class__ is int:
+            y = np.array(b, kind)
+            b = wrap(y)
+        else:
+            return general(a, b)
+        out = ufunc(x, y)
+        result = wrap(out if out.__class__ is ndarray else np.asarray(out))
+        if (a._requires or b._requires) and MODE.enabled:
+            node = new(node_type)
+            edges = node.edges = (edge_of(a), edge_of(b))
+            node.hooks = node.meta = None
+            node.kw = no_kw
+            if saves_inputs:
+                s = a if first_if is None or first_if >= 0 and edges[first_if] is not None else None
+                t = b if second_if is None or second_if >= 0 and edges[second_if] is not None else None
+                node.saved = (s, t)
+                node.versions = (
+                    0 if s is None or s._counter is None else s._counter[0],
+                    0 if t is None or t._counter is None else t._counter[0],
+                )
+            else:
+                node.saved = ()
+            result._grad_fn, result._requires = node, True
+        return result
+
+    return call
+
+
+def binary(
+    name: str,
+    ufunc: Callable[..., Any],
+    backward: Callable[..., Any],
+    saves: Sequence[Any] = (),
+    *,
+    node: str | None = None,
+    forward: Callable[..., Any] | None = None,
+    to_float: bool = False,
+    refuse_bool: str | None = None,
+    base: type[OpNode] = OpNode,
+) -> Binary:
+    """Define an operator of two operands. `ufunc` serves the quick road; `forward`, if given, takes keywords too.
+    What is saved must be inputs, listed in order (`saves=((0, 1), (1, 0))`: each if the other needs a gradient)."""
+    made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
+    return Binary(made, ufunc, to_float, refuse_bool)

@@ -1,0 +1,335 @@
+"""Defining operators: a forward on arrays and a derivative, turned into a function on tensors that records a node.
+
+    exp = operator("exp", lambda x: np.exp(x), lambda F, node, g, y: g * F.conj(y), saves=(RESULT,), node="ExpBackward0")
+
+- `forward(*arrays, **kw)` gives an array, or a tuple of arrays for several outputs.
+- `backward(F, node, g, *saved)` gives the gradients of the inputs (a tuple; bare for one input). It is written with
+  Python's operators and `F.<operator>`, so that the same formula runs on arrays and, for gradients of gradients, on
+  tensors. `node.kw` holds the forward's keyword arguments, `node.needs` says which inputs want a gradient.
+- `saves` lists what `backward` gets: input positions (pairs `(i, j)`: input i, if input j needs a gradient), or RESULT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._device import device_of
+from .._graph.engine import as_array
+from .._graph.grad_mode import MODE, TRACING
+from .._graph.namespace import DIFF, RAW, add_to_both
+from .._graph.node import Edge, Node, edge_of
+from .._graph.tracing import around_operator, note_recorded
+from .._graph.views import make_view
+from .._tensor import Tensor, counter, extra, wrap
+
+RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
+ndarray = np.ndarray
+
+_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class OpNode(Node):
+    """A recorded operator: what it saved, and how to bring gradients back to its inputs' shapes and types."""
+
+    __slots__ = ("kw", "meta", "saved", "shapes", "versions")
+    operator: Operator
+    kw: dict[str, Any]
+    saved: tuple[Tensor | None, ...] | None  # None once freed
+    versions: tuple[int, ...]
+    shapes: tuple[Any, ...]  # of the inputs
+    meta: tuple[tuple[Any, Any] | None, ...] | None  # (shape, numpy dtype) of inputs whose gradients must be fitted
+
+    @property
+    def needs(self) -> tuple[bool, ...]:
+        """Which inputs want a gradient."""
+        return tuple(edge is not None for edge in self.edges)
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(_TWICE)
+        operator = self.operator
+        if not saved:
+            out = operator.backward(F, self, grad)
+        elif F is RAW:
+            values = []
+            for tensor, version in zip(saved, self.versions):
+                if tensor is None:
+                    values.append(None)
+                    continue
+                count = tensor._counter
+                if count is not None and count[0] != version:
+                    raise_modified(self, tensor, version)
+                values.append(tensor._array)
+            out = operator.backward(F, self, grad, *values)
+        else:
+            out = operator.backward(F, self, grad, *self.tensors())
+        if out.__class__ is not tuple:
+            out = (out,)
+        return out if self.meta is None else tuple(map(F.conform, out, self.meta))
+
+    def tensors(self) -> list[Tensor | None]:
+        """What was saved, as tensors that can be differentiated further."""
+        if self.saved is None:
+            raise RuntimeError(_TWICE)
+        found = []
+        for place, tensor, version in zip(self.operator.places, self.saved, self.versions):
+            if tensor is not None:
+                count = tensor._counter
+                if count is not None and count[0] != version:
+                    raise_modified(self, tensor, version)
+                if place < 0:
+                    tensor = _as_output(tensor, self, -1 - place)
+            found.append(tensor)
+        return found
+
+    def release(self) -> None:
+        if self.saved:
+            self.saved = None
+
+    def name(self) -> str:
+        return type(self).__name__
+
+
+class ManyNode(OpNode):
+    """A recorded operator with several outputs."""
+
+    __slots__ = ("outputs",)
+    outputs: int  # type: ignore[misc]
+
+
+def _as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
+    made = wrap(alias._array)
+    made._grad_fn, made._nr, made._requires, made._counter = node, nr, True, alias._counter
+    return made
+
+
+def raise_modified(node: Node, tensor: Tensor, version: int) -> None:
+    """Complain of a saved tensor that was changed in place since."""
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[mpigrad.{tensor.dtype.name} {list(tensor.shape)}], saved for {node.name()}, is at version "
+        f"{tensor._version}; expected version {version} instead. Hint: enable anomaly detection to find the operation that "
+        "failed to compute its gradient, with mpigrad.autograd.set_detect_anomaly(True)."
+    )
+
+
+class Operator:
+    """A differentiable function of tensors. Call it with tensors (None where optional) and keyword arguments."""
+
+    __slots__ = ("backward", "broadcasts", "forward", "many_type", "name", "node_type", "places", "saves", "sparse", "view")
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        saves: Sequence[Any],
+        node: str,
+        broadcasts: bool = False,
+        view: bool = False,
+        base: type[OpNode] = OpNode,
+    ) -> None:
+        self.name, self.forward, self.backward = name, forward, backward
+        self.saves = tuple(each if isinstance(each, tuple) else (each, None) for each in saves)
+        self.places = tuple(place for place, _ in self.saves)
+        self.broadcasts, self.view = broadcasts, view
+        self.sparse: Callable[..., Any] | None = None  # forward for sparse inputs, set by the sparse layer
+        body = {"__slots__": (), "operator": self, "__module__": __name__}
+        self.node_type = type(node, (base,), dict(body))
+        self.many_type = type(node, (ManyNode,), dict(body))
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    def __call__(self, *inputs: Tensor | None, **kw: Any) -> Any:
+        if TRACING.on:
+            with around_operator("aten::" + self.name):
+                return self._call(inputs, kw)
+        return self._call(inputs, kw)
+
+    def _call(self, inputs: tuple[Tensor | None, ...], kw: dict[str, Any]) -> Any:
+        arrays = [None if each is None else each._array for each in inputs]
+        for array in arrays:
+            if array.__class__ is not ndarray and array is not None:
+                forward = self._forward_for(inputs, arrays)
+                break
+        else:
+            forward = self.forward
+        return self.finish(inputs, forward(*arrays, **kw), kw)
+
+    def _forward_for(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> Callable[..., Any]:
+        """The forward for arrays that are not all plain NumPy: on one device, and sparse if one is."""
+        check_one_device(self.name, arrays)
+        if any(getattr(array, "is_sparse_array", False) for array in arrays):
+            if self.sparse is None:
+                raise NotImplementedError(
+                    f"Could not run 'aten::{self.name}' with arguments from the 'Sparse{device_of(arrays[0]).type.upper()}' "
+                    "backend: this operator has no sparse version; use to_dense() first."
+                )
+            return self.sparse
+        return self.forward
+
+    def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
+        """Wrap what the forward gave, and record a node if a gradient is wanted."""
+        if out.__class__ is tuple:
+            return self._finish_many(inputs, out, kw)
+        made = wrap(out if out.__class__ is ndarray else as_array(out))
+        if MODE.inference:
+            extra(made).inference = True
+        if MODE.enabled:
+            for each in inputs:
+                if each is not None and each._requires:
+                    if made._array.dtype.kind in "fc":
+                        self.record(inputs, (made,), kw)
+                    break
+        if self.view:
+            make_view(made, inputs[0], (self, kw))  # type: ignore[arg-type]
+        return made
+
+    def _finish_many(self, inputs: Sequence[Tensor | None], outs: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+        made = tuple(wrap(as_array(out)) for out in outs)
+        if MODE.enabled and any(each is not None and each._requires for each in inputs):
+            self.record(inputs, made, kw)
+        if self.view:
+            for nr, each in enumerate(made):
+                make_view(each, inputs[0], (_Output(self, nr), kw), fixed=_SEVERAL_VIEWS)  # type: ignore[arg-type]
+        return made
+
+    def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
+        """Make the node of one call and hang the outputs on it."""
+        edges = tuple(None if each is None else edge_of(each) for each in inputs)
+        node: Any = object.__new__(self.node_type if len(made) == 1 else self.many_type)
+        node.edges, node.hooks, node.kw = edges, None, kw
+        node.shapes = tuple(None if each is None else each._array.shape for each in inputs)
+        self.save(node, inputs, made)
+        node.meta = self._meta(inputs, made[0]) if self.broadcasts else None
+        for nr, each in enumerate(made):
+            if each._array.dtype.kind in "fc":
+                each._grad_fn, each._nr, each._requires = node, nr, True
+        if len(made) != 1:
+            node.outputs = len(made)
+        if TRACING.on:
+            note_recorded(node)
+        return node
+
+    def save(self, node: OpNode, inputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
+        """Keep what the derivative will need, each with its present version."""
+        saved: list[Tensor | None] = []
+        for place, needed_by in self.saves:
+            if needed_by is not None and node.edges[needed_by] is None:
+                saved.append(None)
+            elif place >= 0:
+                saved.append(_recordable(inputs[place]))
+            else:  # an alias, since the output itself will hold the node
+                output = made[-1 - place]
+                alias = wrap(output._array)
+                alias._counter = counter(output)
+                saved.append(alias)
+        node.saved = tuple(saved)
+        node.versions = tuple(0 if each is None or each._counter is None else each._counter[0] for each in saved)
+
+    def _meta(self, inputs: Sequence[Tensor | None], made: Tensor) -> Any:
+        shape, kind = made._array.shape, made._array.dtype
+        for each in inputs:
+            if each is not None and (each._array.shape != shape or each._array.dtype is not kind):
+                return tuple(_fit(each) for each in inputs)
+        return None
+
+
+class _Output:
+    """One output of a view operator with several, as a step of a view's chain."""
+
+    __slots__ = ("nr", "operator")
+
+    def __init__(self, operator: Operator, nr: int) -> None:
+        self.operator, self.nr = operator, nr
+
+    def __call__(self, value: Tensor, **kw: Any) -> Tensor:
+        return self.operator(value, **kw)[self.nr]
+
+    def forward(self, array: Any, **kw: Any) -> Any:
+        return self.operator.forward(array, **kw)[self.nr]
+
+
+_SEVERAL_VIEWS = (
+    "Output of a function that returns multiple views is a view and is being modified inplace. Such functions do not allow "
+    "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+def _fit(each: Tensor | None) -> tuple[Any, Any] | None:
+    if each is None or not each._requires:
+        return None
+    return each._array.shape, each._array.dtype
+
+
+def _recordable(tensor: Tensor | None) -> Tensor | None:
+    if tensor is not None and tensor._extra is not None and tensor._extra.inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+            "use it in autograd."
+        )
+    return tensor
+
+
+def check_one_device(name: str, arrays: Sequence[Any]) -> None:
+    """Refuse to mix devices: only zero-dimensional CPU tensors may meet device tensors."""
+    places = []
+    for array in arrays:
+        if array is not None and (array.ndim or array.__class__ is not ndarray):
+            place = device_of(array)
+            if place not in places:
+                places.append(place)
+    if len(places) > 1:
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {places[0]} and {places[1]}! "
+            f"(in {name}; move one of them with .to())"
+        )
+
+
+def operator(
+    name: str,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    saves: Sequence[Any] = (),
+    *,
+    node: str | None = None,
+    broadcasts: bool = False,
+    view: bool = False,
+    base: type[OpNode] = OpNode,
+) -> Operator:
+    """Define an operator and make it known to derivatives as `F.name`. `node` is its name in the graph."""
+    title = node or "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
+    made = Operator(name, forward, backward, saves, title, broadcasts, view, base)
+    add_to_both(name, forward, made)
+    return made
+
+
+def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function without a derivative (comparisons, integer results) known to derivatives as `F.name`."""
+
+    def call(*inputs: Tensor | None, **kw: Any) -> Any:
+        arrays = [None if each is None else each._array for each in inputs]
+        if any(array.__class__ is not ndarray and array is not None for array in arrays):
+            check_one_device(name, arrays)
+        if TRACING.on:
+            with around_operator("aten::" + name):
+                out = forward(*arrays, **kw)
+        else:
+            out = forward(*arrays, **kw)
+        return tuple(wrap(as_array(each)) for each in out) if out.__class__ is tuple else wrap(as_array(out))
+
+    add_to_both(name, forward, call)
+    return call
+
+
+__all__ = ["DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified"]

@@ -1,0 +1,309 @@
+"""`Tensor`: an array with a place in the graph. Operators are attached to it by the layers above, with `method`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ._device import CPU, device, device_of
+from ._dtype import dtype, from_numpy_dtype
+from ._graph.grad_mode import MODE
+from ._layout import layout, sparse_coo, strided
+
+if TYPE_CHECKING:
+    from ._graph.node import Node
+    from ._graph.views import View
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+_DTYPES: dict[np.dtype, dtype] = {}
+
+
+class Size(tuple):
+    """A tensor's shape: a tuple of ints that prints like PyTorch's and counts elements."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for length in self:
+            count *= length
+        return count
+
+    def __repr__(self) -> str:
+        return f"mpigrad.Size({list(self)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)
+
+
+class Extra:
+    """What few tensors have: hooks, a kept gradient, the accumulator of a leaf, a name."""
+
+    __slots__ = ("accumulate", "hooks", "inference", "name", "post_hooks", "retains_grad")
+
+    def __init__(self) -> None:
+        self.accumulate: Any = None  # weak reference to the leaf's AccumulateGrad
+        self.hooks: Any = None  # gradient hooks of a leaf, kept while its accumulator comes and goes
+        self.post_hooks: Any = None
+        self.retains_grad = False
+        self.inference = False
+        self.name: str | None = None
+
+
+class Tensor:
+    """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_counter", "_extra", "_grad", "_grad_fn", "_nr", "_requires", "_view")
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # numpy_array * tensor asks Tensor.__rmul__, never element by element
+
+    _array: Any  # a numpy or cupy array, or a SparseArray
+    _requires: bool  # a gradient flows through here
+    _grad_fn: Node | None  # the node that made this; None on leaves
+    _nr: int  # which of the node's outputs this is
+    _grad: Tensor | None
+    _counter: list[int] | None  # [version], shared with views; None until there is a reason to count
+    _view: View | None  # how this is a view of another tensor
+    _extra: Extra | None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        __add__: Any
+        __radd__: Any
+        __iadd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __floordiv__: Any
+        __mod__: Any
+        __pow__: Any
+        __rpow__: Any
+        __matmul__: Any
+        __neg__: Any
+        __invert__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __getitem__: Any
+        __setitem__: Any
+        __len__: Any
+        __iter__: Any
+        __bool__: Any
+        __float__: Any
+        __int__: Any
+        __index__: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        from ._ops.legacy import legacy_tensor  # the constructor of old programs, Tensor(2, 3) or Tensor([1.0])
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    __hash__ = object.__hash__
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> Size:
+        """The lengths of the dimensions."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The element type."""
+        found = _DTYPES.get(self._array.dtype)
+        if found is None:
+            found = _DTYPES[self._array.dtype] = from_numpy_dtype(self._array.dtype)
+        return found
+
+    @property
+    def device(self) -> device:
+        """Where the elements live."""
+        return CPU if self._array.__class__ is np.ndarray else device_of(self._array)
+
+    @property
+    def layout(self) -> layout:
+        """`mpigrad.strided` or `mpigrad.sparse_coo`."""
+        return sparse_coo if self.is_sparse else strided
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the elements are held as indices and values."""
+        return getattr(self._array, "is_sparse_array", False)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements live on a GPU."""
+        return self.device.type == "cuda"
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    # -- its place in the graph ------------------------------------------------------------------------------------
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to or through this tensor."""
+        return self._requires
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for the gradient of this leaf (or no longer), in place."""
+        if self._grad_fn is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._extra is not None and self._extra.inference and not MODE.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None for leaves."""
+        if self._view is not None:
+            self._view.refresh(self)
+        return self._grad_fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return self._nr
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient gathered by `backward` for this leaf, or kept by `retain_grad`."""
+        if self._grad is None and self._grad_fn is not None and not (self._extra and self._extra.retains_grad):
+            _warn_about_grad_of_non_leaf()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_assigned_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version(self) -> int:
+        """How often the elements were changed in place, views of the same memory included."""
+        return 0 if self._counter is None else self._counter[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor of which this one is a view."""
+        return None if self._view is None else self._view.base
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf."""
+        return self._extra is not None and self._extra.retains_grad
+
+    @property
+    def name(self) -> str | None:
+        """Always None, as in PyTorch, unless set by a caller of old."""
+        return None if self._extra is None else self._extra.name
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self._extra is not None and self._extra.inference
+
+
+def wrap(array: Any) -> Tensor:
+    """A plain tensor around an array: no gradient, no history."""
+    made = object.__new__(Tensor)
+    made._array = array
+    made._requires = False
+    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
+    made._nr = 0
+    return made
+
+
+def wrap_as(cls: type[Tensor], array: Any) -> Any:
+    """A plain tensor of a subclass, such as Parameter."""
+    made = object.__new__(cls)
+    made._array = array
+    made._requires = False
+    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
+    made._nr = 0
+    return made
+
+
+def extra(tensor: Tensor) -> Extra:
+    """The tensor's record of rare properties, made when first needed."""
+    if tensor._extra is None:
+        tensor._extra = Extra()
+    return tensor._extra
+
+
+def counter(tensor: Tensor) -> list[int]:
+    """The tensor's version counter, made when first needed."""
+    if tensor._counter is None:
+        tensor._counter = [0]
+    return tensor._counter
+
+
+def method(fn: Fn, name: str | None = None) -> Fn:
+    """Attach `fn` to Tensor as a method, and give it back: `@method` in the file that defines the operator."""
+    name = name or fn.__name__
+    if name in Tensor.__dict__:
+        raise AssertionError(f"Tensor.{name} is defined twice; the second time in {fn.__module__}")
+    setattr(Tensor, name, fn)
+    return fn
+
+
+def _check_assigned_grad(tensor: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.dtype is not tensor.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: {value.dtype} for a tensor of {tensor.dtype}")
+    if value.device != tensor.device:
+        raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {tensor.device}")
+    if tuple(value.shape) != tuple(tensor.shape):
+        raise RuntimeError(f"assigned grad has data of a different size: {list(value.shape)} for {list(tensor.shape)}")
+
+
+def _warn_about_grad_of_non_leaf() -> None:
+    import warnings
+
+    warnings.warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+        "during autograd.backward(). Call .retain_grad() on the non-leaf Tensor if you want it.",
+        stacklevel=3,
+    )

@@ -1,0 +1,61 @@
+"""Many futures as one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from mpigrad.futures._future import Future
+
+
+def collect_all(futures: Sequence[Future]) -> Future:
+    """Return a future of the list `futures`, completed once every one of them is (with the first error, if any failed).
+
+    >>> from mpigrad.futures import Future, collect_all
+    >>> a, b = Future(), Future()
+    >>> both = collect_all([a, b])
+    >>> a.set_result(1); b.set_result(2)
+    >>> [f.value() for f in both.wait()]
+    [1, 2]
+    """
+    futures = _checked("collect_all", futures)
+    everything: Future = Future()
+    if not futures:
+        everything.set_result([])
+        return everything
+    left = len(futures)
+    lock = threading.Lock()
+
+    def one_done(_: Future) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            if left:
+                return
+        failed = next((f for f in futures if f._state == 2), None)
+        if failed is None:
+            everything.set_result(futures)
+        else:
+            everything.set_exception(failed._value)
+
+    for fut in futures:
+        fut.add_done_callback(one_done)
+    return everything
+
+
+def wait_all(futures: Sequence[Future]) -> list[Any]:
+    """Wait for every future and return the list of their values; raise the first error met.
+
+    >>> from mpigrad.futures import Future, wait_all
+    >>> a = Future(); a.set_result(3)
+    >>> wait_all([a])
+    [3]
+    """
+    return [fut.wait() for fut in collect_all(_checked("wait_all", futures)).wait()]
+
+
+def _checked(name: str, futures: Any) -> list[Future]:
+    if isinstance(futures, Sequence) and all(isinstance(f, Future) for f in futures):
+        return list(futures)
+    raise TypeError(f"{name}(): expected a sequence of mpigrad.futures.Future, but got {futures!r}")

@@ -1,0 +1,258 @@
+"""Future: one value that arrives later, with callbacks, waiting threads and `await`.
+
+Invariants
+- `_state` goes once from 0 (pending) to 1 (value) or 2 (error), after `_value` has been stored. Whoever makes the change first
+  takes the right to do so: in public setters under `_CHANGE`; in the RPC agent by removing the call from its table.
+- Callbacks and sleepers are deques created on demand. A thread that adds an entry looks at `_state` again afterwards; the one
+  that completes looks at the deques after the change. Every entry is taken out with an atomic `popleft`, so it is served
+  exactly once, by whichever of the two got it.
+- No lock and no condition is allocated for a future that nobody blocks on.
+- A thread that waits while an RPC agent runs makes progress for it: the agent installs `set_wait_hook`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import traceback
+import types
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+_CHANGE = threading.Lock()
+_wait_hook: Callable[[Future, float | None], None] | None = None
+
+
+def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
+    """Let `hook(fut, deadline)` do the waiting of every future; it returns when `fut` is done or the deadline has passed."""
+    global _wait_hook
+    _wait_hook = hook
+
+
+class Future:
+    """A value of the future: set once, with `set_result` or `set_exception`, by any thread.
+
+    >>> from mpigrad.futures import Future
+    >>> fut = Future()
+    >>> doubled = fut.then(lambda f: 2 * f.wait())
+    >>> fut.set_result(21)
+    >>> doubled.wait()
+    42
+    """
+
+    __slots__ = ("__weakref__", "_callbacks", "_deadline", "_info", "_sleepers", "_state", "_value")
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+    def __init__(self, *, devices: list[Any] | None = None) -> None:
+        self._state = 0
+        self._callbacks: deque[Callable[[Future], Any]] | None = None
+        self._sleepers: deque[Any] | None = None
+        if devices:
+            _check_devices(devices)
+
+    def __repr__(self) -> str:
+        return f"<mpigrad.futures.Future object at {id(self):#x}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError("Can not pickle mpigrad.futures.Future")
+
+    def done(self) -> bool:
+        """Return True when the value or the error is there.
+
+        >>> Future().done()
+        False
+        """
+        return self._state != 0
+
+    def wait(self) -> Any:
+        """Block until the value is there and return it, or raise the error.
+
+        >>> fut = Future(); fut.set_result(5); fut.wait()
+        5
+        """
+        if not self._state:
+            self._block(None)
+        if self._state == 2:
+            raise self._value
+        return self._value
+
+    def value(self) -> Any:
+        """Return the value of a completed future without waiting, or raise its error.
+
+        >>> fut = Future(); fut.set_result(5); fut.value()
+        5
+        """
+        if not self._state:
+            raise RuntimeError("value() was called on a Future that is not completed; use wait(), or check done() first")
+        if self._state == 2:
+            raise self._value
+        return self._value
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """Return the future of `callback(self)`, called once this one is completed (at once, if it is already).
+
+        >>> fut = Future(); fut.set_result(1)
+        >>> fut.then(lambda f: f.value() + 1).wait()
+        2
+        """
+        if not callable(callback):
+            raise TypeError(f"then(): expected a callable, but got {callback!r}")
+        result = Future()
+
+        def chained(fut: Future) -> None:
+            try:
+                value = callback(fut)
+            except Exception as error:
+                result.set_exception(_callback_error(error))
+            else:
+                result.set_result(value)
+
+        self._add(chained)
+        return result
+
+    def add_done_callback(self, callback: Callable[[Future], None]) -> None:
+        """Call `callback(self)` once this future is completed; an exception it raises is logged.
+
+        >>> fut = Future(); fut.add_done_callback(lambda f: print(f.value())); fut.set_result("ready")
+        ready
+        """
+        if not callable(callback):
+            raise TypeError(f"add_done_callback(): expected a callable, but got {callback!r}")
+        self._add(callback)
+
+    def set_result(self, result: Any) -> None:
+        """Complete this future with a value: wakes its waiters, runs its callbacks.
+
+        >>> fut = Future(); fut.set_result(1); fut.done()
+        True
+        """
+        with _CHANGE:
+            self._claim()
+            self._value = result
+            self._state = 1
+        self._wake()
+        self._run_callbacks()
+
+    def set_exception(self, result: BaseException) -> None:
+        """Complete this future with an error, which `wait` and `value` raise.
+
+        >>> fut = Future(); fut.set_exception(ValueError("no")); fut.done()
+        True
+        """
+        assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
+        with _CHANGE:
+            self._claim()
+            self._value = result
+            self._state = 2
+        self._wake()
+        self._run_callbacks()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self._state:
+            loop = asyncio.get_running_loop()
+            ready = loop.create_future()
+
+            def arrived() -> None:
+                if not ready.done():
+                    ready.set_result(None)
+
+            self._add(lambda _: loop.call_soon_threadsafe(arrived))
+            yield from ready.__await__()
+        return self.value()
+
+    def _claim(self) -> None:
+        if self._state:
+            raise RuntimeError(
+                "Attempting to mark a completed Future as complete again. "
+                "Note that a Future can only be marked completed once."
+            )
+
+    def _finish(self, state: int, value: Any) -> None:
+        """Complete without running the callbacks; the caller holds the sole right to complete this future."""
+        self._value = value
+        self._state = state
+        if self._sleepers is not None:
+            self._wake()
+
+    def _add(self, callback: Callable[[Future], Any]) -> None:
+        callbacks = self._callbacks
+        if callbacks is None:
+            with _CHANGE:
+                callbacks = self._callbacks
+                if callbacks is None:
+                    callbacks = self._callbacks = deque()
+        callbacks.append(callback)
+        if self._state:
+            self._run_callbacks()
+
+    def _run_callbacks(self) -> None:
+        callbacks = self._callbacks
+        while callbacks:
+            try:
+                callback = callbacks.popleft()
+            except IndexError:
+                return
+            try:
+                callback(self)
+            except Exception:
+                logger.exception("Got the following error when running the callback %r", callback)
+
+    def _sleep(self, lock: Any) -> None:
+        """Have `lock` released when this future is completed (at once, if it is already)."""
+        sleepers = self._sleepers
+        if sleepers is None:
+            with _CHANGE:
+                sleepers = self._sleepers
+                if sleepers is None:
+                    sleepers = self._sleepers = deque()
+        sleepers.append(lock)
+        if self._state:
+            self._wake()
+
+    def _wake(self) -> None:
+        sleepers = self._sleepers
+        while sleepers:
+            try:
+                lock = sleepers.popleft()
+            except IndexError:
+                return
+            release(lock)
+
+    def _block(self, deadline: float | None) -> None:
+        hook = _wait_hook
+        if hook is not None:
+            hook(self, deadline)
+            return
+        lock = threading.Lock()
+        lock.acquire()
+        self._sleep(lock)
+        lock.acquire()
+
+
+def release(lock: Any) -> None:
+    """Release a parked thread's lock; being woken twice is no error."""
+    try:
+        lock.release()
+    except RuntimeError:
+        pass
+
+
+def _callback_error(error: Exception) -> Exception:
+    text = "".join(traceback.format_exception(error)).rstrip()
+    wrapped = RuntimeError(
+        f"Got the following error when running the callback: {type(error).__name__}: {error}\n\n{text}"
+    )
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def _check_devices(devices: list[Any]) -> None:
+    for device in devices:
+        name = str(device)
+        if name.partition(":")[0] == "cpu":
+            raise ValueError(f"Expected devices to have indices, got {name}")
