@@ -88,7 +88,7 @@ BARS = (
     faster("local chain of 2,000 operators", "local.chain_2000", 2.0, "autograd"),
     within("local chain of 2,000 operators", "local.chain_2000", 4.0),
     within("MLP step 784-512-512-10, batch 128", "mlp.mlp_step", 1.3),
-    within("peak memory of the MLP step", "mlp.mlp_memory", 1.3),
+    within("peak memory of the MLP step", "memory.mlp_peak", 1.3),
     within("memory per idle rank", "idle.resident", 0.5),
     Bar("CPU of an idle rank, percent of a core", "idle.cpu", 2.0),
     faster("start to first RPC answered, 4 ranks", "start.launch", 1.0),

@@ -16,6 +16,7 @@ class Family:
     measures: tuple[str, ...]
     budget: float = 0.5
     deadline: float = 120.0
+    fresh: bool = False  # a new process for every round, where what ran before would spoil the measure
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def contestants_of(self, measure: str) -> list[str]:
@@ -44,8 +45,9 @@ FAMILIES = (
     Family("parameter_server", 4, both("parameter_server"), ("step",), budget=1.0),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
-    Family("mlp", 1, both("local"), ("mlp_step", "mlp_memory"), budget=1.0),
-    Family("idle", 4, both("idle"), ("resident", "private", "cpu")),
+    Family("mlp", 1, both("local"), ("mlp_step",), budget=1.0),
+    Family("memory", 1, both("mlp_memory"), ("mlp_peak",), fresh=True),
+    Family("idle", 4, both("idle"), ("resident", "proportional", "cpu")),
     Family("start", 4, both("start"), ("launch",)),
     Family("programs", 4, both("examples"), ("digits_split", "parameter_server", "rnn_lm"), budget=2.0, deadline=300.0),
 )

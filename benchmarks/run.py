@@ -65,6 +65,7 @@ class Jobs:
     def close(self) -> None:
         for job in self.running.values():
             job.close()
+        self.running.clear()
 
 
 def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
@@ -77,7 +78,11 @@ def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
 def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> dict[str, Any]:
     if measure == "launch":
         return launch(jobs.family, contestant, jobs.threads)
-    return jobs.get(contestant).ask(measure, seconds, jobs.family.deadline)
+    try:
+        return jobs.get(contestant).ask(measure, seconds, jobs.family.deadline)
+    finally:
+        if jobs.family.fresh:
+            jobs.close()
 
 
 def run_family(family: Family, arguments: argparse.Namespace, table: Table, tick: Callable[[str], None]) -> None:

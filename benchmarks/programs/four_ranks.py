@@ -1,0 +1,73 @@
+"""Four ranks on whatever cores there are: calls between two of them, calls all around, and all of them training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks import team
+from benchmarks.library import library, part
+from benchmarks.rank import rank_and_size
+from benchmarks.timing import Sample, repeat
+
+rpc = part("distributed.rpc")
+dist_autograd = part("distributed.autograd")
+
+RANK, WORLD = rank_and_size()
+CALLS, STEPS = 100, 20
+
+weight = library.ones(3, 3, requires_grad=True)
+
+
+def nothing() -> None:
+    """What the empty call runs."""
+
+
+def served(tensor: Any) -> Any:
+    """What each rank does for the others as a server: use its own parameter."""
+    return library.matmul(tensor, weight)
+
+
+def call_neighbour(count: int) -> None:
+    """Empty calls to the next rank."""
+    following = f"worker{(RANK + 1) % WORLD}"
+    for _ in range(count):
+        rpc.rpc_sync(following, nothing)
+
+
+def train(count: int) -> None:
+    """Training steps that use the parameters of all the other ranks."""
+    servers = [f"worker{rank}" for rank in range(WORLD) if rank != RANK]
+    batch = library.ones(3, 3, requires_grad=True)
+    for _ in range(count):
+        with dist_autograd.context() as context_id:
+            answers = [rpc.rpc_async(server, served, args=(batch,)) for server in servers]
+            losses = [answer.wait().sum() for answer in answers]
+            dist_autograd.backward(context_id, [sum(losses[1:], losses[0])])
+
+
+def pair(seconds: float) -> Sample:
+    """Empty calls from rank 0 to rank 1 while the other two ranks are idle."""
+    return repeat(lambda: rpc.rpc_sync("worker1", nothing), seconds)
+
+
+def ring(seconds: float) -> Sample:
+    """Seconds per empty call when every rank calls the next one at the same time."""
+    return team.repeat_together("ring", call_neighbour, WORLD, seconds, CALLS)
+
+
+def trainers(seconds: float) -> Sample:
+    """Seconds per step when every rank trains and serves at the same time."""
+    return team.repeat_together("train", train, WORLD, seconds, STEPS)
+
+
+def follow() -> None:
+    """The other ranks' main threads."""
+    team.follow({"ring": call_neighbour, "train": train})
+
+
+def dismiss() -> None:
+    """Let them go."""
+    team.dismiss(WORLD)
+
+
+MEASURES = {"pair": pair, "ring": ring, "trainers": trainers}
