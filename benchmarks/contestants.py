@@ -72,4 +72,6 @@ def processes(contestant: str, program: str, ranks: int, threads: int) -> list[P
         return plain_processes(program, ranks, "torch", threads)
     if contestant in ("mpigrad", "raw"):
         return under_mpiexec(program, ranks, "mpigrad", threads)
-    raise ValueError(f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw' or, on one rank, 'autograd'")
+    raise ValueError(
+        f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw' or, on one rank, 'autograd'"
+    )

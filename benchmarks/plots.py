@@ -11,7 +11,7 @@ from benchmarks.compare import Rounds, Spread, present, ratio, rounds_of, spread
 
 matplotlib.use("Agg")
 
-from matplotlib import pyplot  # noqa: E402  (the backend must be chosen before pyplot is imported)
+from matplotlib import pyplot
 
 COLOURS = {"torch": "#d1603d", OURS: "#2d6a8f", "raw": "#7a7a7a", "autograd": "#8f6fae"}
 

@@ -115,7 +115,9 @@ def machine() -> str:
             continue
     when = time.strftime("%Y-%m-%d %H:%M")
     load = os.getloadavg()[0]
-    return f"{when}, {cores()} cores, Python {platform.python_version()}, {', '.join(found)}; load {load:.1f} at the end."
+    return (
+        f"{when}, {cores()} cores, Python {platform.python_version()}, {', '.join(found)}; load {load:.1f} at the end."
+    )
 
 
 def write(table: Table, where: Path, arguments: argparse.Namespace) -> None:

@@ -1,0 +1,108 @@
+"""Measure how costs grow and draw it: ``python -m benchmarks.growth [--without torch] [--out DIR]``.
+
+Against world size, contexts alive, depth of the graph and payload; nothing may grow faster than its own size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from benchmarks import plots
+from benchmarks.bars import RESULTS
+from benchmarks.job import Job, JobError
+
+WORLDS = (2, 4, 8, 16, 32)
+CONTEXTS = (1, 16, 256, 2048)
+DEPTHS = (1, 4, 16, 64, 256)
+KIBIBYTES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
+SECONDS = 0.5
+DEADLINE = 240.0
+
+# curve -> (what runs across the bottom, what goes up)
+AXES = {
+    "empty": ("ranks in the world", "seconds per empty call"),
+    "one_step": ("ranks in the world", "seconds per context, remote add and backward"),
+    "contexts": ("contexts alive", "seconds per context, remote add and backward"),
+    "depth": ("remote adds in the graph", "seconds per remote add, forward and backward"),
+    "payload": ("KiB", "seconds per echo"),
+}
+Curves = dict[str, dict[str, dict[int, float]]]
+
+
+def exponent(points: dict[int, float]) -> float:
+    """The power of the size with which the cost grows between the two largest sizes (1 is linear).
+
+    >>> exponent({1: 1.0, 2: 2.0, 4: 8.0})
+    2.0
+    """
+    from math import log
+
+    (small, low), (large, high) = sorted(points.items())[-2:]
+    return log(high / low) / log(large / small)
+
+
+def turns() -> list[tuple[int, str, str, int]]:
+    """World size, curve, measure and size of every point; measures of one world stand together."""
+    worlds = [(world, curve, curve, world) for world in WORLDS for curve in ("empty", "one_step")]
+    sizes = [(2, "contexts", f"contexts_{n}", n) for n in CONTEXTS]
+    sizes += [(2, "depth", f"depth_{n}", n) for n in DEPTHS]
+    sizes += [(2, "payload", f"payload_{n}", n) for n in KIBIBYTES]
+    return sizes + worlds
+
+
+def measure(contestants: list[str], most: int) -> Curves:
+    """All points of all contestants; a job per world size and contestant, frozen while others are measured."""
+    curves: Curves = {}
+    jobs: dict[tuple[str, int], Job] = {}
+    try:
+        for world, curve, name, size in tqdm([turn for turn in turns() if turn[0] <= most], unit="point"):
+            for contestant in contestants:
+                settle(jobs, contestant, world)
+                try:
+                    if (contestant, world) not in jobs or not jobs[contestant, world].alive:
+                        jobs[contestant, world] = Job(contestant, "growth", world)
+                    found = jobs[contestant, world].ask(name, SECONDS, DEADLINE)["value"]
+                    curves.setdefault(curve, {}).setdefault(contestant, {})[size] = found
+                except JobError as error:
+                    print(error, file=sys.stderr)
+    finally:
+        for job in jobs.values():
+            job.close()
+    return curves
+
+
+def settle(jobs: dict[tuple[str, int], Job], contestant: str, world: int) -> None:
+    """Close jobs of other world sizes, freeze those of other contestants."""
+    for key in list(jobs):
+        if key[1] != world:
+            jobs.pop(key).close()
+        elif key[0] != contestant:
+            jobs[key].freeze()
+
+
+def main(words: list[str] | None = None) -> int:
+    """Measure, write growth.json and one picture per curve, print how each grows."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("--without", nargs="+", default=[])
+    parser.add_argument("--most", type=int, default=WORLDS[-1], help="the largest world")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args(words)
+    curves = measure([c for c in ("torch", "mpigrad") if c not in arguments.without], arguments.most)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "growth.json").write_text(json.dumps(curves, indent=1))
+    for curve, series in curves.items():
+        across, up = AXES[curve]
+        plots.lines(series, f"growth: {curve}", across, up, arguments.out / f"growth_{curve}.png")
+        for contestant, points in series.items():
+            grows = f"size^{exponent(points):.2f} at the end" if len(points) > 1 else "one point only"
+            print(f"{curve:10} {contestant:8} {grows}:", {n: f"{s * 1e6:.1f} us" for n, s in points.items()})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

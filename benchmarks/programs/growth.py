@@ -1,0 +1,107 @@
+"""How costs grow: with contexts alive, with the depth of the graph across ranks, with the payload, with the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from benchmarks.library import library, part
+from benchmarks.timing import Sample, repeat
+
+rpc = part("distributed.rpc")
+dist_autograd = part("distributed.autograd")
+
+
+def nothing() -> None:
+    """What the empty call runs."""
+
+
+def echo(tensor: Any) -> Any:
+    """Give back what came."""
+    return tensor
+
+
+def empty(seconds: float) -> Sample:
+    """An empty call, for growth with the size of the world."""
+    return repeat(lambda: rpc.rpc_sync("worker1", nothing), seconds)
+
+
+def step(left: Any, right: Any, hops: int = 1) -> None:
+    """A context with so many remote adds in a row, and its backward pass."""
+    with dist_autograd.context() as context_id:
+        result = right
+        for _ in range(hops):
+            result = rpc.rpc_sync("worker1", library.add, args=(left, result))
+        dist_autograd.backward(context_id, [result.sum()])
+
+
+def leaves() -> tuple[Any, Any]:
+    return library.ones(3, 3, requires_grad=True), library.ones(3, 3, requires_grad=True)
+
+
+def one_step(seconds: float) -> Sample:
+    """Context, remote add and backward, for growth with the size of the world."""
+    left, right = leaves()
+    return repeat(lambda: step(left, right), seconds)
+
+
+def keep_context(left: Any, right: Any) -> int:
+    """Open a context that stays alive on both ranks, and give its id."""
+    context = dist_autograd._new_context()
+    context_id: int = context._context_id()
+    rpc.rpc_sync("worker1", library.add, args=(left, right))
+    return context_id
+
+
+def contexts_alive(count: int) -> Callable[[float], Sample]:
+    """One step while so many other contexts, each with a remote add, are still open on both ranks."""
+
+    def measure(seconds: float) -> Sample:
+        left, right = leaves()
+        with ExitStack() as stack:
+            for _ in range(count):
+                stack.callback(dist_autograd._release_context, in_a_thread(keep_context, left, right))
+            return repeat(lambda: step(left, right), seconds)
+
+    return measure
+
+
+def in_a_thread(function: Callable[..., int], *arguments: Any) -> int:
+    """A context belongs to its thread, so each one that stays open needs a thread that ends."""
+    from threading import Thread
+
+    answers: list[int] = []
+    thread = Thread(target=lambda: answers.append(function(*arguments)))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def depth(hops: int) -> Callable[[float], Sample]:
+    """Seconds per hop of a chain of so many remote adds, forward and backward."""
+
+    def measure(seconds: float) -> Sample:
+        left, right = leaves()
+        return repeat(lambda: step(left, right, hops), seconds, per=hops)
+
+    return measure
+
+
+def payload(kibibytes: int) -> Callable[[float], Sample]:
+    """An echo of so many KiB."""
+
+    def measure(seconds: float) -> Sample:
+        tensor = library.ones(kibibytes * 256)
+        return repeat(lambda: rpc.rpc_sync("worker1", echo, args=(tensor,)), seconds)
+
+    return measure
+
+
+MEASURES = {
+    "empty": empty,
+    "one_step": one_step,
+    **{f"contexts_{count}": contexts_alive(count) for count in (1, 16, 256, 2048)},
+    **{f"depth_{hops}": depth(hops) for hops in (1, 4, 16, 64, 256)},
+    **{f"payload_{size}": payload(size) for size in (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)},
+}
