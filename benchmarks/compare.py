@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 from benchmarks.timing import quantile
@@ -60,3 +61,13 @@ def rounds_from_json(document: Mapping[str, Any]) -> Rounds:
         }
         for measure, entry in document["measures"].items()
     }
+
+
+def exponent(points: dict[int, float]) -> float:
+    """The power of the size with which the cost grows between the two largest sizes (1 is linear).
+
+    >>> exponent({1: 1.0, 2: 2.0, 4: 8.0})
+    2.0
+    """
+    (small, low), (large, high) = sorted(points.items())[-2:]
+    return log(high / low) / log(large / small)

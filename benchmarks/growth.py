@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from benchmarks import plots
 from benchmarks.bars import RESULTS
+from benchmarks.compare import exponent
 from benchmarks.job import Job, JobError
 
 WORLDS = (2, 4, 8, 16, 32)
@@ -32,18 +33,6 @@ AXES = {
     "payload": ("KiB", "seconds per echo"),
 }
 Curves = dict[str, dict[str, dict[int, float]]]
-
-
-def exponent(points: dict[int, float]) -> float:
-    """The power of the size with which the cost grows between the two largest sizes (1 is linear).
-
-    >>> exponent({1: 1.0, 2: 2.0, 4: 8.0})
-    2.0
-    """
-    from math import log
-
-    (small, low), (large, high) = sorted(points.items())[-2:]
-    return log(high / low) / log(large / small)
 
 
 def turns() -> list[tuple[int, str, str, int]]:

@@ -60,7 +60,7 @@ def family(results: Rounds, name: str, path: Path, unit: str = "s") -> None:
     save(figure, path)
 
 
-def lines(series: dict[str, dict[float, float]], title: str, across: str, up: str, path: Path) -> None:
+def lines(series: dict[str, dict[int, float]], title: str, across: str, up: str, path: Path) -> None:
     """One line per contestant on logarithmic axes, for growth."""
     figure, axes = pyplot.subplots(figsize=(5.5, 4))
     for contestant, points in series.items():

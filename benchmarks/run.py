@@ -53,9 +53,9 @@ class Jobs:
         self.running: dict[str, Job] = {}
 
     def get(self, contestant: str) -> Job:
-        for name, job in self.running.items():
+        for name, other in self.running.items():
             if name != contestant:
-                job.freeze()
+                other.freeze()
         job = self.running.get(contestant)
         if job is None or not job.alive:
             program = self.family.programs[contestant]

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks import bars
 from benchmarks.bars import BARS, Bar, faster, shortfalls, within
-from benchmarks.compare import Spread, ratio, rounds_from_json, spread
-from benchmarks.growth import exponent
+from benchmarks.compare import Spread, exponent, ratio, rounds_from_json, spread
 from benchmarks.plan import FAMILIES, chosen
 from benchmarks.report import bar_table, in_units, measure_table
 from benchmarks.timing import quantile, repeat, summarise
