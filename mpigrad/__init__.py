@@ -50,7 +50,9 @@ cfloat, cdouble = complex64, complex128
 inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("math").nan, 3.141592653589793, 2.718281828459045
 
 # One line per family of operators; each file lists its public functions in __all__.
+from ._ops.addmm import *
 from ._ops.arithmetic import *
+from ._ops.matmul import *
 
 __version__ = "0.1.0"
 
