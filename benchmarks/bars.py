@@ -92,9 +92,9 @@ BARS = (
     within("memory per idle rank", "idle.resident", 0.5),
     Bar("CPU of an idle rank, percent of a core", "idle.cpu", 2.0),
     faster("start to first RPC answered, 4 ranks", "start.launch", 1.0),
-    faster("digits_split per step", "programs.digits_split", 2.0),
-    faster("parameter_server per step", "programs.parameter_server", 2.0),
-    faster("rnn_lm per step", "programs.rnn_lm", 2.0),
+    faster("digits_split per step", "example_digits_split.step", 2.0),
+    faster("parameter_server per step", "example_parameter_server.step", 2.0),
+    faster("rnn_lm per step", "example_rnn_lm.step", 2.0),
 )
 
 

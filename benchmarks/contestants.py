@@ -42,7 +42,7 @@ def plain_processes(program: str, ranks: int, library: str, threads: int) -> lis
     """Torch's way: one process per rank that finds the others through an address and a port."""
     shared = common_environment(library, threads)
     shared.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-    command = (sys.executable, "-m", "benchmarks.rank", program)
+    command = (sys.executable, "-m", "benchmarks.rank", *program.split())
     return [Process(command, {**shared, "RANK": str(rank)}) for rank in range(ranks)]
 
 
@@ -55,12 +55,14 @@ def under_mpiexec(program: str, ranks: int, library: str, threads: int) -> list[
     # Torch's processes may run on any core, so these may too; MPICH binds nothing unless asked.
     environment["PRTE_MCA_hwloc_default_binding_policy"] = "none"
     mpiexec = str(Path(sys.executable).parent / "mpiexec")
-    return [Process((mpiexec, "-n", str(ranks), sys.executable, "-m", "benchmarks.rank", program), environment)]
+    return [
+        Process((mpiexec, "-n", str(ranks), sys.executable, "-m", "benchmarks.rank", *program.split()), environment)
+    ]
 
 
 def alone(program: str, library: str, threads: int) -> list[Process]:
     """One process without any launcher, for what needs no other rank."""
-    command = (sys.executable, "-m", "benchmarks.rank", program)
+    command = (sys.executable, "-m", "benchmarks.rank", *program.split())
     return [Process(command, common_environment(library, threads))]
 
 

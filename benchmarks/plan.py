@@ -49,7 +49,10 @@ FAMILIES = (
     Family("memory", 1, both("mlp_memory"), ("mlp_peak",), fresh=True),
     Family("idle", 4, both("idle"), ("resident", "proportional", "cpu")),
     Family("start", 4, both("start"), ("launch",)),
-    Family("programs", 4, both("examples"), ("digits_split", "parameter_server", "rnn_lm"), budget=2.0, deadline=300.0),
+    *(
+        Family(f"example_{name}", 4, both(f"examples {name}"), ("step",), deadline=300.0, fresh=True)
+        for name in ("digits_split", "parameter_server", "rnn_lm")
+    ),
 )
 
 
