@@ -1,0 +1,71 @@
+"""The doctor's command: look at the machine, run a short job, say what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+from mpigrad._cli.doctor import machine, page, probe
+from mpigrad._cli.doctor.findings import findings
+from mpigrad._launch.command import default_ranks, job_for
+from mpigrad._launch.launcher import LauncherError, find_launcher
+from mpigrad._rank import launched_rank, launched_size
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    """Declare the arguments."""
+    parser = commands.add_parser("doctor", help="examine the MPI set-up, with what to do about each problem")
+    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="ranks of the test job (the allocation's, or 2)")
+    parser.add_argument("--json", action="store_true", help="machine-readable answer")
+    parser.add_argument("--seconds", type=float, default=60, help="limit for the test job (%(default)s)")
+    parser.set_defaults(action=run)
+
+
+def _run_job(ranks: int, seconds: float) -> dict[str, Any]:
+    """Start the test job; what it says, or why it does not."""
+    try:
+        launcher = find_launcher()
+    except LauncherError as error:
+        return {"job": None, "job_error": str(error), "job_command": "mpiexec"}
+    job = job_for(launcher, ranks, [sys.executable, "-m", "mpigrad._cli.doctor.probe"])
+    answer: dict[str, Any] = {"job": None, "job_error": None, "job_command": shlex.join(job.command)}
+    try:
+        done = subprocess.run(job.command, env=job.environment, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {**answer, "job_error": f"no answer within {seconds:.0f} s"}
+    answers = [line for line in done.stdout.splitlines() if probe.MARK in line]
+    if answers:
+        return {**answer, "job": json.loads(answers[0].partition(probe.MARK)[2])}
+    words = (done.stderr or done.stdout).strip().splitlines()[-12:]
+    return {**answer, "job_error": f"exit code {done.returncode}: " + "\n    ".join(words)}
+
+
+def _examine(args: argparse.Namespace) -> dict[str, Any] | None:
+    """All facts, from a job of our own or from the one that we are in (then rank 0 answers)."""
+    size = launched_size()
+    if size is not None:
+        job = probe.look()
+        if launched_rank() != 0:
+            return None
+        facts = {"job": job, "job_error": None, "job_command": "", "in_place": True, "asked_ranks": size}
+    else:
+        ranks = args.ranks or max(2, default_ranks() if machine.current_allocation() else 2)
+        facts = {**_run_job(ranks, args.seconds), "in_place": False, "asked_ranks": ranks}
+    return {"machine": machine.describe(), **facts}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the page; the code is 1 when there are errors."""
+    facts = _examine(args)
+    if facts is None:
+        return 0
+    found = findings(facts)
+    if args.json:
+        print(json.dumps({**facts, "findings": [finding._asdict() for finding in found]}, indent=2))
+    else:
+        print(page.render(facts, found))
+    return int(any(finding.level == "error" for finding in found))

@@ -1,0 +1,116 @@
+"""What the ranks of a short job see: hosts, cores, thread level, latency and bandwidth.
+
+Rank 0 prints the answer as one marked line, so that launchers' own words do no harm.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import time
+from typing import Any
+
+import numpy as np
+
+MARK = "MPIGRAD-DOCTOR "
+SMALL, LARGE = 8, 1 << 20
+SECONDS_FOR_ONE_TEST = 20.0
+
+
+def _wait(request: Any, what: str) -> None:
+    """Poll, with a deadline: a link that does not work must not hang the doctor."""
+    end = time.monotonic() + SECONDS_FOR_ONE_TEST
+    while not request.Test():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what} took more than {SECONDS_FOR_ONE_TEST:.0f} s")
+
+
+def half_round_trip(comm: Any, partner: int, size: int, repeat: int) -> float:
+    """Seconds of one message of some bytes between this rank and its partner (median)."""
+    out, into = np.zeros(size, np.uint8), np.empty(size, np.uint8)
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        if comm.rank < partner:
+            _wait(comm.Isend(out, partner), f"sending to rank {partner}")
+            _wait(comm.Irecv(into, partner), f"receiving from rank {partner}")
+        else:
+            _wait(comm.Irecv(into, partner), f"receiving from rank {partner}")
+            _wait(comm.Isend(out, partner), f"sending to rank {partner}")
+        times.append((time.perf_counter() - start) / 2)
+    return float(np.median(times[len(times) // 5 :]))
+
+
+def _cuda_aware() -> bool | None:
+    """What MPI says about device pointers, or None where it has no such query."""
+    with open("/proc/self/maps") as maps:
+        loaded = {line.split()[-1] for line in maps if "/libmpi" in line}
+    for path in sorted(loaded):
+        query = getattr(ctypes.CDLL(path), "MPIX_Query_cuda_support", None)
+        if query is not None:
+            return bool(query())
+    return None
+
+
+def _pmi() -> str | None:
+    for prefix, name in (("PMIX_", "PMIx"), ("PMI_", "PMI")):
+        if any(variable.startswith(prefix) for variable in os.environ):
+            return name
+    return None
+
+
+def _self() -> dict[str, Any]:
+    return {"host": socket.gethostname(), "cores": sorted(os.sched_getaffinity(0)), "pid": os.getpid()}
+
+
+def partner_of_first(hosts: list[str]) -> int:
+    """The first rank on another host than rank 0's, or rank 1."""
+    return next((rank for rank, host in enumerate(hosts) if host != hosts[0]), 1)
+
+
+def _measure(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
+    if comm.size < 2:
+        return None
+    other = partner_of_first(hosts)
+    answer = None
+    if comm.rank in (0, other):
+        partner = other if comm.rank == 0 else 0
+        small, large = half_round_trip(comm, partner, SMALL, 400), half_round_trip(comm, partner, LARGE, 40)
+        answer = {"ranks": [0, other], "same_host": hosts[0] == hosts[other]}
+        answer |= {"small_us": small * 1e6, "large_us": large * 1e6, "large_gb_s": LARGE / large / 1e9}
+    barrier = comm.Ibarrier()
+    while not barrier.Test():  # the others would spin in a blocking call and spoil the numbers
+        time.sleep(0.001)
+    return answer
+
+
+def look() -> dict[str, Any] | None:
+    """Ask all ranks; the answer is rank 0's."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    ranks = comm.gather(_self())
+    hosts = comm.bcast([rank["host"] for rank in ranks] if ranks else None)
+    levels = {getattr(MPI, f"THREAD_{name}"): name for name in ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")}
+    measured = _measure(comm, hosts)
+    if comm.rank:
+        return None
+    return {
+        "size": comm.size,
+        "thread_level": levels[MPI.Query_thread()],
+        "standard": ".".join(map(str, MPI.Get_version())),
+        "library_says": MPI.Get_library_version().split("\x00")[0].split(",")[0].splitlines()[0].strip(),
+        "ranks": ranks,
+        "pmi": _pmi(),
+        "cuda_aware": _cuda_aware(),
+        "latency": measured,
+        "slurm_tasks": os.environ.get("SLURM_STEP_NUM_TASKS") or os.environ.get("SLURM_NTASKS"),
+    }
+
+
+if __name__ == "__main__":
+    answer = look()
+    if answer is not None:
+        print("\n" + MARK + json.dumps(answer), flush=True)

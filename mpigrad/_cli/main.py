@@ -1,0 +1,31 @@
+"""The command line: one subcommand per file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from mpigrad._cli import bench, doctor, run
+from mpigrad._launch.launcher import LauncherError
+from mpigrad._version import __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all subcommands."""
+    top = argparse.ArgumentParser(prog="mpigrad", description="Distributed autograd on MPI.")
+    top.add_argument("--version", action="version", version=f"mpigrad {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    for module in (run, doctor, bench):
+        module.add_parser(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the code is 0 when all went well."""
+    args = parser().parse_args(arguments)
+    try:
+        return int(args.action(args))
+    except (LauncherError, ValueError) as error:
+        print(f"mpigrad: {error}", file=sys.stderr)
+        return 2

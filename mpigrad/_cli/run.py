@@ -1,0 +1,69 @@
+"""`mpigrad run`: start a program on several ranks with the launcher that belongs to mpi4py."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+
+from mpigrad._launch.command import default_ranks, job_for
+from mpigrad._launch.launcher import find_launcher
+from mpigrad._launch.process import run_job
+from mpigrad._rank import launched_rank, launched_size
+
+EPILOG = """\
+Without -n: as many ranks as the allocation (SLURM, PBS) has tasks, or as this machine has cores.
+`mpirun python SCRIPT` and `srun python SCRIPT` work as well; this command finds the right launcher, lets it run as
+root and with more ranks than cores, and ends the whole job with the traceback when a rank fails.
+
+  mpigrad run -n 4 train.py --epochs 3
+  mpigrad run -n 4 --prefix -m package.train
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    """Declare the arguments."""
+    parser = commands.add_parser(
+        "run", help="run a script on several ranks", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks")
+    parser.add_argument("--prefix", action="store_true", help="put the rank in front of every line of output")
+    parser.add_argument("--option", action="append", default=[], metavar="OPT", help="pass to mpiexec (repeatable)")
+    parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a module after -m")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the script")
+    parser.set_defaults(action=run)
+
+
+def check_outside_job() -> None:
+    """Refuse to start a job inside a rank of another one."""
+    size = launched_size()
+    if launched_rank() is not None and size is not None:
+        raise ValueError(
+            f"this is rank {launched_rank()} of a job of {size} ranks already; "
+            "start `mpigrad run` outside of mpiexec and srun, or run the script itself there"
+        )
+
+
+def check_script(args: argparse.Namespace) -> None:
+    """Better here than once from every rank."""
+    if not args.module and not os.path.exists(args.script):
+        raise ValueError(f"{args.script!r} is not a file; give a Python script, or -m and the name of a module")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start the job and wait for its end."""
+    check_outside_job()
+    check_script(args)
+    ranks = default_ranks() if args.ranks is None else args.ranks
+    launcher = find_launcher()
+    script = ["-m", args.script] if args.module else [args.script]
+    program = [sys.executable, "-m", "mpigrad._launch.rank", *script, *args.arguments]
+    options = [word for option in args.option for word in shlex.split(option)]
+    job = job_for(launcher, ranks, program, tagged=args.prefix, options=options)
+    if args.show:
+        print(shlex.join(job.command))
+        return 0
+    return run_job(job, tagged=args.prefix)

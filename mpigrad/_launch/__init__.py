@@ -1,0 +1,1 @@
+"""Starting jobs: find the launcher that belongs to mpi4py, build its command, run it and pass signals on."""

@@ -1,0 +1,77 @@
+"""The command and the environment that start a job's ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mpigrad._launch.allocation import current_allocation
+from mpigrad._launch.launcher import Launcher
+
+EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
+
+
+class Job(NamedTuple):
+    """What to execute, and with which environment."""
+
+    command: list[str]
+    environment: dict[str, str]
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def default_ranks() -> int:
+    """As many ranks as the allocation has tasks, or as this machine has cores."""
+    allocation = current_allocation()
+    return allocation.tasks if allocation else available_cores()
+
+
+def _root_and_oversubscription(launcher: Launcher, ranks: int) -> dict[str, str]:
+    """What Open MPI wants to hear before it runs as root, or more ranks than cores."""
+    if not launcher.library.is_open_mpi:
+        return {}
+    settings = {}
+    if os.geteuid() == 0:
+        for prefix in ("OMPI", "PRTE"):
+            settings[f"{prefix}_ALLOW_RUN_AS_ROOT"] = settings[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    if current_allocation() is None and ranks > available_cores():
+        settings["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
+        settings["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    return settings
+
+
+def _threads(ranks: int) -> dict[str, str]:
+    """Share the cores between ranks: without this each rank's BLAS takes all of them."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    if any(name in os.environ for name in names) or current_allocation() is not None:
+        return {}
+    return dict.fromkeys(names, str(max(1, available_cores() // ranks)))
+
+
+def _tag_options(launcher: Launcher) -> list[str]:
+    if launcher.is_srun:
+        return ["--label"]
+    if not launcher.library.is_open_mpi:
+        return ["-prepend-rank"]
+    return ["--tag-output"] if launcher.library.version.startswith("4.") else ["--output", "tag"]
+
+
+def job_for(
+    launcher: Launcher,
+    ranks: int,
+    program: Sequence[str],
+    *,
+    tagged: bool = False,
+    options: Sequence[str] = (),
+) -> Job:
+    """The job that runs a program on a number of ranks; `options` go to the launcher as they are."""
+    if ranks < 1:
+        raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
+    tags = _tag_options(launcher) if tagged else []
+    command = [launcher.path, "-n", str(ranks), *tags, *options, *program]
+    defaults = {**_root_and_oversubscription(launcher, ranks), **_threads(ranks)}
+    return Job(command, {**defaults, **os.environ, EXPECTED_SIZE: str(ranks)})

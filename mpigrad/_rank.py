@@ -1,0 +1,33 @@
+"""This process among its job's, as the launcher's environment tells it, without initialising MPI."""
+
+from __future__ import annotations
+
+import os
+
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
+SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
+
+
+def _first(names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value)
+    return None
+
+
+def in_slurm_step() -> bool:
+    """Whether srun started this process; the batch script itself does not count."""
+    return "SLURM_PROCID" in os.environ and os.environ.get("SLURM_STEP_ID", "").isdigit()
+
+
+def launched_rank() -> int | None:
+    """The rank that a launcher has given to this process, or None outside one."""
+    rank = _first(RANK_VARIABLES)
+    return int(os.environ["SLURM_PROCID"]) if rank is None and in_slurm_step() else rank
+
+
+def launched_size() -> int | None:
+    """The number of ranks of this process's job, or None outside a launcher."""
+    size = _first(SIZE_VARIABLES)
+    return int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) if size is None and in_slurm_step() else size

@@ -1,0 +1,32 @@
+"""Running the command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment without what a launcher has put into it."""
+    prefixes = ("OMPI_", "PMI", "PRTE_", "SLURM_", "PBS_", "MPIGRAD_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with arguments, in an empty directory."""
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *arguments]
+        environment = {**clean_environment(), **variables}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
+
+    return run

