@@ -10,6 +10,7 @@ from typing import Any
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mpigrad\.")
 
 from ._device import device
+from ._dtype import bool_ as bool
 from ._dtype import (
     can_cast,
     complex64,
@@ -32,7 +33,6 @@ from ._dtype import (
     uint32,
     uint64,
 )
-from ._dtype import bool_ as bool
 from ._graph.grad_mode import (
     enable_grad,
     inference_mode,
@@ -52,7 +52,16 @@ inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("
 # One line per family of operators; each file lists its public functions in __all__.
 from ._ops.addmm import *
 from ._ops.arithmetic import *
+from ._ops.convert import *
+from ._ops.create import *
+from ._ops.filling import *
+from ._ops.legacy import *
 from ._ops.matmul import *
+from ._ops.new import *
+from ._ops.printing import *
+from ._ops.query import *
+from ._ops.ranges import *
+from ._ops.sums import *
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import bool_, dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
+from .._dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.node import edge_of
 from .._tensor import Tensor, wrap
@@ -17,15 +17,14 @@ F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
 PLAIN: set[type] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
 NUMBERS = (bool, int, float, complex)
+OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
 
 def operand(value: Any) -> Tensor | None:
-    """`value` as an operand: a tensor as it is, None for what Python should ask the other operand about."""
+    """`value` as an operand: a tensor as it is, an array as a tensor, None for anything else."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.generic) or isinstance(value, ndarray):
-        return wrap(np.asarray(value))
-    return None
+    return wrap(value) if isinstance(value, ndarray) else None
 
 
 def common_dtype(operands: Sequence[Any], to_float: bool = False) -> dtype:
@@ -52,13 +51,18 @@ def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
 
 
 class Binary:
-    """An operator of two operands, each a tensor or a number."""
+    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function, `dunder` as the
+    method behind one of Python's operators, which leaves foreign objects to their own."""
 
-    __slots__ = ("fast", "operator", "refuse_bool", "to_float", "ufunc")
+    __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
 
-    def __init__(self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: str | None) -> None:
+    def __init__(self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: Callable[[Any, Any], None] | None) -> None:
         self.operator, self.ufunc, self.to_float, self.refuse_bool = made, ufunc, to_float, refuse_bool
-        self.fast = _fast(self)
+        self.fast, self.dunder = _fast(self, self.general), _fast(self, self.or_not_implemented)
+
+    def or_not_implemented(self, a: Any, b: Any) -> Any:
+        """`general` for operands that this library knows, NotImplemented for others."""
+        return self.general(a, b) if isinstance(b, OPERANDS) else NotImplemented
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
         """The road for everything: numbers, mixed types, other devices, sparse arrays."""
@@ -68,8 +72,8 @@ class Binary:
         if sparse:
             return _sparse_call(made, first, second, kw)
         kind = common_dtype((first, second), self.to_float)
-        if self.refuse_bool and kind is bool_:
-            raise RuntimeError(self.refuse_bool)
+        if self.refuse_bool:
+            self.refuse_bool(first, second)
         arrays = as_common((first, second), kind)
         check_one_device(made.name, arrays)
         check_shapes(arrays[0], arrays[1])
@@ -79,15 +83,17 @@ class Binary:
     def _operands(self, a: Any, b: Any) -> tuple[Any, Any]:
         found = []
         for each in (a, b):
+            if isinstance(each, np.generic):
+                each = each.item()
             as_tensor = operand(each)
             if as_tensor is None and not isinstance(each, NUMBERS):
+                place, title = (1, "input") if each is a else (2, "other")
                 raise TypeError(
-                    f"{self.operator.name}(): arguments must be Tensors or numbers, not {type(a).__name__} and "
-                    f"{type(b).__name__}"
+                    f"{self.operator.name}(): argument '{title}' (position {place}) must be Tensor, not {type(each).__name__}"
                 )
             found.append(each if as_tensor is None else as_tensor)
         if not any(isinstance(each, Tensor) for each in found):
-            raise TypeError(f"{self.operator.name}(): at least one argument must be a Tensor, not {type(a).__name__}")
+            found[0] = wrap(np.asarray(found[0], scalar_dtype(found[0]).numpy))
         return found[0], found[1]
 
 
@@ -106,9 +112,9 @@ def check_shapes(x: Any, y: Any) -> None:
             )
 
 
-def _fast(binary: Binary) -> Callable[[Any, Any], Any]:
+def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The quick road as a closure: two dense float tensors of one type and shape, or one and a number."""
-    made, ufunc, general = binary.operator, binary.ufunc, binary.general
+    made, ufunc = binary.operator, binary.ufunc
     node_type, saves_inputs, new = made.node_type, bool(made.saves), object.__new__
     no_kw: dict[str, Any] = {}
     first_if = next((by for place, by in made.saves if place == 0), -1)
@@ -162,7 +168,7 @@ def binary(
     node: str | None = None,
     forward: Callable[..., Any] | None = None,
     to_float: bool = False,
-    refuse_bool: str | None = None,
+    refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
     """Define an operator of two operands. `ufunc` serves the quick road; `forward`, if given, takes keywords too.

@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import bool_
+from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
-from .._tensor import Tensor
-from ._binary import binary
+from .._tensor import Tensor, counter, method
+from ._arguments import need_tensors
+from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray
 from ._define import OpNode, operator, raise_modified
+from ._inplace import change
+from ._out import deliver
+from ._unary import unary
+from .fitting import to_dtype
 
 
 class _MulNode(OpNode):
@@ -77,25 +84,218 @@ def _conj(x: Any) -> Any:
 NO_BOOL_SUB = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
 )
-add = binary("add", np.add, _add_backward, forward=_add_forward, base=_AddNode)
-sub = binary(
+NO_BOOL_OPERAND = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+
+
+def _refuse_bools(a: Any, b: Any) -> None:
+    bools = [each is True or each is False or isinstance(each, Tensor) and each._array.dtype.kind == "b" for each in (a, b)]
+    if any(bools):
+        raise RuntimeError(NO_BOOL_SUB if all(bools) else NO_BOOL_OPERAND)
+
+
+def _refuse_bool(x: Tensor) -> None:
+    if x._array.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+            "or `logical_not()` operator instead."
+        )
+
+
+def _rsub_backward(F: Any, node: Any, g: Any) -> Any:
+    return -(g * node.kw["alpha"]) if "alpha" in node.kw else -g, g
+
+
+def _reciprocal_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    y = F.conj(y)
+    return -g * (y * y)
+
+
+ADD = binary("add", np.add, _add_backward, forward=_add_forward, base=_AddNode)
+SUB = binary(
     "sub",
     np.subtract,
     lambda F, node, g: (g, -(g * node.kw["alpha"]) if "alpha" in node.kw else -g),
     forward=_sub_forward,
-    refuse_bool=NO_BOOL_SUB,
+    refuse_bool=_refuse_bools,
 )
-mul = binary("mul", np.multiply, _mul_backward, ((0, 1), (1, 0)), base=_MulNode)
-div = binary("div", np.true_divide, _div_backward, ((0, 1), 1), to_float=True)
-neg = operator("neg", np.negative, lambda F, node, g: -g)
+MUL = binary("mul", np.multiply, _mul_backward, ((0, 1), (1, 0)), base=_MulNode)
+DIV = binary("div", np.true_divide, _div_backward, ((0, 1), 1), to_float=True)
+RSUB = binary("rsub", lambda x, y: y - x, _rsub_backward, forward=lambda x, y, alpha=1: _sub_forward(y, x, alpha=alpha),
+              refuse_bool=_refuse_bools)  # fmt: skip
+RSUB_NUMBER = operator(
+    "rsub_number",
+    lambda x, *, other, alpha=1: other - (x if alpha == 1 else x * alpha),
+    lambda F, node, g: -(g * node.kw["alpha"]) if "alpha" in node.kw else -g,
+    node="RsubBackward1",
+)
+neg = unary("neg", np.negative, lambda F, node, g: -g, doc="The negative of each element.", refuse=_refuse_bool)
+reciprocal = unary(
+    "reciprocal", np.reciprocal, _reciprocal_backward, saves="result", to_float=True, doc="One over each element."
+)
 conj_recorded = operator("conj_of_complex", np.conj, lambda F, node, g: F.conj(g), node="ConjBackward0")
 
 
-def conj(tensor: Tensor) -> Tensor:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
-    return conj_recorded(tensor) if tensor._array.dtype.kind == "c" else tensor
+    return conj_recorded(input) if input._array.dtype.kind == "c" else input
 
 
 add_to_both("conj", _conj, conj)
 
-__all__: list[str] = []
+
+def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`.
+
+    >>> import mpigrad
+    >>> mpigrad.add(mpigrad.tensor([1.0, 2.0]), 10.0, alpha=2)
+    tensor([21., 22.])
+    """
+    if alpha.__class__ is int and alpha == 1 and out is None:
+        return ADD.fast(input, other)
+    return deliver(_with_alpha(ADD, input, other, alpha), out)
+
+
+def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`.
+
+    >>> import mpigrad
+    >>> mpigrad.sub(mpigrad.tensor([1.0, 2.0]), 10.0)
+    tensor([-9., -8.])
+    """
+    if alpha.__class__ is int and alpha == 1 and out is None:
+        return SUB.fast(input, other)
+    return deliver(_with_alpha(SUB, input, other, alpha), out)
+
+
+def _with_alpha(op: Binary, input: Any, other: Any, alpha: Any) -> Tensor:
+    if alpha.__class__ is int and alpha == 1:
+        return op.general(input, other)
+    if not isinstance(alpha, NUMBERS):
+        raise TypeError(f"{op.operator.name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    kind = common_dtype([each for each in (input, other) if isinstance(each, OPERANDS)])
+    if isinstance(alpha, bool) and kind is not bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, (float, complex)) and kind.category < 2:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not kind.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return op.general(input, other, alpha=alpha)
+
+
+def mul(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`, element by element.
+
+    >>> import mpigrad
+    >>> mpigrad.mul(mpigrad.tensor([1.0, 2.0]), 3.0)
+    tensor([3., 6.])
+    """
+    return MUL.fast(input, other) if out is None else deliver(MUL.general(input, other), out)
+
+
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down.
+
+    >>> import mpigrad
+    >>> mpigrad.div(mpigrad.tensor([-7.0, 7.0]), 2, rounding_mode="floor")
+    tensor([-4.,  3.])
+    """
+    if rounding_mode is None:
+        return DIV.fast(input, other) if out is None else deliver(DIV.general(input, other), out)
+    from .modular import div_rounded
+
+    return deliver(div_rounded(input, other, rounding_mode), out)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    if isinstance(other, np.generic):
+        other = other.item()
+    if not isinstance(other, NUMBERS):
+        return _with_alpha(RSUB, input, other, alpha)
+    need_tensors("rsub", input=input)
+    _refuse_bools(input, other)
+    x = to_dtype(input, common_dtype((input, other)))
+    return RSUB_NUMBER(x, other=other) if alpha == 1 else RSUB_NUMBER(x, other=other, alpha=alpha)
+
+
+def _rtruediv(self: Tensor, other: Any) -> Tensor:
+    if isinstance(other, (ndarray, Tensor)):
+        return DIV.general(other, self)
+    return reciprocal(self) * other if isinstance(other, OPERANDS) else NotImplemented
+
+
+def _rsub(self: Tensor, other: Any) -> Tensor:
+    return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+
+def _in_place(fn: Any, op: Binary, name: str) -> Any:
+    """The in-place method of an operator; straight into the memory when nothing is recorded."""
+    ufunc = op.ufunc
+
+    def call(self: Tensor, other: Any, **kw: Any) -> Tensor:
+        x = self._array
+        kind = x.__class__ is ndarray and not kw and x.dtype
+        if (kind is F32 or kind is F64) and other.__class__ in PLAIN and not TRACING.on:
+            y = other._array
+            recorded = MODE.enabled and (self._requires or other._requires or self._view or self._extra)
+            if y.__class__ is ndarray and y.dtype is kind and y.shape == x.shape and not recorded and not MODE.inference:
+                ufunc(x, y, x)
+                counter(self)[0] += 1
+                return self
+        return change(self, lambda old: fn(old, other, **kw))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"In-place version of `{fn.__name__}`."
+    return call
+
+
+def _foreign(fn: Any) -> Any:
+    def call(self: Tensor, other: Any) -> Any:
+        return fn(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    return call
+
+
+subtract, multiply, divide = sub, mul, div
+
+
+def true_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input / other`; another name of `div`."""
+    return div(input, other, out=out)
+
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; booleans are refused."""
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+negative = neg
+for _op, _fn, _names in ((ADD, add, ["add"]), (SUB, sub, ["sub", "subtract"]), (MUL, mul, ["mul", "multiply"]),
+                         (DIV, div, ["div", "divide", "true_divide"])):  # fmt: skip
+    _changing = _in_place(_fn, _op, _names[0] + "_")
+    for _name in _names:
+        method(_fn, _name)
+        method(_changing, _name + "_")
+    _dunder = "truediv" if _op is DIV else _names[0]
+    method(_op.dunder, f"__{_dunder}__")
+    method(_foreign(_changing), f"__i{_dunder}__")
+method(ADD.dunder, "__radd__")
+method(MUL.dunder, "__rmul__")
+method(_rsub, "__rsub__")
+method(_rtruediv, "__rtruediv__")
+method(neg, "__neg__")
+method(neg, "negative")
+method(positive)
+method(positive, "__pos__")
+method(conj)
+method(rsub)
+
+__all__ = [
+    "add", "conj", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "reciprocal", "rsub", "sub", "subtract",
+    "true_divide",
+]  # fmt: skip

@@ -1,0 +1,129 @@
+"""Defining operators of one operand, element by element: a quick road for float tensors, and one for all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._dtype import get_default_dtype
+from .._graph.grad_mode import MODE, TRACING
+from .._graph.node import edge_of
+from .._tensor import Tensor, method, wrap
+from ._arguments import refuse_non_tensors
+from ._binary import F32, F64, PLAIN, ndarray
+from ._define import RESULT, Operator, OpNode, operator
+from ._inplace import in_place
+from ._out import deliver
+
+_SAVES: dict[str | None, tuple[int, ...]] = {None: (), "input": (0,), "result": (RESULT,)}
+
+
+def unary(
+    name: str,
+    ufunc: Callable[..., Any],
+    backward: Callable[..., Any],
+    *,
+    saves: str | None = None,
+    node: str | None = None,
+    to_float: bool = False,
+    refuse: Callable[[Tensor], None] | None = None,
+    base: type[OpNode] = OpNode,
+    doc: str,
+    aliases: tuple[str, ...] = (),
+    known_as: str | None = None,
+) -> Callable[..., Tensor]:
+    """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
+
+    `saves` is "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
+    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs."""
+    made = operator(known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base)
+    public = _fast(made, _general(name, made, to_float, refuse))
+    public.__name__ = public.__qualname__ = name
+    public.__doc__ = doc
+    public.__module__ = "mpigrad"
+    changing = in_place(public)
+    for each in (name, *aliases):
+        method(public, each)
+        method(changing, each + "_")
+    return public
+
+
+def _general(name: str, made: Operator, to_float: bool, refuse: Callable[[Tensor], None] | None) -> Callable[..., Tensor]:
+    def general(input: Tensor, out: Tensor | None) -> Tensor:
+        if not isinstance(input, Tensor):
+            refuse_non_tensors(name, input=input)
+        if refuse is not None:
+            refuse(input)
+        if to_float:
+            input = as_float(input)
+        result = made(input)
+        return result if out is None else deliver(result, out)
+
+    return general
+
+
+def as_float(input: Tensor) -> Tensor:
+    """The tensor itself, or integers and booleans as the default float type."""
+    if input._array.dtype.kind in "fc":
+        return input
+    return wrap(input._array.astype(get_default_dtype().numpy))
+
+
+def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The quick road as a closure: dense float tensors on the CPU."""
+    ufunc, node_type, new, place = made.forward, made.node_type, object.__new__, (*made.places, None)[0]
+    no_kw: dict[str, Any] = {}
+
+    def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if input.__class__ not in PLAIN or out is not None or TRACING.on or MODE.inference:
+            return general(input, out)
+        x = input._array
+        kind = x.__class__ is ndarray and x.dtype
+        if kind is not F32 and kind is not F64:
+            return general(input, out)
+        y = ufunc(x)
+        if y.__class__ is not ndarray:
+            y = np.asarray(y)
+        result = wrap(y)
+        if input._requires and MODE.enabled:
+            node = new(node_type)
+            node.edges, node.hooks, node.meta, node.kw = (edge_of(input),), None, None, no_kw
+            if place is None:
+                node.saved = ()
+            elif place == 0:
+                node.saved = (input,)
+                node.versions = (0 if input._counter is None else input._counter[0],)
+            else:
+                alias = wrap(y)
+                alias._counter = result._counter = [0]
+                node.saved, node.versions = (alias,), (0,)
+            result._grad_fn, result._requires = node, True
+        return result
+
+    return call
+
+
+def refuse_complex(error: str) -> Callable[[Tensor], None]:
+    """A `refuse` for operators that have no meaning for complex numbers."""
+
+    def refuse(input: Tensor) -> None:
+        if input._array.dtype.kind == "c":
+            raise NotImplementedError(error)
+
+    return refuse
+
+
+def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
+    """A `refuse` for element types given by NumPy's letters ("b" booleans, "iu" integers, "c" complex numbers)."""
+    from ._arguments import title
+
+    def refuse(input: Tensor) -> None:
+        if input._array.dtype.kind in kinds:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")
+
+    return refuse
+
+
+

@@ -1,0 +1,128 @@
+"""Writing into a tensor: fill_, zero_, copy_, set_."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import device_of, move
+from .._graph.views import check_in_place
+from .._tensor import Tensor, method, wrap
+from ._binary import NUMBERS
+from ._define import OpNode, operator
+from ._inplace import before, changed
+
+
+def _fill_forward(x: Any, value: Any = None, *, number: Any = 0) -> Any:
+    x[...] = number if value is None else value
+    return x
+
+
+def _copy_forward(x: Any, source: Any, **kw: Any) -> Any:
+    if source.dtype.kind == "c" and x.dtype.kind != "c":
+        source = source.real
+    x[...] = source
+    return x
+
+
+def _copy_backward(F: Any, node: Any, g: Any) -> Any:
+    return g * 0, F.move_to(g, place=node.kw["place"]) if "place" in node.kw else g
+
+
+class _CopyNode(OpNode):
+    """A copy into a tensor; PyTorch gives this node its C++ name."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "torch::autograd::CopyBackwards"
+
+
+_ZERO = operator("zero_into", _fill_forward, lambda F, node, g: g * 0, node="ZeroBackward0")
+_FILL_NUMBER = operator("fill_number_into", _fill_forward, lambda F, node, g: g * 0, node="FillBackward2")
+_FILL = operator("fill_into", _fill_forward, lambda F, node, g: (g * 0, g), node="FillBackward3", broadcasts=True)
+_COPY = operator("copy_into", _copy_forward, _copy_backward, node="CopyBackwards", broadcasts=True, base=_CopyNode)
+
+
+@method
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value into every element.
+
+    >>> import mpigrad
+    >>> mpigrad.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        return _write(self, _FILL, (value,), {})
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"fill_(): argument 'value' must be a Number or a Tensor, not {type(value).__name__}")
+    return _write(self, _FILL_NUMBER, (), {"number": value})
+
+
+@method
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros into every element."""
+    return _write(self, _ZERO, (), {})
+
+
+@method
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of `src`, of any type and on any device, into this tensor.
+
+    >>> import mpigrad
+    >>> mpigrad.zeros(2).copy_(mpigrad.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    if not isinstance(src, Tensor):
+        src = wrap(np.asarray(src))
+    kw, here = {}, device_of(self._array)
+    if device_of(src._array) != here:
+        kw["place"] = device_of(src._array)
+    _check_copy(self._array.shape, src._array.shape)
+    return _write(self, _COPY, (src,), kw)
+
+
+def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    for back, (m, n) in enumerate(zip(into[::-1], shape[::-1]), start=1):
+        if m != n and n != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {len(into) - back}"
+            )
+    if len(shape) > len(into):
+        raise RuntimeError(f"output with shape {list(into)} doesn't match the broadcast shape {list(shape)}")
+
+
+def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, Any]) -> Tensor:
+    """Run an operator that writes into its first input, and give the tensor its new history."""
+    check_in_place(tensor)
+    old = before(tensor)
+    here = device_of(tensor._array)
+    arrays = [move(each._array, here) if each.ndim else each._array for each in sources]
+    op.forward(tensor._array, *arrays, **kw)
+    result = op.finish((old, *sources), tensor._array, kw)
+    changed(tensor, result._grad_fn)
+    return tensor
+
+
+def _set(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Make this tensor share the memory of `source` (an empty one without it)."""
+    self._array = np.empty(0, self._array.dtype) if source is None else source._array
+    changed(self, None)
+    return self
+
+
+method(_set, "set_")
+
+
+@method
+def share_memory_(self: Tensor) -> Tensor:
+    """Nothing to do: ranks exchange tensors through MPI. For programs written for several processes."""
+    return self
+
+
+__all__: list[str] = []

@@ -1,0 +1,100 @@
+"""Tensors that count: arange, linspace, logspace."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._dtype import as_dtype, dtype, get_default_dtype
+from .._tensor import Tensor
+from ._data import build, place_and_type
+from ._out import deliver
+from .create import Place, new, number_type, plain_number
+
+
+def arange(
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None,
+    layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from `start` up to, not including, `end`.
+
+    >>> import mpigrad
+    >>> mpigrad.arange(3)
+    tensor([0, 1, 2])
+    >>> mpigrad.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = plain_number(start), plain_number(end), plain_number(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    place, kind = place_and_type(device, dtype if dtype is not None else out.dtype if out else number_type(start, end, step))
+    count = math.ceil((end - start) / step) if isinstance(end - start, float) or isinstance(step, float) else -(
+        (start - end) // step
+    )  # fmt: skip
+    if kind.category < 2:
+        made = build(place, "arange", int(count)) * int(step) + int(start)
+    else:
+        made = build(place, "arange", int(count), dtype="f8") * step + start
+    return deliver(new(made.astype(kind.numpy), requires_grad), out)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
+    device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`steps` numbers at equal distances, from `start` to `end`, both included.
+
+    >>> import mpigrad
+    >>> mpigrad.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    return deliver(new(_spread(start, end, steps, dtype, device, lambda x: x), requires_grad), out)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None,
+    layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`base` to the power of `steps` exponents at equal distances.
+
+    >>> import mpigrad
+    >>> mpigrad.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    return deliver(new(_spread(start, end, steps, dtype, device, lambda x: np.power(base, x)), requires_grad), out)
+
+
+def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: Any) -> Any:
+    start, end = plain_number(start), plain_number(end)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    default = get_default_dtype()
+    if isinstance(start, complex) or isinstance(end, complex):
+        default = default.to_complex()
+    place, kind = place_and_type(device, default if wanted is None else as_dtype(wanted))
+    high = "c16" if kind.is_complex else "f8"
+    made = then(build(place, "linspace", start, end, steps, dtype=high))
+    return made.astype(kind.numpy)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The type in which an operation on the two would run.
+
+    >>> import mpigrad
+    >>> mpigrad.result_type(mpigrad.ones(2, dtype=mpigrad.int64), 1.5)
+    mpigrad.float32
+    """
+    from ._binary import common_dtype
+
+    return common_dtype((tensor1, tensor2))
+
+
+__all__ = ["arange", "linspace", "logspace", "result_type"]

@@ -1,0 +1,154 @@
+"""Sums and means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from .._dtype import as_dtype, dtype, int64
+from .._graph.grad_mode import MODE, TRACING
+from .._graph.namespace import add_to_both
+from .._graph.node import edge_of
+from .._tensor import Tensor, method, wrap
+from ._arguments import need_tensors, title
+from ._binary import F32, F64, PLAIN, ndarray
+from ._define import Operator, operator
+from ._dims import wrap_dims
+from ._out import deliver
+from .fitting import to_dtype
+
+Dims = tuple[int, ...] | None
+
+
+def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
+    """The shape after reducing `dim` (None: all) to length one."""
+    return tuple(1 if dim is None or i in dim else length for i, length in enumerate(shape))
+
+
+def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
+    """A reduced array repeated along the dimensions that were reduced, in memory of its own."""
+    made = array_module(g).empty(shape, g.dtype)
+    made[...] = g if keepdim or dim is None else g.reshape(kept_shape(shape, dim))
+    return made
+
+
+SPREAD = operator(
+    "spread", spread_raw, lambda F, node, g: F.sum_dim(g, dim=node.kw.get("dim"), keepdim=node.kw.get("keepdim", False)),
+    node="ExpandBackward0",
+)  # fmt: skip
+
+
+def _sum_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    if x.ndim == 0:
+        return x.copy()
+    return np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
+
+
+def _sum_all(x: Any) -> Any:
+    return np.add.reduce(x, axis=None, dtype=x.dtype)
+
+
+def _spread_back(F: Any, node: Any, g: Any) -> Any:
+    return F.spread(g, shape=node.shapes[0], dim=node.kw["dim"], keepdim=node.kw["keepdim"])
+
+
+def _mean_all(x: Any) -> Any:
+    if x.dtype.itemsize == 2:
+        return (np.add.reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
+    return np.add.reduce(x, axis=None) / x.dtype.type(x.size)
+
+
+def count_of(shape: tuple[int, ...], dim: Dims) -> int:
+    """How many elements each result of a reduction is made of."""
+    count = 1
+    for i, length in enumerate(shape):
+        if dim is None or i in dim:
+            count *= length
+    return count
+
+
+def _mean_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    count = count_of(x.shape, dim)
+    if x.dtype.itemsize == 2:
+        return (_sum_dim(x.astype("f4"), dim=dim, keepdim=keepdim) / np.float32(count)).astype(x.dtype)
+    return _sum_dim(x, dim=dim, keepdim=keepdim) / x.dtype.type(count)
+
+
+def _mean_back(F: Any, node: Any, g: Any) -> Any:
+    shape = node.shapes[0]
+    return F.spread(g / (count_of(shape, node.kw.get("dim")) or 1), shape=shape, **node.kw)
+
+
+SUM_ALL = operator("sum_all", _sum_all, lambda F, node, g: F.spread(g, shape=node.shapes[0]), node="SumBackward0")
+SUM_DIM = operator("sum_dim", _sum_dim, _spread_back, node="SumBackward1")
+MEAN_ALL = operator("mean_all", _mean_all, _mean_back, node="MeanBackward0")
+MEAN_DIM = operator("mean_dim", _mean_dim, _mean_back, node="MeanBackward1")
+add_to_both("sum", SUM_DIM.forward, SUM_DIM)
+
+
+def _quick(op: Operator, x: Tensor) -> Tensor | None:
+    """The quick road of a full reduction: None when it is not open."""
+    if x.__class__ not in PLAIN or TRACING.on or MODE.inference:
+        return None
+    array = x._array
+    kind = array.__class__ is ndarray and array.dtype
+    if kind is not F32 and kind is not F64:
+        return None
+    result = wrap(np.asarray(op.forward(array)))
+    if x._requires and MODE.enabled:
+        node: Any = object.__new__(op.node_type)
+        node.edges, node.hooks, node.meta, node.kw = (edge_of(x),), None, None, {}
+        node.saved, node.shapes = (), (array.shape,)
+        result._grad_fn, result._requires = node, True
+    return result
+
+
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64.
+
+    >>> import mpigrad
+    >>> mpigrad.ones(2, 3).sum(dim=1)
+    tensor([3., 3.])
+    """
+    if dim is None and dtype is None and out is None and not keepdim:
+        found = _quick(SUM_ALL, input)
+        if found is not None:
+            return found
+    need_tensors("sum", input=input)
+    kind = as_dtype(dtype) if dtype is not None else int64 if input._array.dtype.kind in "biu" else None
+    x = input if kind is None else to_dtype(input, kind)
+    if dim is None and not keepdim:
+        return deliver(SUM_ALL(x), out)
+    return deliver(SUM_DIM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+
+
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of all elements, or over the given dimensions; of float or complex tensors only.
+
+    >>> import mpigrad
+    >>> mpigrad.tensor([1.0, 2.0, 6.0]).mean()
+    tensor(3.)
+    """
+    if dim is None and dtype is None and out is None and not keepdim:
+        found = _quick(MEAN_ALL, input)
+        if found is not None:
+            return found
+    need_tensors("mean", input=input)
+    x = input if dtype is None else to_dtype(input, as_dtype(dtype))
+    if x._array.dtype.kind not in "fc":
+        which = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: "
+            f"{title(x._array)}"
+        )
+    if dim is None and not keepdim:
+        return deliver(MEAN_ALL(x), out)
+    return deliver(MEAN_DIM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+
+
+method(sum)
+method(mean)
+
+__all__ = ["mean", "sum"]
