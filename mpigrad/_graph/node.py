@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,11 +16,10 @@ Edge = tuple["Node", int]
 class RemovableHandle:
     """Undoes one `register_*hook`; also works as a context manager."""
 
-    _next_id = 0
+    _ids = itertools.count()
 
     def __init__(self, hooks: dict[int, Any]) -> None:
-        self._hooks, self.id = hooks, RemovableHandle._next_id
-        RemovableHandle._next_id += 1
+        self._hooks, self.id = hooks, next(RemovableHandle._ids)
 
     def remove(self) -> None:
         """Take the hook out; nothing happens the second time."""
@@ -52,6 +52,8 @@ class Node:
     hooks: Hooks | None
     stack: str  # the forward's traceback, while anomaly detection is on
     outputs = 1  # how many tensors the operation made
+    user_code = False  # whether `run` calls a function of the user's
+    runs_on_none = False  # whether it runs even when no gradient came for any of its outputs
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of

@@ -1,0 +1,29 @@
+"""Distributed autograd: gradients through calls to other workers, with the API of torch.distributed.autograd."""
+
+from __future__ import annotations
+
+from ._api import (
+    _current_context,
+    _get_debug_info,
+    _get_max_id,
+    _has_valid_context,
+    _init,
+    _is_valid_context,
+    _new_context,
+    _release_context,
+    _retrieve_context,
+    backward,
+    context,
+    get_gradients,
+    grad,
+)
+from ._container import Container as DistAutogradContainer
+from ._context import DistAutogradContext
+from ._engine import DistEngine
+
+__all__ = ["DistAutogradContext", "backward", "context", "get_gradients", "grad", "is_available"]
+
+
+def is_available() -> bool:
+    """Whether distributed autograd can be used: always."""
+    return True

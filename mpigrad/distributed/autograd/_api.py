@@ -1,0 +1,124 @@
+"""What users call: contexts, backward, gradients, and the names that tests and debuggers use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._graph.engine import as_array
+from ..._tensor import Tensor, wrap
+from . import _worker
+from ._container import CURRENT
+from ._context import DistAutogradContext
+from ._engine import DistEngine
+from ._release import release
+
+
+class context:
+    """A distributed autograd context: calls made inside are recorded, on every worker they reach.
+
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
+    ...     loss = rpc.rpc_sync("worker1", mpigrad.add, args=(x, y)).sum()
+    ...     dist_autograd.backward(context_id, [loss])
+    ...     grads = dist_autograd.get_gradients(context_id)
+    """
+
+    def __enter__(self) -> int:
+        self.autograd_context = _new_context()
+        return self.autograd_context.context_id
+
+    def __exit__(self, *error: object) -> None:
+        _release_context(self.autograd_context.context_id)
+
+
+def backward(
+    context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False
+) -> None:
+    """Run a backward pass from `roots` (scalars on this worker) through every worker the context reached.
+
+    Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
+    everywhere. `create_graph=True`, an addition to PyTorch, records the pass, so that gradients can be differentiated again.
+    """
+    DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
+
+
+def grad(
+    context_id: int,
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Give the gradients of `outputs` with respect to `inputs`, tensors of this worker, through every worker in between.
+
+    The distributed `mpigrad.autograd.grad`; an addition to PyTorch. The context's gradients are left alone.
+    """
+    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = DistEngine.get_instance().execute(context_id, roots, keep, create_graph, wanted)
+    if not allow_unused and any(each is None for each in found):
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+            "the desired behavior."
+        )
+    return tuple(None if each is None else each if isinstance(each, Tensor) else wrap(as_array(each)) for each in found)
+
+
+def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
+    """The gradients that passes in this context gathered on this worker, by leaf."""
+    found = _retrieve_context(context_id)
+    with found.lock:
+        return dict(found.gradients)
+
+
+def _init(worker_id: int) -> None:
+    _worker.init(worker_id)
+
+
+def _new_context() -> DistAutogradContext:
+    return _worker.worker().container.new_context()
+
+
+def _release_context(context_id: int) -> None:
+    worker = _worker.worker()
+    if not release(worker, context_id):
+        if CURRENT.context is not None and CURRENT.context.context_id == context_id:
+            CURRENT.context = None
+            return
+        worker.container.retrieve(context_id)
+
+
+def _current_context() -> DistAutogradContext:
+    found = CURRENT.context
+    if found is None:
+        raise RuntimeError("Current thread doesn't have a valid autograd context. Please wrap your code using: "
+                           "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context")
+    return found
+
+
+def _has_valid_context() -> bool:
+    return CURRENT.context is not None
+
+
+def _retrieve_context(context_id: int) -> DistAutogradContext:
+    return _worker.worker().container.retrieve(context_id)
+
+
+def _is_valid_context(context_id: int) -> None:
+    _retrieve_context(context_id)
+
+
+def _get_max_id() -> int:
+    return _worker.worker().container.max_id
+
+
+def _get_debug_info() -> dict[str, Any]:
+    worker = _worker.worker()
+    return {
+        "num_current_backward_passes": len(worker.live),
+        "num_autograd_contexts": len(worker.container.contexts),
+        "num_unacknowledged_releases": len(worker.releasing),
+    }

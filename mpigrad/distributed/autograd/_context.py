@@ -1,0 +1,100 @@
+"""`DistAutogradContext`: one worker's share of a distributed graph: its send and recv functions, and the gradients."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._graph.accumulate import Ownership
+from ..._graph.engine import as_array
+from ..._graph.namespace import RAW
+from ..._tensor import Tensor, wrap
+from ._functions import RecvRpcBackward, SendRpcBackward
+from ._parts import Parts, Source
+
+if TYPE_CHECKING:
+    from ._held import HeldPart
+
+
+class DistAutogradContext:
+    """What this worker knows of one context. The methods with a leading underscore answer as PyTorch's do.
+
+    Invariants: `sends` and `recvs` only grow while the context lives; `gradients` is changed under `lock`; a context
+    that was `released` takes part in nothing new, and is dropped once nobody works on it.
+    """
+
+    __slots__ = (
+        "context_id", "gradients", "held", "known_workers", "lock", "parts", "reached", "reaches", "recvs", "released", "sends",
+    )
+
+    def __init__(self, context_id: int) -> None:
+        self.context_id = context_id
+        self.sends: dict[int, SendRpcBackward] = {}
+        self.recvs: dict[int, RecvRpcBackward] = {}
+        self.known_workers: set[int] = set()
+        self.gradients: dict[Tensor, Tensor] = {}
+        self.lock = threading.Lock()
+        self.parts = Parts(self)
+        self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
+        self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
+        self.reaches: dict[tuple[Any, ...], tuple[int, bool]] = {}  # roots -> (reach id, whether it is over)
+        self.released = False
+
+    # -- what tests and debuggers ask ------------------------------------------------------------------------------
+    def _context_id(self) -> int:
+        return self.context_id
+
+    def _send_functions(self) -> dict[int, SendRpcBackward]:
+        return dict(self.sends)
+
+    def _recv_functions(self) -> dict[int, RecvRpcBackward]:
+        return dict(self.recvs)
+
+    def _known_worker_ids(self) -> set[int]:
+        return set(self.known_workers)
+
+    def retrieve_send_function(self, message_id: int) -> SendRpcBackward:
+        """The send function of one message."""
+        found = self.sends.get(message_id)
+        if found is None:
+            raise RuntimeError(
+                f"Could not find send function for autograd message id: {message_id} in context {self.context_id}"
+            )
+        return found
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+    def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
+        """Add a gradient of a leaf, in the context and never in `.grad`."""
+        with self.lock:
+            held = self.gradients.get(variable)
+            if F is not RAW:
+                self.gradients[variable] = grad if held is None else held + grad
+            elif held is None:
+                self.gradients[variable] = wrap(_owner.keep(grad))
+            else:  # out of place: what `get_gradients` gave out must not change
+                self.gradients[variable] = wrap(as_array(held._array + grad))
+
+
+def _rehearse() -> None:
+    from ..._graph.engine import GraphTask
+    from ..._graph.node import Node, accumulator
+    from ._sink import Sink
+
+    class Source(Node):
+        __slots__ = ()
+
+        def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+            return (np.empty(2),)
+
+    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(Source)
+    root.edges, root.hooks = ((accumulator(leaf), 0),), None
+    sink = Sink(DistAutogradContext(-1), RAW)
+    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True, sink=sink)
+    task.feed(root, 0, np.empty(2))
+    task.ready.append(root)
+    task.run()
+
+
+_owner = Ownership(_rehearse)

@@ -1,0 +1,216 @@
+"""The distributed engine: begins passes at roots on this worker, and takes part in those that others began."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..._graph.engine import Captures, GraphTask
+from ..._graph.node import Edge, edge_of
+from ..._tensor import Tensor
+from ...autograd._backward import _initial
+from ...futures import Future
+from ..rpc._message import MessageType
+from ..rpc._seams import RawMessage, register_handler
+from . import _worker
+from ._branch import Branch, moved, run_task
+from ._held import HeldPart
+from ._initiator import Initiated, register_hold
+from ._interceptor import Running
+from ._items import Item, decode, encode
+from ._parts import Source
+from ._pass import Pass
+from ._sink import Sink
+
+if TYPE_CHECKING:
+    from ._context import DistAutogradContext
+    from ._functions import SendRpcBackward
+
+_numbers = itertools.count(1)
+_GRACE = 1.0  # messages have the same timeout, and their own errors say more: let them come first
+
+
+class DistEngine:
+    """This worker's engine; PyTorch's class of the same name is one per process, and so is this."""
+
+    _instance: DistEngine | None = None
+
+    @classmethod
+    def get_instance(cls) -> DistEngine:
+        """The engine of this process."""
+        if cls._instance is None:
+            cls._instance = cls()
+        return cls._instance
+
+    def num_backward_passes(self) -> int:
+        """How many passes (or branches of others' passes) are running on this worker."""
+        return len(_worker.worker().live)
+
+    def execute(
+        self,
+        context_id: int,
+        roots: Sequence[Tensor],
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        capture: Sequence[Tensor] | None = None,
+    ) -> list[Any]:
+        """Run a backward pass from `roots`, and return when it is over on every worker."""
+        worker = _worker.worker()
+        context = worker.container.retrieve(context_id)
+        edges = _checked(roots)
+        one = Pass.begin(worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None)
+        if capture is not None:
+            one.captures = _captures(capture)
+        grads = [_initial(root, None) if create_graph else _initial(root, None)._array for root in roots]
+        started = Initiated(worker, context, one, Source([edge[0] for edge in edges]))
+        _start(started, list(zip(edges, grads)))
+        _wait(started)
+        return [one.captured.get(place) for place in range(len(capture or ()))]
+
+    def execute_send_function_async(
+        self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
+    ) -> Future:
+        """Pass the gradients stored in a send function on, as if they had come in a message."""
+        worker = _worker.worker()
+        grads = [grad._array for grad in send_function.apply([])]
+        message_id = next(key for key, each in context.sends.items() if each is send_function)
+        one = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
+        started = Initiated(worker, context, one, Source([send_function], message_id))
+        branch = Branch(worker, context, one)
+        branch.on_end = started.roots_ended
+        branch.run([(message_id, grads)])
+        return started.future
+
+
+def _checked(roots: Sequence[Tensor]) -> list[Edge]:
+    """The roots' edges, or PyTorch's complaints."""
+    if isinstance(roots, Tensor) or not isinstance(roots, (list, tuple)):
+        raise TypeError(f"backward(): roots must be a list of Tensors, not {type(roots).__name__}")
+    if not roots:
+        raise RuntimeError("No tensors provided for gradient computation.")
+    edges = []
+    for place, root in enumerate(roots):
+        if not isinstance(root, Tensor):
+            raise TypeError(f"backward(): element {place} of roots must be a Tensor, not {type(root).__name__}")
+        if not root._requires:
+            raise RuntimeError("requires_grad not set on root")
+        if root._array.size != 1:
+            raise RuntimeError(f"{_name(root)} is not a scalar, all roots need to be scalar")
+        edge = edge_of(root)
+        assert edge is not None
+        edges.append(edge)
+    return edges
+
+
+def _name(root: Tensor) -> str:
+    return f"root of shape {list(root.shape)}"
+
+
+def _captures(inputs: Sequence[Tensor]) -> Captures:
+    found: Captures = {}
+    for place, tensor in enumerate(inputs):
+        edge = edge_of(tensor)
+        if edge is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        found.setdefault(edge[0], []).append((edge[1], place))
+    return found
+
+
+def _start(started: Initiated, grads: list[tuple[Edge, Any]]) -> None:
+    """Run the graph below the roots, or hold it where send functions of this worker reach into it."""
+    worker, context, one, roots = started.worker, started.context, started.one, started.roots
+    with context.lock:
+        context.parts.update()
+        meeting = context.parts.meeting(roots)
+    branch = Branch(worker, context, one)
+    branch.on_end = started.roots_ended
+    try:
+        if meeting:
+            _hold_roots(started, [source for part in meeting for source in part.sources], grads)
+        else:
+            branch.dispatch(_run_roots(context, one, roots, grads))
+    except BaseException as error:
+        branch.fail(error)
+    branch.settle()
+
+
+def _run_roots(context: DistAutogradContext, one: Pass, roots: Source, grads: list[tuple[Edge, Any]]) -> list[Any]:
+    sink = Sink(context, one.F, one.discard)
+    task = GraphTask(one.F, roots.counts, one.keep, sink, one.captures)
+    for (node, nr), grad in grads:
+        task.feed(node, nr, grad)
+    task.ready.extend(node for node in dict.fromkeys(roots.nodes) if roots.counts[node] == 0)
+    run_task(task, one)
+    return sink.outgoing
+
+
+def _hold_roots(started: Initiated, sources: list[Source], grads: list[tuple[Edge, Any]]) -> None:
+    context, one = started.context, started.one
+    part = HeldPart(started.worker, context, one, [started.roots, *sources])
+    with context.lock:
+        held = context.held.setdefault(one.code, {})
+        for source in part.sources:
+            held[source] = part
+    register_hold(part)
+    part.deliver(started.roots, grads)
+
+
+def _wait(started: Initiated) -> None:
+    """Wait for the end, making progress; give up when rpc's timeout has passed without it."""
+    future, agent = started.future, started.worker.agent
+    if not future.done():
+        seconds = agent.rpc_timeout
+        future._block(time.monotonic() + seconds + _GRACE if seconds else None)
+        if not future.done():
+            started.failed(RuntimeError(f"{started.describe()} within {seconds} s (see set_rpc_timeout)"))
+            started.give_up()
+    future.wait()
+
+
+def _handle(agent: Any, message: RawMessage) -> Any:
+    """Gradients for send functions of this worker: run them, and answer when everything they started is done."""
+    worker = _worker.worker()
+    context = worker.container.retrieve(message.context_id)
+    begun_here = worker.initiated.get(message.extra)
+    one = begun_here.one if begun_here is not None else Pass(message.extra)
+    items = decode(message.body, message.arrays, message.src, context, one)
+    branch = Branch(worker, context, one, message.src)
+    if not moved(branch, items, lambda: _run(branch, items)):
+        _run(branch, items)
+        if branch.ended:
+            return _answer(branch)
+    return _answer_later(branch)
+
+
+def _run(branch: Branch, items: list[Item]) -> None:
+    with Running(branch.context):
+        branch.run(items)
+
+
+def _answer(branch: Branch) -> Any:
+    if branch.error is not None:
+        raise branch.error
+    return encode(branch.answer, branch.context, branch.one) if branch.answer else None
+
+
+def _answer_later(branch: Branch) -> Any:
+    """A Future of the answer. The branch may end on another thread just now: whoever comes second answers."""
+    future: Any = Future()
+
+    def end(ended: Branch) -> None:
+        try:
+            future.set_result(_answer(ended))
+        except BaseException as error:
+            future.set_exception(error)
+
+    with branch.lock:
+        if not branch.ended:
+            branch.on_end = end
+            return future
+    end(branch)
+    return future
+
+
+register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)

@@ -1,0 +1,259 @@
+"""The initiator's side of a pass: it knows of every part that waits somewhere, and so when the pass is over.
+
+A pass is over when the branch of its own roots has ended and no worker holds a part of it. Workers that hold gradients
+register here before anybody is answered for them; the first registration starts the reach phase, whose end is told to all.
+An error anywhere is told to the initiator at once, so that parts that wait for gradients that will not come are dropped.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ...futures import Future
+from ..rpc._errors import pack_error, unpack_error
+from ..rpc._message import MessageType
+from ..rpc._seams import RawMessage, register_handler
+from . import _worker
+from ._reach import reach
+
+if TYPE_CHECKING:
+    from ._branch import Branch
+    from ._context import DistAutogradContext
+    from ._held import HeldPart
+    from ._parts import Source
+    from ._pass import Pass
+    from ._worker import Worker
+
+_HOLD, _REACHED = int(MessageType.HOLD_AUTOGRAD_REQ), int(MessageType.REACHED_AUTOGRAD)
+_DONE, _FAILED, _ABORT = int(MessageType.DONE_AUTOGRAD), int(MessageType.FAILED_AUTOGRAD), int(MessageType.ABORT_AUTOGRAD)
+_KNOWN = struct.Struct("<?q")
+
+
+class Initiated:
+    """A pass that this worker began."""
+
+    def __init__(self, worker: Worker, context: DistAutogradContext, one: Pass, roots: Source) -> None:
+        self.worker, self.context, self.one, self.roots = worker, context, one, roots
+        self.future: Any = Future()
+        self.holders: dict[int, int] = {}  # rank -> how many parts it holds
+        self.error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._roots_ended = self._over = False
+        self._reach_id: int | None = None
+        self._reach_done = False
+        worker.initiated[one.code] = self
+
+    # -- the reach phase ---------------------------------------------------------------------------------------------
+    def add_holder(self, rank: int) -> tuple[bool, int]:
+        """Wait for one more part; gives whether the reach phase is over, and its id."""
+        with self._lock:
+            if self._over or self.error is not None:
+                raise RuntimeError(f"backward pass {self.one.code} has ended already: {self.error or 'it is over'}")
+            self.holders[rank] = self.holders.get(rank, 0) + 1
+            first = self._reach_id is None
+            if first:
+                self._reach_id, self._reach_done = self._known_reach()
+        if first and not self._reach_done:
+            self._start_reach()
+        assert self._reach_id is not None
+        return self._reach_done, self._reach_id
+
+    def _known_reach(self) -> tuple[int, bool]:
+        """The reach of these roots, which an earlier pass may have found already."""
+        key = tuple(self.roots.nodes)
+        return self.context.reaches.setdefault(key, (self.one.code, False))
+
+    def _start_reach(self) -> None:
+        assert self._reach_id is not None
+        pending = reach(self.worker, self.context, self._reach_id, [self.roots])
+        if pending is None:
+            self._reached()
+        else:
+            pending._add(self._reach_answered)
+
+    def _reach_answered(self, future: Any) -> None:
+        try:
+            future.value()
+        except BaseException as error:
+            self.failed(error)
+        else:
+            self._reached()
+
+    def _reached(self) -> None:
+        assert self._reach_id is not None
+        with self._lock:
+            self._reach_done = True
+            self.context.reaches[tuple(self.roots.nodes)] = (self._reach_id, True)
+            ranks = list(self.holders)
+        for rank in ranks:
+            if rank == self.worker.worker_id:
+                start_held(self.context, self.one.code, self._reach_id)
+            else:
+                self._tell(rank, _REACHED, _KNOWN.pack(True, self._reach_id))
+
+    def _tell(self, rank: int, kind: int, body: bytes = b"") -> None:
+        self.worker.agent.notify(rank, kind, body, extra=self.one.code, context=(self.context.context_id, 0))
+
+    def describe(self) -> str:
+        """Who is still waited for."""
+        held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
+        return f"backward pass of context {self.context.context_id}: " + (
+            f"gradients are awaited on {held}" if self._roots_ended else "gradients sent to other workers were not answered"
+        )
+
+    # -- the end -----------------------------------------------------------------------------------------------------
+    def roots_ended(self, branch: Branch) -> None:
+        """The branch of the roots has ended."""
+        if branch.error is not None:
+            self.failed(branch.error)
+        with self._lock:
+            self._roots_ended = True
+        self._end_if_over()
+
+    def part_done(self, rank: int) -> None:
+        """A part that was waited for is done."""
+        with self._lock:
+            left = self.holders.get(rank, 0) - 1
+            if left > 0:
+                self.holders[rank] = left
+            else:
+                self.holders.pop(rank, None)
+        self._end_if_over()
+
+    def failed(self, error: BaseException) -> None:
+        """Something failed somewhere: let go of everything that waits."""
+        with self._lock:
+            if self.error is not None or self._over:
+                return
+            self.error = error
+            ranks, self.holders = list(self.holders), {}
+        for rank in ranks:
+            if rank == self.worker.worker_id:
+                abort_held(self.context, self.one.code)
+            else:
+                self._tell(rank, _ABORT)
+        self._end_if_over()
+
+    def give_up(self) -> None:
+        """End with the error at hand, whatever has not answered."""
+        with self._lock:
+            self._roots_ended = True
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        with self._lock:
+            if self._over or not self._roots_ended or self.holders:
+                return
+            self._over = True
+        self.worker.initiated.pop(self.one.code, None)
+        if self.error is None:
+            self.future.set_result(None)
+        else:
+            self.future.set_exception(self.error)
+
+
+# -- what other workers say to the initiator, and it to them ----------------------------------------------------------
+def register_hold(part: HeldPart) -> None:
+    """Make a part known to the initiator of its pass."""
+    worker, one = part.worker, part.one
+    if one.initiator == worker.worker_id:
+        known, reach_id = _initiated(worker, one.code).add_holder(worker.worker_id)
+        part.registered.set_result(None)
+        if known:
+            part.start(part.context.reached.get(reach_id, set()))
+        return
+    asked = worker.agent.request(one.initiator, _HOLD, extra=one.code, context=(part.context.context_id, 0))
+    asked._add(lambda future: _hold_answered(part, future))
+
+
+def _hold_answered(part: HeldPart, future: Any) -> None:
+    try:
+        known, reach_id = _KNOWN.unpack(future.value()[0])
+    except BaseException as error:
+        part.registered.set_exception(error)
+        part.abort()
+        return
+    part.registered.set_result(None)
+    if known:
+        part.start(part.context.reached.get(reach_id, set()))
+
+
+def report_done(worker: Worker, one: Pass) -> None:
+    """Tell the initiator that a held part is done."""
+    if one.initiator == worker.worker_id:
+        found = worker.initiated.get(one.code)
+        if found is not None:
+            found.part_done(worker.worker_id)
+    else:
+        worker.agent.notify(one.initiator, _DONE, extra=one.code)
+
+
+def report_failure(worker: Worker, one: Pass, error: BaseException) -> None:
+    """Tell the initiator that the pass failed on this worker."""
+    if one.initiator == worker.worker_id:
+        found = worker.initiated.get(one.code)
+        if found is not None:
+            found.failed(error)
+    else:
+        worker.agent.notify(one.initiator, _FAILED, pack_error(worker.agent.info, error), extra=one.code)
+
+
+def start_held(context: DistAutogradContext, code: int, reach_id: int) -> None:
+    """The reach phase is over: let the parts of a pass run on this worker."""
+    for part in _held_parts(context, code):
+        part.start(context.reached.get(reach_id, set()))
+
+
+def abort_held(context: DistAutogradContext, code: int) -> None:
+    """A pass failed: drop its parts on this worker."""
+    for part in _held_parts(context, code):
+        part.abort()
+
+
+def _held_parts(context: DistAutogradContext, code: int) -> list[HeldPart]:
+    with context.lock:
+        return list(dict.fromkeys(context.held.get(code, {}).values()))
+
+
+def _initiated(worker: Worker, code: int) -> Initiated:
+    found = worker.initiated.get(code)
+    if found is None:
+        raise RuntimeError(f"backward pass {code} is not running on rank {worker.worker_id}: it has ended or failed")
+    return found
+
+
+def _handle_hold(agent: Any, message: RawMessage) -> Any:
+    return _KNOWN.pack(*_initiated(_worker.worker(), message.extra).add_holder(message.src))
+
+
+def _handle_reached(agent: Any, message: RawMessage) -> None:
+    context = _worker.worker().container.contexts.get(message.context_id)
+    if context is not None:
+        start_held(context, message.extra, _KNOWN.unpack(message.body)[1])
+
+
+def _handle_done(agent: Any, message: RawMessage) -> None:
+    found = _worker.worker().initiated.get(message.extra)
+    if found is not None:
+        found.part_done(message.src)
+
+
+def _handle_failed(agent: Any, message: RawMessage) -> None:
+    found = _worker.worker().initiated.get(message.extra)
+    if found is not None:
+        found.failed(unpack_error(message.body))
+
+
+def _handle_abort(agent: Any, message: RawMessage) -> None:
+    context = _worker.worker().container.contexts.get(message.context_id)
+    if context is not None:
+        abort_held(context, message.extra)
+
+
+register_handler(_HOLD, _handle_hold)
+register_handler(_REACHED, _handle_reached, in_place=False)
+register_handler(_DONE, _handle_done)
+register_handler(_FAILED, _handle_failed)
+register_handler(_ABORT, _handle_abort)

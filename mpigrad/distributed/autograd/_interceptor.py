@@ -1,0 +1,80 @@
+"""The interceptor: what distributed autograd does with every message of rpc, so that the graph crosses workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._tensor import Tensor
+from ..rpc import _seams
+from . import _worker
+from ._container import CURRENT
+from ._context import DistAutogradContext
+from ._functions import RecvRpcBackward, SendRpcBackward
+
+
+def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
+    """Attach a send function to those tensors of a message that need gradients."""
+    needing = [tensor for tensor in tensors if tensor._requires]
+    if not needing:
+        return None
+    made = context.sends[message_id] = SendRpcBackward(needing)
+    return made
+
+
+def record_recv(
+    context: DistAutogradContext, src: int, message_id: int, tensors: Sequence[Tensor]
+) -> RecvRpcBackward | None:
+    """Attach a recv function to those tensors of a message that need gradients."""
+    needing = [tensor for tensor in tensors if tensor._requires]
+    if not needing:
+        return None
+    made = context.recvs[message_id] = RecvRpcBackward(src, message_id, needing)
+    return made
+
+
+class Running:
+    """Makes a context this thread's own for the time of a `with`; None means: no context."""
+
+    __slots__ = ("_before", "_context")
+
+    def __init__(self, context: DistAutogradContext | None) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._before = CURRENT.context
+        CURRENT.context = self._context
+
+    def __exit__(self, *error: object) -> None:
+        CURRENT.context = self._before
+
+
+class _Interceptor:
+    """See `rpc._seams.Interceptor`."""
+
+    running = Running
+
+    def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
+        context = CURRENT.context
+        if context is None or context.released:
+            return None
+        context.known_workers.add(dst)
+        message_id = _worker.worker().container.new_message_id()
+        for tensor in tensors:
+            if tensor._requires:
+                record_send(context, message_id, tensors)
+                break
+        return context.context_id, message_id
+
+    def on_receive(self, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> DistAutogradContext | None:
+        context = _worker.worker().container.get_or_create(context_id)
+        if context is None:  # released before this message came
+            return None
+        for tensor in tensors:
+            if tensor._requires:
+                record_recv(context, src, message_id, tensors)
+                break
+        return context
+
+
+_seams.install_interceptor(_Interceptor())

@@ -1,0 +1,125 @@
+"""Parts of a worker's graph: which send functions share nodes, and so must wait for each other in a pass.
+
+Below a send function hangs the graph of what was sent. Most such graphs have no node in common with another's but
+leaves, where gradients may be added in any order: such a send function is *lone*, and its gradients can be passed on
+the moment they arrive. Send functions that do share a node form a part with several sources: there each node must
+know how many gradients the pass at hand will bring, which only the reach phase can tell (see `_reach.py`).
+
+The graph below a send function never changes after the send, so each is walked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..._graph.engine import count_dependencies
+from ..._graph.node import AccumulateGrad, Node
+from ._functions import RecvRpcBackward, SendRpcBackward
+
+if TYPE_CHECKING:
+    from ._context import DistAutogradContext
+
+
+class Source:
+    """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
+
+    __slots__ = ("counts", "message_id", "nodes", "part", "recvs", "user_code")
+
+    def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
+        self.nodes, self.message_id = nodes, message_id
+        self.counts = count_dependencies(nodes)
+        self.recvs = [node for node in self.counts if node.__class__ is RecvRpcBackward]
+        self.user_code = any(node.hooks is not None or node.user_code for node in self.counts)
+        self.part: Part
+
+    def shared(self) -> Iterable[Node]:
+        """The nodes at which gradients of several sources would have to meet."""
+        return (node for node in self.counts if node.__class__ is not AccumulateGrad)
+
+
+class Part:
+    """Sources that share nodes. With one source it is lone."""
+
+    __slots__ = ("sources",)
+
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+
+    @property
+    def lone(self) -> bool:
+        """Whether gradients of its only source can be passed on at once."""
+        return len(self.sources) == 1
+
+    def add(self, source: Source) -> None:
+        """Take a source in."""
+        self.sources.append(source)
+        source.part = self
+
+
+class Parts:
+    """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
+
+    __slots__ = ("_context", "_owner", "sources")
+
+    def __init__(self, context: DistAutogradContext) -> None:
+        self._context = context
+        self._owner: dict[Node, Part] = {}
+        self.sources: dict[int, Source] = {}
+
+    def update(self) -> None:
+        """Walk the send functions that were made since the last time."""
+        sends = self._context.sends
+        if len(sends) == len(self.sources):
+            return
+        for message_id, function in list(sends.items()):
+            if message_id not in self.sources:
+                self.sources[message_id] = self._walk(function, message_id)
+
+    def _walk(self, function: SendRpcBackward, message_id: int) -> Source:
+        source, owner = Source([function], message_id), self._owner
+        part = Part()
+        part.add(source)
+        for node in source.shared():
+            other = owner.get(node)
+            if other is None:
+                owner[node] = part
+            elif other is not part:
+                part = self._merge(part, other)
+                owner[node] = part
+        return source
+
+    def _merge(self, one: Part, other: Part) -> Part:
+        """Make two parts one; nodes of the smaller find their part through its sources."""
+        small, large = (one, other) if len(one.sources) < len(other.sources) else (other, one)
+        for source in small.sources:
+            large.add(source)
+            for node in source.shared():
+                if node in self._owner:
+                    self._owner[node] = large
+        return large
+
+    def meeting(self, roots: Source) -> list[Part]:
+        """The parts that share a node with the graph below a pass's roots."""
+        owner, found = self._owner, {}
+        if owner:
+            for node in roots.shared():
+                part = owner.get(node)
+                if part is not None:
+                    found[id(part)] = part
+        return list(found.values())
+
+    def source(self, message_id: int) -> Source:
+        """The source of one send function."""
+        found = self.sources.get(message_id)
+        if found is None:
+            self._context.retrieve_send_function(message_id)
+            self.update()
+            found = self.sources[message_id]
+        return found
+
+
+def merged_counts(sources: Iterable[Source]) -> dict[Any, int]:
+    """How many gradients each node gets when exactly these sources bring some."""
+    nodes = [node for source in sources for node in source.nodes]
+    return count_dependencies(nodes)

@@ -1,0 +1,45 @@
+"""Release: the end of a context on every worker it ever reached.
+
+The worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and tells those
+it knows, but for the one that told it. Every message is acknowledged, and counted until then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..rpc._message import MessageType
+from ..rpc._seams import RawMessage, register_handler
+from . import _worker
+
+if TYPE_CHECKING:
+    from ._worker import Worker
+
+_TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
+
+
+def release(worker: Worker, context_id: int, told_by: int | None = None) -> bool:
+    """Forget a context here and have the others forget it; False if it was not here."""
+    context = worker.container.drop(context_id)
+    if context is None:
+        return False
+    for rank in context.known_workers:
+        if rank not in (worker.worker_id, told_by):
+            _tell(worker, rank, context_id)
+    return True
+
+
+def _tell(worker: Worker, rank: int, context_id: int) -> None:
+    agent = worker.agent
+    if agent is None or rank in agent.gone:
+        return
+    told = (rank, context_id)
+    worker.releasing.add(told)
+    agent.request(rank, _TYPE, context=(context_id, 0))._add(lambda reply: worker.releasing.discard(told))
+
+
+def _handle(agent: Any, message: RawMessage) -> None:
+    release(_worker.worker(), message.context_id, message.src)
+
+
+register_handler(_TYPE, _handle)
