@@ -40,7 +40,7 @@ def collect_all(futures: Sequence[Future]) -> Future:
             everything.set_exception(failed._value)
 
     for fut in futures:
-        fut.add_done_callback(one_done)
+        fut._add(one_done)  # the library's own: may run on any thread
     return everything
 
 

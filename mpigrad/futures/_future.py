@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 import traceback
 import types
 from collections import deque
@@ -25,12 +26,19 @@ logger = logging.getLogger(__name__)
 
 _CHANGE = threading.Lock()
 _wait_hook: Callable[[Future, float | None], None] | None = None
+_defer_hook: Callable[[Callable[[], None]], bool] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
     """Let `hook(fut, deadline)` do the waiting of every future; it returns when `fut` is done or the deadline has passed."""
     global _wait_hook
     _wait_hook = hook
+
+
+def set_defer_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
+    """Let `hook(run)` take over the running of users' callbacks on threads where they must not run; True if it did."""
+    global _defer_hook
+    _defer_hook = hook
 
 
 class Future:
@@ -44,7 +52,7 @@ class Future:
     42
     """
 
-    __slots__ = ("__weakref__", "_callbacks", "_deadline", "_info", "_sleepers", "_state", "_value")
+    __slots__ = ("__weakref__", "_callbacks", "_deadline", "_foreign", "_info", "_sleepers", "_state", "_value")
 
     __class_getitem__ = classmethod(types.GenericAlias)
 
@@ -52,6 +60,7 @@ class Future:
         self._state = 0
         self._callbacks: deque[Callable[[Future], Any]] | None = None
         self._sleepers: deque[Any] | None = None
+        self._foreign = False  # has callbacks that are not the library's own
         if devices:
             _check_devices(devices)
 
@@ -112,6 +121,7 @@ class Future:
             else:
                 result.set_result(value)
 
+        self._foreign = True
         self._add(chained)
         return result
 
@@ -123,6 +133,7 @@ class Future:
         """
         if not callable(callback):
             raise TypeError(f"add_done_callback(): expected a callable, but got {callback!r}")
+        self._foreign = True
         self._add(callback)
 
     def set_result(self, result: Any) -> None:
@@ -191,6 +202,11 @@ class Future:
             self._run_callbacks()
 
     def _run_callbacks(self) -> None:
+        hook = _defer_hook
+        if self._callbacks and not (self._foreign and hook is not None and hook(self._call_callbacks)):
+            self._call_callbacks()
+
+    def _call_callbacks(self) -> None:
         callbacks = self._callbacks
         while callbacks:
             try:
@@ -227,11 +243,16 @@ class Future:
         hook = _wait_hook
         if hook is not None:
             hook(self, deadline)
-            return
-        lock = threading.Lock()
-        lock.acquire()
-        self._sleep(lock)
-        lock.acquire()
+        else:
+            block(self, deadline)
+
+
+def block(fut: Future, deadline: float | None) -> None:
+    """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for anybody."""
+    lock = threading.Lock()
+    lock.acquire()
+    fut._sleep(lock)
+    lock.acquire(True, -1 if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
 def release(lock: Any) -> None:

@@ -40,6 +40,11 @@ class MessageType(IntEnum):
     RREF_BACKWARD_RESP = 24
     REACH_AUTOGRAD_REQ = 25
     REACH_AUTOGRAD_RESP = 26
+    HOLD_AUTOGRAD_REQ = 27
+    REACHED_AUTOGRAD = 28
+    DONE_AUTOGRAD = 29
+    FAILED_AUTOGRAD = 30
+    ABORT_AUTOGRAD = 31
     EXCEPTION = 40
     REPLY = 41
     JOIN = 42
@@ -54,8 +59,9 @@ class MessageType(IntEnum):
 
 
 # type, mode, flags, epoch of the receiver, number of transfers that follow, rank of the sender, length of this frame,
-# length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, free for the type
-HEADER = struct.Struct("<BBHHHIIIIQqqqq")
+# length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, two fields that
+# are free for the type (RRef and fork ids). A multiple of 16 bytes, for the alignment of array data.
+HEADER = struct.Struct("<BBHHHIIIIQqqqqq8x")
 HEADER_SIZE = HEADER.size
 TRANSFER = struct.Struct("<Q")
 LENGTH_OFFSET = 12

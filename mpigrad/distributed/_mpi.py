@@ -1,0 +1,69 @@
+"""MPI: the only file that imports mpi4py. Importing this module does not; `mpi()` does, and thereby initialises MPI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+from typing import Any
+
+_abort_installed = False
+
+
+def mpi() -> Any:
+    """The module `mpi4py.MPI`; its first import initialises MPI."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise ImportError(
+            f"mpigrad.distributed needs mpi4py and an MPI library, but importing mpi4py.MPI failed: {error}"
+        ) from error
+    return MPI
+
+
+def available() -> bool:
+    """Whether mpi4py is installed, without importing MPI."""
+    from importlib.util import find_spec
+
+    return find_spec("mpi4py") is not None
+
+
+def check_thread_level() -> None:
+    """RPC calls MPI from several threads, one at a time: SERIALIZED is enough."""
+    MPI = mpi()
+    level = MPI.Query_thread()
+    if level < MPI.THREAD_SERIALIZED:
+        names = {MPI.THREAD_SINGLE: "MPI_THREAD_SINGLE", MPI.THREAD_FUNNELED: "MPI_THREAD_FUNNELED"}
+        raise RuntimeError(
+            f"RPC needs an MPI initialised with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE, this one has "
+            f"{names.get(level, level)}; import mpigrad.distributed before MPI is initialised otherwise"
+        )
+
+
+def oversubscribed() -> bool:
+    """Whether this host has more ranks than cores: then waiting threads must yield at once."""
+    for name in ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"):
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value) > (os.cpu_count() or 1)
+    return False
+
+
+def abort_on_uncaught() -> None:
+    """Let an exception that nobody caught end the whole job, with its traceback, instead of leaving the other ranks waiting."""
+    global _abort_installed
+    if _abort_installed:
+        return
+    _abort_installed = True
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        previous(kind, error, trace)
+        MPI = mpi()
+        if MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
+            sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
+            sys.stdout.flush()
+            sys.stderr.flush()
+            MPI.COMM_WORLD.Abort(1)
+
+    sys.excepthook = hook

@@ -1,0 +1,83 @@
+"""Remote procedure calls between the ranks of an MPI job: `torch.distributed.rpc`, on MPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import api, backend_registry, constants, functions
+from ._current import set_agent
+from ._worker import WorkerInfo, check_name
+from .api import (
+    _get_current_rpc_agent,
+    _is_current_rpc_agent_set,
+    _set_rpc_timeout,
+    get_rpc_timeout,
+    get_worker_info,
+    rpc_async,
+    rpc_sync,
+    shutdown,
+)
+from .backend_registry import BackendType
+from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBackendOptions
+
+__all__ = [
+    "BackendType",
+    "MPIRpcBackendOptions",
+    "RpcBackendOptions",
+    "TensorPipeRpcBackendOptions",
+    "WorkerInfo",
+    "get_rpc_timeout",
+    "get_worker_info",
+    "init_rpc",
+    "is_available",
+    "rpc_async",
+    "rpc_sync",
+    "shutdown",
+]
+
+
+def is_available() -> bool:
+    """Whether mpi4py is installed.
+
+    >>> is_available()
+    True
+    """
+    from mpigrad.distributed import _mpi
+
+    return _mpi.available()
+
+
+def init_rpc(
+    name: str,
+    backend: Any = None,
+    rank: int = -1,
+    world_size: int | None = None,
+    rpc_backend_options: RpcBackendOptions | None = None,
+) -> None:
+    """Make this rank a worker called `name`.
+
+    With `world_size` it returns when all ranks of the communicator have called it. Without, the group is dynamic: ranks join and
+    leave at any time. Rank and size come from MPI and need not be given; given ones are checked.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("worker0", rank=0, world_size=1)
+    >>> rpc.shutdown()
+    """
+    if backend is not None and not isinstance(backend, backend_registry.BackendType):
+        raise TypeError("Argument backend must be a member of BackendType")
+    if rpc_backend_options is not None and not isinstance(rpc_backend_options, RpcBackendOptions):
+        raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")
+    if rank is not None and not isinstance(rank, int):
+        raise RuntimeError(f"`rank` must be an integer. {rank}")
+    if world_size is not None and not isinstance(world_size, int):
+        raise RuntimeError(f"`world_size` must be an integer. {world_size}")
+    check_name(name)
+    if _is_current_rpc_agent_set():
+        raise RuntimeError("RPC is already initialized")
+    if backend is None:
+        backend = getattr(rpc_backend_options, "backend", None) or backend_registry.BackendType.MPI
+    options = rpc_backend_options
+    if type(options) in (type(None), RpcBackendOptions):
+        given = {} if options is None else {"rpc_timeout": options.rpc_timeout, "init_method": options.init_method}
+        options = backend_registry.construct_rpc_backend_options(backend, **given)
+    set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=options))

@@ -1,0 +1,121 @@
+"""Graceful shutdown: leave together, once nothing is under way anywhere.
+
+The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they have
+finished for others. When everybody is in `shutdown`, nobody has anything under way, the sums are equal, and they are the same in
+two rounds one after the other, no request exists that could start new work (a request not yet received would make the sums
+differ; one received between the rounds would change them). Everybody serves all the time. A worker that left without grace is
+left out, and then the sums need not be equal: its share is lost.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from mpigrad.futures import Future
+
+from . import _seams
+from ._message import MessageType
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+
+_REPORT = struct.Struct("<QB3xQQ")
+_MAX_PAUSE = 0.02
+
+
+class Closing:
+    """This worker's part in leaving together."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._entered = False
+        self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
+        self._changed = Future()
+        self.closed = Future()
+
+    def run(self, deadline: float | None) -> None:
+        """Return when all workers may leave; TimeoutError after the deadline."""
+        agent = self._agent
+        self._entered = True
+        told: int | None = None
+        while not self.closed.done():
+            coordinator = min(agent.workers)
+            if coordinator == agent.rank:
+                self._coordinate(deadline)
+                return
+            if coordinator != told:
+                told = coordinator
+                agent.notify(coordinator, MessageType.REPORT, self._report(0))
+            self._pause(self.closed, 0.05, deadline)
+
+    def _coordinate(self, deadline: float | None) -> None:
+        agent = self._agent
+        before: tuple[int, int] | None = None
+        number, pause = 0, 0.0005
+        while True:
+            number += 1
+            sums = self._round(number, deadline)
+            if sums is not None and sums == before:
+                break
+            before = sums
+            self._pause(Future(), pause, deadline)
+            pause = min(pause * 1.5, _MAX_PAUSE)
+        for rank in self._others():
+            agent.notify(rank, MessageType.CLOSE)
+
+    def _others(self) -> list[int]:
+        return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
+
+    def _round(self, number: int, deadline: float | None) -> tuple[int, int] | None:
+        """The sums of requests issued and finished; None if anybody is busy."""
+        agent = self._agent
+        for rank in self._others():
+            agent.notify(rank, MessageType.PROBE, extra=number)
+        while True:
+            self._changed = Future()
+            missing = [rank for rank in self._others() if self._reports.get(rank, (-1,))[0] < number]
+            if not missing:
+                break
+            self._pause(self._changed, 0.05, deadline, missing)
+        reports = [self._reports[rank] for rank in self._others()] + [_REPORT.unpack(self._report(number))]
+        if not all(report[1] for report in reports):
+            return None
+        issued, handled = sum(report[2] for report in reports), sum(report[3] for report in reports)
+        return (issued, handled) if issued == handled or agent.gone else None
+
+    def _report(self, number: int) -> bytes:
+        agent = self._agent
+        issued, handled = agent.issued_and_handled()
+        quiet = self._entered and agent.quiet() and all(hook(agent) for hook in _seams.quiet_hooks)
+        return _REPORT.pack(number, quiet, issued, handled)
+
+    def _pause(self, fut: Future, seconds: float, deadline: float | None, missing: list[int] | None = None) -> None:
+        """Serve for a while, or until `fut` is done."""
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
+            names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
+            raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
+        self._agent.wait(fut, now + seconds if deadline is None else min(deadline, now + seconds))
+
+    def on_probe(self, message: _seams.RawMessage) -> None:
+        self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))
+
+    def on_report(self, message: _seams.RawMessage) -> None:
+        self._reports[message.src] = _REPORT.unpack(message.body)
+        if not self._changed.done():
+            self._changed.set_result(None)
+
+    def on_close(self) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+
+def _register() -> None:
+    _seams.register_handler(MessageType.PROBE, lambda agent, message: agent.closing_protocol.on_probe(message))
+    _seams.register_handler(MessageType.REPORT, lambda agent, message: agent.closing_protocol.on_report(message))
+    _seams.register_handler(MessageType.CLOSE, lambda agent, message: agent.closing_protocol.on_close())
+
+
+_register()

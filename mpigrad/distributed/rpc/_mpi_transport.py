@@ -1,0 +1,182 @@
+"""Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays.
+
+Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status; probing
+(`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with MPICH).
+
+Invariants
+- All receives of the ring are alike (any source, one tag, FRAME_MAX bytes), so MPI matches them in the order in which they were
+  started, and looking only at the oldest one misses nothing.
+- A frame fits into FRAME_MAX by construction; its true length is in its header.
+- Transfers of one message use consecutive tags counted by the sender; every array of more than CHUNK bytes takes several.
+- Every MPI call here is made by the thread that holds the agent's lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from mpigrad.distributed._mpi import mpi, oversubscribed
+
+from ._blocks import receive_array
+from ._message import HEADER_SIZE, LENGTH, LENGTH_OFFSET
+from ._transport import CHUNK, FRAME_MAX, Bulk, Transport, copied, source_of, transfer_sizes
+
+logger = logging.getLogger(__name__)
+
+RING = 16
+_length_at = LENGTH.unpack_from
+_GATHER_BYTES = 260
+
+
+class MPITransport(Transport):
+    """Frames over one communicator, which nobody else uses (or whose tags from `first_tag` on nobody else uses)."""
+
+    def __init__(self, comm: Any, first_tag: int = 0) -> None:
+        MPI = mpi()
+        self._mpi = MPI
+        self._comm = comm
+        self._byte = MPI.BYTE
+        self.rank = comm.Get_rank()
+        self.size = comm.Get_size()
+        self.oversubscribed = oversubscribed()
+        self._frame_tag = first_tag
+        self._first_tag = first_tag + 1
+        upper = comm.Get_attr(MPI.TAG_UB) or 32767
+        self._tags = upper - self._first_tag
+        self._sends: deque[Any] = deque()
+        self._coming: list[tuple[list[Any], Bulk]] = []
+        self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
+        self._buffers = [bytearray(FRAME_MAX) for _ in range(RING)]
+        self._ring = [comm.Recv_init([b, MPI.BYTE], MPI.ANY_SOURCE, first_tag) for b in self._buffers]
+        self._at = 0
+        MPI.Prequest.Startall(self._ring)
+
+    def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        if dst == self.rank:
+            self._ready.append(copied(frame, follow))
+            return
+        request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
+        if follow:
+            self._send_arrays(dst, follow, tag)
+        if not request.Test():
+            self._sends.append(request)
+
+    def _send_arrays(self, dst: int, follow: list[Any], tag: int) -> None:
+        for array in follow:
+            raw = array.reshape(-1).view(np.uint8)
+            for start in range(0, raw.nbytes, CHUNK):
+                part = raw[start : start + CHUNK]
+                self._sends.append(self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags))
+                tag += 1
+
+    def poll(self, tries: int) -> bytearray | None:
+        if self._ready:
+            return self._ready.popleft()
+        at = self._at
+        test = self._ring[at].Test
+        if self._sends:
+            self._recycle()
+        if self._coming:
+            self._complete_bulk()
+            tries = 1
+        while not test():
+            tries -= 1
+            if tries <= 0:
+                return self._ready.popleft() if self._ready else None
+        buffer = self._buffers[at]
+        length = _length_at(buffer, LENGTH_OFFSET)[0]
+        frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX else HEADER_SIZE]
+        self._ring[at].Start()
+        self._at = at + 1 if at + 1 < RING else 0
+        if frame[6] or frame[7]:
+            self._fetch(frame)
+            return None
+        return frame
+
+    def _fetch(self, frame: bytearray) -> None:
+        """Post the receives of the arrays that follow a frame."""
+        try:
+            sizes = transfer_sizes(frame)
+        except ValueError as error:
+            logger.error("dropped a message: %s", error)
+            return
+        bulk = Bulk(frame)
+        bulk.followed = [receive_array(size) for size in sizes]
+        src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
+        requests = []
+        for array in bulk.followed:
+            for start in range(0, array.nbytes, CHUNK):
+                part = array[start : start + CHUNK]
+                requests.append(self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags))
+                tag += 1
+        self._coming.append((requests, bulk))
+
+    def _complete_bulk(self) -> None:
+        still = []
+        for entry in self._coming:
+            if self._mpi.Request.Testall(entry[0]):
+                self._ready.append(entry[1])
+            else:
+                still.append(entry)
+        self._coming = still
+
+    def _recycle(self) -> None:
+        sends = self._sends
+        for _ in range(min(len(sends), 8)):
+            if sends[0].Test():
+                sends.popleft()
+            else:
+                sends.rotate(-1)
+
+    def pending(self) -> bool:
+        return bool(self._coming or self._sends or self._ready)
+
+    def unsent(self) -> int:
+        return len(self._sends)
+
+    def allgather(self, data: bytes, deadline: float) -> list[bytes]:
+        mine = len(data).to_bytes(4, "little") + data.ljust(_GATHER_BYTES - 4, b"\0")
+        everybody = bytearray(_GATHER_BYTES * self.size)
+        request = self._comm.Iallgather([mine, self._byte], [everybody, _GATHER_BYTES, self._byte])
+        wait_for(request, deadline, "the other ranks to call init_rpc")
+        parts = [everybody[i : i + _GATHER_BYTES] for i in range(0, len(everybody), _GATHER_BYTES)]
+        return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
+
+    def close(self, clean: bool) -> None:
+        for request in self._ring:
+            request.Cancel()
+        for request in self._ring:
+            request.Wait()
+            request.Free()
+        self._ring = []
+        limit = time.monotonic() + 5
+        while clean and self._sends and time.monotonic() < limit:
+            self._recycle()
+        if self._sends:
+            _abandoned.extend(self._sends)
+
+
+_abandoned: list[Any] = []  # sends to ranks that left: their buffers must live as long as MPI may read them
+
+
+def wait_for(request: Any, deadline: float, what: str) -> None:
+    """Wait for a request without blocking inside MPI; TimeoutError after the deadline."""
+    nap = 20e-6
+    while not request.Test():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited in vain for {what}")
+        time.sleep(nap)
+        nap = min(nap * 1.5, 1e-3)
+
+
+def private_duplicate(comm: Any, deadline: float) -> Any:
+    """A duplicate of `comm` for RPC alone: collective over `comm`, but with a deadline."""
+    duplicate, request = comm.Idup()
+    wait_for(request, deadline, "the other ranks to call init_rpc")
+    return duplicate

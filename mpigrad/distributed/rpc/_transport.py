@@ -1,0 +1,90 @@
+"""Transport: how frames and the arrays that follow them get from rank to rank.
+
+An agent calls `send` and `poll` by one thread at a time (under its lock); an implementation needs no lock of its own.
+
+Contract
+- Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
+- `send` never blocks and keeps frame and arrays alive as long as needed.
+- `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight into
+  memory from `_blocks`, and are the `followed` of the message.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from ._blocks import receive_array
+from ._message import HEADER, HEADER_SIZE, TRANSFER
+
+FRAME_MAX = 16 * 1024
+CHUNK = 1 << 30  # bytes of one MPI message
+LARGEST = 1 << 46  # a longer array can only be a malformed frame
+
+
+class Bulk(bytearray):
+    """A frame together with the arrays that followed it."""
+
+    followed: list[Any]
+
+
+class Transport(ABC):
+    """Point-to-point messages between `size` ranks, of which this is `rank`."""
+
+    rank: int
+    size: int
+    oversubscribed: bool = False
+
+    @abstractmethod
+    def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        """Start sending a frame and the arrays that follow it, whose transfers use tags from `tag` on."""
+
+    @abstractmethod
+    def poll(self, tries: int) -> bytearray | None:
+        """Look up to `tries` times for a message."""
+
+    @abstractmethod
+    def pending(self) -> bool:
+        """Whether large transfers are under way, so that sleeping would slow them down."""
+
+    @abstractmethod
+    def unsent(self) -> int:
+        """How many sends are not complete yet."""
+
+    @abstractmethod
+    def allgather(self, data: bytes, deadline: float) -> list[bytes]:
+        """Everybody's `data` (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
+
+    @abstractmethod
+    def close(self, clean: bool) -> None:
+        """Stop receiving. `clean`: all ranks agreed that no message is under way."""
+
+
+def transfer_sizes(frame: Any) -> list[int]:
+    """The sizes of the arrays that follow a frame; ValueError when the frame cannot be right."""
+    count, length = frame[6] | frame[7] << 8, len(frame)
+    start = length - TRANSFER.size * count
+    if start < HEADER_SIZE:
+        raise ValueError(f"malformed message: {count} transfers announced in a frame of {length} bytes")
+    sizes = [size for (size,) in TRANSFER.iter_unpack(bytes(frame[start:]))]
+    if any(size > LARGEST for size in sizes):
+        raise ValueError(f"malformed message: transfers of {sizes} bytes announced")
+    return sizes
+
+
+def copied(frame: bytes, follow: list[Any]) -> bytearray:
+    """A message as its receiver would have it, for messages that do not leave the process."""
+    if not follow:
+        return bytearray(frame)
+    bulk = Bulk(frame)
+    bulk.followed = []
+    for array in follow:
+        block = receive_array(array.nbytes)
+        block[:] = array.reshape(-1).view("u1")
+        bulk.followed.append(block)
+    return bulk
+
+
+def source_of(frame: Any) -> int:
+    """The sender's rank."""
+    return HEADER.unpack_from(frame)[5]

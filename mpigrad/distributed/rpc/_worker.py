@@ -1,0 +1,46 @@
+"""Workers: who takes part in an RPC world."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = re.compile(r"[A-Za-z0-9\-_:]+\Z")
+MAX_NAME_LENGTH = 128
+
+
+class WorkerInfo:
+    """Name and id (rank) of a worker; made by RPC, not by users.
+
+    >>> WorkerInfo("worker1", 1)
+    WorkerInfo(id=1, name=worker1)
+    """
+
+    __slots__ = ("id", "name")
+
+    def __init__(self, name: str, id: int) -> None:
+        self.name = name
+        self.id = id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WorkerInfo) and other.id == self.id and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, name={self.name})"
+
+    def __reduce__(self) -> tuple[type[WorkerInfo], tuple[str, int]]:
+        return WorkerInfo, (self.name, self.id)
+
+
+def check_name(name: object) -> str:
+    """Return a valid worker name; RuntimeError with the rule otherwise."""
+    if not isinstance(name, str):
+        raise TypeError(f"Argument name must be a str, but got {name!r} of type {type(name).__name__}")
+    if not _NAME.match(name) or len(name) >= MAX_NAME_LENGTH:
+        raise RuntimeError(
+            "Worker name must match ^[A-Za-z0-9-_:]*$, and must be non-empty and shorter than "
+            f"{MAX_NAME_LENGTH} chars, but got {name}"
+        )
+    return name

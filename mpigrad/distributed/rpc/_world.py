@@ -1,0 +1,128 @@
+"""Worlds: how an agent meets the others of its MPI job, and how it leaves them."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import time
+from typing import Any
+
+from mpigrad.distributed import _mpi
+
+from . import _current, _seams
+from ._agent import Agent
+from ._closing import Closing
+from ._message import MessageType
+from ._mpi_transport import MPITransport, private_duplicate
+from ._transport import Transport
+from ._worker import WorkerInfo
+
+logger = logging.getLogger(__name__)
+
+
+def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
+    """Join the world of an MPI communicator."""
+    _mpi.check_thread_level()
+    MPI = _mpi.mpi()
+    comm = MPI.COMM_WORLD if options.comm is None else options.comm
+    if world_size == 1 and comm.Get_size() != 1:
+        comm = MPI.COMM_SELF  # a world of its own on one rank of a larger job
+    check_place(rank, world_size, comm)
+    _mpi.abort_on_uncaught()
+    atexit.register(_leave_at_exit)
+    deadline = time.monotonic() + options.init_timeout
+    if world_size is None:
+        from ._dynamic import join_dynamic
+
+        return join_dynamic(name, comm, options)
+    duplicate = private_duplicate(comm, deadline)
+    agent = start_static(name, MPITransport(duplicate), options, deadline)
+    agent.communicator = duplicate
+    return agent
+
+
+def check_place(rank: int, world_size: int | None, comm: Any) -> None:
+    """Rank and size come from MPI; given ones must agree."""
+    size, own = comm.Get_size(), comm.Get_rank()
+    if world_size is not None and world_size != size:
+        raise RuntimeError(
+            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; start the program with "
+            f"`mpiexec -n {world_size}`, or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
+        )
+    if rank not in (-1, None) and rank != own:
+        raise RuntimeError(f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator")
+
+
+def start_static(name: str, transport: Transport, options: Any, deadline: float) -> Agent:
+    """An agent of a world whose workers are all known from the start."""
+    names = [data.decode() for data in transport.allgather(name.encode(), deadline)]
+    agent = new_agent(name, transport, options)
+    for other, known in enumerate(names):
+        if known in agent.by_name and other != agent.rank:
+            transport.close(clean=True)
+            raise RuntimeError(f"RPC worker name {known} is not unique: ranks {names.index(known)} and {other} both use it")
+        agent.workers[other] = agent.by_name[known] = WorkerInfo(known, other)
+    agent.info = agent.workers[agent.rank]
+    agent.progress.start()
+    return agent
+
+
+def new_agent(name: str, transport: Transport, options: Any) -> Agent:
+    """An agent that has not started yet."""
+    _seams.load_layers()
+    agent = Agent(name, transport, options.num_worker_threads, options.rpc_timeout)
+    agent.options = options
+    agent.closing_protocol = Closing(agent)
+    for hook in _seams.start_hooks:
+        hook(agent)
+    return agent
+
+
+def leave(agent: Agent, graceful: bool, timeout: float) -> None:
+    """Shut an agent down; RuntimeError if the others did not get ready within `timeout` (0: no limit)."""
+    deadline = time.monotonic() + timeout if timeout else None
+    clean = False
+    try:
+        if graceful:
+            for hook in _seams.last_call_hooks:
+                hook(agent)
+            if agent.static:
+                agent.closing_protocol.run(deadline)
+            else:
+                agent.leave_dynamic(deadline)
+            clean = not agent.gone
+    except TimeoutError as error:
+        raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
+    finally:
+        _stop(agent, clean)
+
+
+def _stop(agent: Agent, clean: bool) -> None:
+    if not clean:
+        for rank in list(agent.workers):
+            if rank != agent.rank:
+                agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
+    agent.fail_everything(f"{agent.info} has shut down")
+    agent.progress.stop()
+    agent.transport.close(clean)
+    for hook in _seams.shutdown_hooks:
+        hook(agent)
+    if clean and agent.communicator is not None:
+        agent.communicator.Free()
+
+
+def _on_leave(agent: Agent, message: _seams.RawMessage) -> None:
+    info = agent.workers.get(message.src)
+    if info is not None and agent.epochs.get(message.src, 0) == message.extra:
+        agent.lose(message.src, f"{info} has left this RPC world, so calls to it cannot be answered")
+
+
+_seams.register_handler(MessageType.LEAVE, _on_leave)
+
+
+def _leave_at_exit() -> None:
+    """A process that ends without `shutdown` looks like one that left without grace."""
+    agent = _current.current.agent
+    if agent is not None:
+        _current.set_agent(None)
+        _stop(agent, clean=False)

@@ -1,0 +1,156 @@
+"""The public functions of RPC."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad.futures import Future
+
+from . import _current, _seams
+from ._current import get_agent, set_agent
+from ._functions import label
+from ._worker import WorkerInfo
+from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
+
+__all__ = ["get_rpc_timeout", "get_worker_info", "rpc_async", "rpc_sync", "shutdown"]
+
+
+def _is_current_rpc_agent_set() -> bool:
+    """Whether `init_rpc` has been called (and `shutdown` has not)."""
+    return _current.current.agent is not None
+
+
+def _get_current_rpc_agent() -> Any:
+    """The agent behind the public functions."""
+    agent = _current.current.agent
+    if agent is None:
+        raise RuntimeError(
+            "Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?"
+        )
+    return agent
+
+
+def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function raise unless RPC has been initialised."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        get_agent()
+        return func(*args, **kwargs)
+
+    return wrapper
+
+
+def rpc_sync(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+    """Run `func(*args, **kwargs)` on the worker `to` (name, rank or WorkerInfo), wait for it and return the result.
+
+    An exception of the function is raised here, with the traceback of the other worker as its cause. `timeout` is in seconds;
+    0 means none, and without it the default of `init_rpc` holds.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.rpc_sync("solo", max, args=(2, 3))
+    3
+    >>> rpc.shutdown()
+    """
+    agent = _current.current.agent
+    if agent is None:
+        agent = get_agent()
+    if not callable(func):
+        raise TypeError("function should be callable.")
+    info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
+    if info is None:
+        info = agent.find(to)
+    if timeout == UNSET_RPC_TIMEOUT:
+        timeout = agent.rpc_timeout
+    elif timeout < 0:
+        timeout = agent.rpc_timeout
+    if _seams.profiler is not None:
+        return _profiled("rpc_sync", info, func, lambda: agent.call_sync(info.id, func, args, kwargs, timeout))
+    return agent.call_sync(info.id, func, args, kwargs, timeout)
+
+
+def rpc_async(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> Future:
+    """Start `func(*args, **kwargs)` on the worker `to` and return the future of its result.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> fut = rpc.rpc_async("solo", min, args=(2, 3))
+    >>> fut.wait()
+    2
+    >>> rpc.shutdown()
+    """
+    agent = _current.current.agent
+    if agent is None:
+        agent = get_agent()
+    if not callable(func):
+        raise TypeError("function should be callable.")
+    info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
+    if info is None:
+        info = agent.find(to)
+    if timeout < 0:
+        timeout = agent.rpc_timeout
+    if _seams.profiler is not None:
+        fut = _profiled("rpc_async", info, func, lambda: agent.call(info.id, func, args, kwargs, timeout))
+    else:
+        fut = agent.call(info.id, func, args, kwargs, timeout)
+    return fut
+
+
+def _profiled(kind: str, info: WorkerInfo, func: Callable[..., Any], run: Callable[[], Any]) -> Any:
+    section = _seams.profiler(kind, label(func), info) if _seams.profiler is not None else None
+    if section is None:
+        return run()
+    with section:
+        return run()
+
+
+def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
+    """The `WorkerInfo` of a worker, or of this one.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.get_worker_info()
+    WorkerInfo(id=0, name=solo)
+    >>> rpc.shutdown()
+    """
+    agent = get_agent()
+    return agent.info if worker_name is None else agent.find(worker_name)
+
+
+def get_rpc_timeout() -> float:
+    """The default timeout of calls, in seconds.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.get_rpc_timeout()
+    60.0
+    >>> rpc.shutdown()
+    """
+    return _get_current_rpc_agent().rpc_timeout
+
+
+def _set_rpc_timeout(seconds: float) -> None:
+    """Set the default timeout of calls, in seconds; 0 for none."""
+    _get_current_rpc_agent().rpc_timeout = float(seconds)
+
+
+def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
+    """Stop RPC on this worker.
+
+    Gracefully: serve on until all workers have called `shutdown` and nothing is under way anywhere. Otherwise at once; to the other
+    workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit).
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.shutdown()
+    """
+    from ._world import leave
+
+    agent = get_agent()
+    try:
+        leave(agent, graceful, timeout)
+    finally:
+        set_agent(None)

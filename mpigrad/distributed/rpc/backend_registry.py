@@ -1,0 +1,81 @@
+"""Backends by name, as in PyTorch: one real one, MPI, under its own name and under the one that ported programs use."""
+
+from __future__ import annotations
+
+import enum
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from . import constants
+
+BackendValue = namedtuple("BackendValue", ["construct_rpc_backend_options_handler", "init_backend_handler"])
+
+
+def _repr(self: enum.Enum) -> str:
+    return "BackendType." + self.name
+
+
+def _make(values: dict[str, Any]) -> Any:
+    made = enum.Enum("BackendType", values)  # type: ignore[misc]
+    made.__repr__ = _repr  # type: ignore[method-assign,assignment]
+    made.__doc__ = "The available backends: MPI, and TENSORPIPE as another name of it."
+    return made
+
+
+BackendType: Any = _make({})
+
+
+def backend_registered(backend_name: str) -> bool:
+    """Whether a backend of that name has been registered.
+
+    >>> backend_registered("MPI"), backend_registered("CARRIER_PIGEON")
+    (True, False)
+    """
+    return backend_name in BackendType.__members__
+
+
+def register_backend(backend_name: str, construct_rpc_backend_options_handler: Callable, init_backend_handler: Callable) -> Any:
+    """Register a backend and return its member of `BackendType`."""
+    global BackendType
+    if backend_registered(backend_name):
+        raise RuntimeError(f"RPC backend {backend_name}: already registered")
+    members = {member.name: member.value for member in BackendType}
+    members[backend_name] = BackendValue(construct_rpc_backend_options_handler, init_backend_handler)
+    BackendType = _make(members)
+    return BackendType[backend_name]
+
+
+def construct_rpc_backend_options(
+    backend: Any,
+    rpc_timeout: float = constants.DEFAULT_RPC_TIMEOUT_SEC,
+    init_method: str = constants.DEFAULT_INIT_METHOD,
+    **kwargs: Any,
+) -> Any:
+    """Make the options of a backend."""
+    return backend.value.construct_rpc_backend_options_handler(rpc_timeout, init_method, **kwargs)
+
+
+def init_backend(backend: Any, *args: Any, **kwargs: Any) -> Any:
+    """Start a backend's agent."""
+    return backend.value.init_backend_handler(*args, **kwargs)
+
+
+def _mpi_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
+    from .options import MPIRpcBackendOptions
+
+    return MPIRpcBackendOptions(rpc_timeout=rpc_timeout, init_method=init_method, **kwargs)
+
+
+def _mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
+    from ._world import start_mpi_agent
+
+    return start_mpi_agent(name, rank, world_size, options)
+
+
+def _tensorpipe_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
+    return _mpi_options(rpc_timeout, init_method, **kwargs)
+
+
+register_backend("MPI", _mpi_options, _mpi_agent)
+register_backend("TENSORPIPE", _tensorpipe_options, _mpi_agent)

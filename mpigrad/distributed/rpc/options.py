@@ -1,0 +1,92 @@
+"""Options of the RPC backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import constants
+
+
+class RpcBackendOptions:
+    """What every backend can be told: the default timeout of calls, in seconds (0: none), and PyTorch's `init_method`."""
+
+    def __init__(
+        self,
+        rpc_timeout: float = constants.DEFAULT_RPC_TIMEOUT_SEC,
+        init_method: str | None = constants.DEFAULT_INIT_METHOD,
+    ) -> None:
+        self.rpc_timeout = _checked_timeout(rpc_timeout)
+        self.init_method = init_method
+
+
+class MPIRpcBackendOptions(RpcBackendOptions):
+    """Options of RPC over MPI.
+
+    Args:
+        num_worker_threads: how many functions of other workers may run at a time.
+        rpc_timeout: default timeout of calls in seconds, 0 for none.
+        init_method: accepted for programs written for PyTorch; MPI needs no address.
+        device_maps: for each other worker, on which of its devices a tensor of a device here shall arrive.
+        devices: the devices this worker uses.
+        comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give disjoint worlds.
+        init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
+
+    >>> MPIRpcBackendOptions(num_worker_threads=4).rpc_timeout
+    60.0
+    """
+
+    def __init__(
+        self,
+        *,
+        num_worker_threads: int = constants.DEFAULT_NUM_WORKER_THREADS,
+        rpc_timeout: float = constants.DEFAULT_RPC_TIMEOUT_SEC,
+        init_method: str | None = constants.DEFAULT_INIT_METHOD,
+        device_maps: dict[str, dict[Any, Any]] | None = None,
+        devices: list[Any] | None = None,
+        comm: Any = None,
+        init_timeout: float = 300.0,
+        _transports: list[str] | None = None,
+        _channels: list[str] | None = None,
+    ) -> None:
+        super().__init__(rpc_timeout, init_method)
+        if not isinstance(num_worker_threads, int) or num_worker_threads <= 0:
+            raise RuntimeError(f"num_worker_threads must be positive, got {num_worker_threads}")
+        self.num_worker_threads = num_worker_threads
+        self.device_maps: dict[str, dict[Any, Any]] = {} if device_maps is None else dict(device_maps)
+        self.devices: list[Any] = [] if devices is None else list(devices)
+        self.comm = comm
+        self.init_timeout = init_timeout
+
+    def set_device_map(self, to: str, device_map: dict[Any, Any]) -> None:
+        """Add where tensors of this worker's devices shall arrive on the worker `to`.
+
+        >>> options = MPIRpcBackendOptions()
+        >>> options.set_device_map("worker1", {0: 1})
+        >>> options.device_maps
+        {'worker1': {0: 1}}
+        """
+        known = self.device_maps.setdefault(to, {})
+        for source, target in device_map.items():
+            if known.get(source, target) != target:
+                raise ValueError(
+                    f"`set_device_map` only supports 1-to-1 mapping, trying to map {source} to {target} and {known[source]}"
+                )
+            known[source] = target
+
+    def set_devices(self, devices: list[Any]) -> None:
+        """Set the devices this worker uses.
+
+        >>> options = MPIRpcBackendOptions()
+        >>> options.set_devices([0]); options.devices
+        [0]
+        """
+        self.devices = list(devices)
+
+
+TensorPipeRpcBackendOptions = MPIRpcBackendOptions
+
+
+def _checked_timeout(seconds: Any) -> float:
+    if not isinstance(seconds, (int, float)) or seconds < 0:
+        raise RuntimeError(f"RPC Timeout must be non-negative, got {seconds!r}")
+    return float(seconds)
