@@ -33,6 +33,7 @@ from ._dtype import (
     uint32,
     uint64,
 )
+from ._generator import Generator, default_generator
 from ._graph.grad_mode import (
     enable_grad,
     inference_mode,
@@ -60,8 +61,11 @@ from ._ops.matmul import *
 from ._ops.new import *
 from ._ops.printing import *
 from ._ops.query import *
+from ._ops.random import *
+from ._ops.random_inplace import *
 from ._ops.ranges import *
 from ._ops.sums import *
+from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __version__ = "0.1.0"
 

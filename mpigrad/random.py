@@ -1,0 +1,66 @@
+"""Seeds and states of the default generators: manual_seed, get_rng_state, fork_rng and relatives."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ._generator import Generator, default_generator, on_every_device
+from ._tensor import Tensor
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the streams of `seed` in the default generators of all devices.
+
+    >>> import mpigrad
+    >>> _ = mpigrad.manual_seed(1)
+    >>> a = mpigrad.rand(3)
+    >>> _ = mpigrad.manual_seed(1)
+    >>> bool((a == mpigrad.rand(3)).all())
+    True
+    """
+    for each in on_every_device():
+        each.manual_seed(seed)
+    return default_generator
+
+
+def seed() -> int:
+    """Start a stream of a seed that the operating system gives, and say which."""
+    made = default_generator.seed()
+    manual_seed(made)
+    return made
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator back to a state that `get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+    """Inside, the default generators may be used and seeded at will: at the end they are as they were."""
+    if not enabled:
+        yield
+        return
+    before = [(each, each.get_state()) for each in on_every_device()]
+    try:
+        yield
+    finally:
+        for generator, state in before:
+            generator.set_state(state)
+
+
+__all__ = [
+    "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+]  # fmt: skip
