@@ -53,9 +53,12 @@ inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("
 # One line per family of operators; each file lists its public functions in __all__.
 from ._ops.addmm import *
 from ._ops.arithmetic import *
+from ._ops.broadcasting import *
 from ._ops.convert import *
 from ._ops.create import *
 from ._ops.filling import *
+from ._ops.indexing import *
+from ._ops.joining import *
 from ._ops.legacy import *
 from ._ops.matmul import *
 from ._ops.new import *
@@ -64,6 +67,8 @@ from ._ops.query import *
 from ._ops.random import *
 from ._ops.random_inplace import *
 from ._ops.ranges import *
+from ._ops.shape import *
+from ._ops.slicing import *
 from ._ops.sums import *
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

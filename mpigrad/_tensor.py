@@ -72,7 +72,7 @@ class Tensor:
     _grad_fn: Node | None  # the node that made this; None on leaves
     _nr: int  # which of the node's outputs this is
     _grad: Tensor | None
-    _counter: list[int] | None  # [version], shared with views; None until there is a reason to count
+    _counter: list[Any] | None  # [version, ...], shared with views; None until there is a reason to count
     _view: View | None  # how this is a view of another tensor
     _extra: Extra | None
 
@@ -270,8 +270,8 @@ def extra(tensor: Tensor) -> Extra:
     return tensor._extra
 
 
-def counter(tensor: Tensor) -> list[int]:
-    """The tensor's version counter, made when first needed."""
+def counter(tensor: Tensor) -> list[Any]:
+    """The tensor's version counter, made when first needed; `_graph.views` adds to it what views need."""
     if tensor._counter is None:
         tensor._counter = [0]
     return tensor._counter

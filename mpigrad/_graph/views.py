@@ -5,42 +5,66 @@
 - Changing a *view* in place rewrites the base's history: the base's new node, `CopySlices`, applies the change to that
   slice of the gradient and passes the rest on.
 - Whoever reads a view's `grad_fn` after the memory changed gets it made anew, by replaying the chain on the base.
+- A base that starts to need gradients through such a change tells its views (`flag_views`): they need them too.
+- A base whose shape was changed in place (`t_`) leaves the way back for its older views (`note_reshaped`).
 """
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from .._tensor import Tensor, counter
 from .grad_mode import MODE
-from .node import Node, edge_of
+from .node import Edge, Node, edge_of
 
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
+
+# Why a view must not be changed in place by a recorded operation.
+ONE_OF_SEVERAL = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+MADE_UNRECORDED = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside "
+    "(if you want the inplace to be tracked)."
+)
 
 
 class View:
     """What makes a tensor a view: its base, the operators between them, and when its history was last right."""
 
-    __slots__ = ("base", "chain", "fixed", "version")
+    __slots__ = ("age", "base", "chain", "fixed", "version")
 
-    def __init__(self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None) -> None:
+    def __init__(self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None, age: int = 0) -> None:
         self.base, self.chain, self.version = base, chain, version
         self.fixed = fixed  # why it must not be changed in place, if so
+        self.age = age  # how many shape changes of the base it has seen
 
     def refresh(self, tensor: Tensor) -> None:
         """Make `tensor`'s history right again after a change of the base's memory."""
         now = counter(self.base)[0]
         if now == self.version:
             return
-        self.version = now
         if not self.base._requires:
+            self.version = now
             return
+        if self.fixed is ONE_OF_SEVERAL:
+            raise_fixed(tensor, "its base or another view of its base has been modified inplace")
+        self.version = now
         enabled, MODE.enabled = MODE.enabled, True
         try:
-            fresh = replay(self.base, self.chain)
+            fresh = replay(self.base, self.whole_chain())
         finally:
             MODE.enabled = enabled
-        tensor._grad_fn, tensor._nr, tensor._requires = fresh._grad_fn, fresh._nr, fresh._requires
+        if fresh._grad_fn is not None:
+            tensor._grad_fn, tensor._nr, tensor._requires = _one_step(fresh, self.base), 0, True
+
+    def whole_chain(self) -> tuple[Step, ...]:
+        """The steps from the base as it is now, shape changes included."""
+        undo = _shared(self.base)[2]
+        return self.chain if self.age == len(undo) else (*reversed(undo[self.age :]), *self.chain)
 
 
 def replay(value: Any, chain: tuple[Step, ...]) -> Any:
@@ -57,62 +81,149 @@ def replay_raw(array: Any, chain: tuple[Step, ...]) -> Any:
     return array
 
 
+def _shared(tensor: Tensor) -> list[Any]:
+    """What a base and its views share: the version, weak references to views that need no gradient, and the steps that
+    undo changes of the base's shape."""
+    shared = tensor._counter
+    if shared is None:
+        shared = tensor._counter = [0, set(), ()]
+    elif len(shared) == 1:
+        shared += (set(), ())
+    return shared
+
+
 def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) -> None:
     """Note that `made` is a view of `of` through one operator."""
+    shared = made._counter = _shared(of)
+    if fixed is None and not MODE.enabled:
+        fixed = MADE_UNRECORDED
     above = of._view
-    shared = counter(of)
-    made._counter = shared
     if above is None:
-        made._view = View(of, (step,), shared[0], fixed)
+        made._view = View(of, (step,), shared[0], fixed, len(shared[2]))
     else:
-        made._view = View(above.base, (*above.chain, step), shared[0], fixed or above.fixed)
+        made._view = View(above.base, (*above.chain, step), shared[0], above.fixed or fixed, above.age)
+    if not made._requires and made._array.dtype.kind in "fc":
+        shared[1].add(weakref.ref(made, shared[1].discard))
+
+
+def flag_views(base: Tensor) -> None:
+    """Tell the views of a base that just began to need gradients that they need them too."""
+    for reference in list(_shared(base)[1]):
+        view = reference()
+        if view is not None and view._view is not None and view._view.base is base:
+            view._requires = True
+
+
+def note_reshaped(base: Tensor, undo: Step) -> None:
+    """Leave the way back for views made before the base's shape was changed in place."""
+    shared = _shared(base)
+    shared[2] = (*shared[2], undo)
 
 
 class CopySlices(Node):
     """The history of a base whose slice was changed in place by the operation of `inner`."""
 
-    __slots__ = ("chain", "inner")
+    __slots__ = ("chain", "inner", "order")
     chain: tuple[Step, ...]
     inner: Node
+    order: tuple[int, ...] | None  # the base's dimensions as they lie in memory; None: as they are numbered
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         into, *others = self.inner.run(F, F.read_view(grad, chain=self.chain))
-        return F.write_view(grad, into, chain=self.chain), *others
+        return F.write_view(grad, into, chain=self.chain, order=self.order), *others
 
     def release(self) -> None:
         self.inner.release()
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+
+class AsStridedBackward0(Node):
+    """The history of a view that was made anew: all steps from the base to it in one node."""
+
+    __slots__ = ("steps",)
+    steps: tuple[Edge, ...]  # last one first
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        for node, nr in self.steps:
+            if node.outputs == 1:
+                (grad,) = node.run(F, grad)
+            else:
+                (grad,) = node.run(F, [grad if i == nr else None for i in range(node.outputs)])
+        return (grad,)
+
+
+def _one_step(fresh: Tensor, base: Tensor) -> Node:
+    end = edge_of(base)
+    assert end is not None and fresh._grad_fn is not None
+    steps: list[Edge] = []
+    edge: Edge = (fresh._grad_fn, fresh._nr)
+    while edge[0] is not end[0]:
+        steps.append(edge)
+        edge = edge[0].edges[0]  # type: ignore[assignment]
+    made = object.__new__(AsStridedBackward0)
+    made.hooks, made.edges, made.steps = None, (end,), tuple(steps)
+    return made
 
 
 def rebase(tensor: Tensor, node: Node) -> None:
     """Give `tensor`, just changed in place by the operation of `node` (whose first edge is the old `tensor`), its new
     history. The version counter has been bumped already."""
     view = tensor._view
+    base = tensor if view is None else view.base
+    first_time = not base._requires
     if view is None:
         tensor._grad_fn, tensor._nr, tensor._requires = node, 0, True
-        return
-    base, slices = view.base, object.__new__(CopySlices)
-    slices.hooks, slices.chain, slices.inner = None, view.chain, node
-    slices.edges = (edge_of(base), *node.edges[1:])
-    base._grad_fn, base._nr, base._requires = slices, 0, True
-    view.version = -1
-    view.refresh(tensor)
+    else:
+        slices = object.__new__(CopySlices)
+        slices.hooks, slices.chain, slices.inner = None, view.whole_chain(), node
+        slices.order = memory_order(base._array)
+        slices.edges = (edge_of(base), *node.edges[1:])
+        base._grad_fn, base._nr, base._requires = slices, 0, True
+        view.version = -1
+        view.refresh(tensor)
+    if first_time and len(base._counter) > 1:  # type: ignore[arg-type]
+        flag_views(base)
 
 
-def check_in_place(tensor: Tensor) -> None:
-    """Refuse to change what must not be changed in place while operations are recorded."""
-    if not MODE.enabled:
-        return
+def memory_order(array: Any) -> tuple[int, ...] | None:
+    """The dimensions of an array from the widest stride to the narrowest; None when they are in order already."""
+    if array.flags.c_contiguous:
+        return None
+    strides = array.strides
+    return tuple(sorted(range(array.ndim), key=lambda dim: -abs(strides[dim])))
+
+
+def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
+    """Refuse to change what must not be changed in place. `recorded`: whether the change takes part in a graph; None
+    stands for "if the tensor does"."""
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
             "tensor before doing inplace update."
         )
+    if not MODE.enabled or not (tensor._requires if recorded is None else recorded):
+        return
     view = tensor._view
     if view is None:
         if tensor._requires and tensor._grad_fn is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    if view.base._requires and view.base._grad_fn is None:
+    if view.fixed is not None:
+        raise_fixed(tensor, "is being modified inplace")
+    if tensor._requires and view.base.grad_fn is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if view.fixed is not None and (view.base._requires or tensor._requires):
+
+
+def raise_fixed(tensor: Tensor, what: str) -> None:
+    """Complain of a recorded in-place change that reaches a view which cannot follow it."""
+    view, node = tensor._view, tensor._grad_fn
+    assert view is not None and view.fixed is not None
+    if view.fixed is not ONE_OF_SEVERAL and view.fixed is not MADE_UNRECORDED:
         raise RuntimeError(view.fixed)
+    if node is None:
+        start = "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+    else:
+        start = f"Output {tensor._nr} of {node.name().partition('Backward')[0]} is a view and {what}."
+    raise RuntimeError(f"{start} {view.fixed}")

@@ -22,8 +22,9 @@ from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import DIFF, RAW, add_to_both
 from .._graph.node import Edge, Node, edge_of
 from .._graph.tracing import around_operator, note_recorded
-from .._graph.views import make_view
+from .._graph.views import ONE_OF_SEVERAL, make_view
 from .._tensor import Tensor, counter, extra, wrap
+from ._arguments import title
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray = np.ndarray
@@ -114,11 +115,13 @@ def _as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
 
 def raise_modified(node: Node, tensor: Tensor, version: int) -> None:
     """Complain of a saved tensor that was changed in place since."""
+    maker = tensor._grad_fn
+    made_by = "" if maker is None else f", which is output {tensor._nr} of {maker.name().partition('Backward')[0]}"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[mpigrad.{tensor.dtype.name} {list(tensor.shape)}], saved for {node.name()}, is at version "
+        f"[mpigrad.{title(tensor._array)}Tensor {list(tensor.shape)}]{made_by}, saved for {node.name()}, is at version "
         f"{tensor._version}; expected version {version} instead. Hint: enable anomaly detection to find the operation that "
-        "failed to compute its gradient, with mpigrad.autograd.set_detect_anomaly(True)."
+        "failed to compute its gradient, with mpigrad.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
@@ -199,9 +202,12 @@ class Operator:
         made = tuple(wrap(as_array(out)) for out in outs)
         if MODE.enabled and any(each is not None and each._requires for each in inputs):
             self.record(inputs, made, kw)
+        if MODE.inference:
+            for each in made:
+                extra(each).inference = True
         if self.view:
             for nr, each in enumerate(made):
-                make_view(each, inputs[0], (_Output(self, nr), kw), fixed=_SEVERAL_VIEWS)  # type: ignore[arg-type]
+                make_view(each, inputs[0], (_Output(self, nr), kw), ONE_OF_SEVERAL)  # type: ignore[arg-type]
         return made
 
     def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
@@ -258,12 +264,6 @@ class _Output:
 
     def forward(self, array: Any, **kw: Any) -> Any:
         return self.operator.forward(array, **kw)[self.nr]
-
-
-_SEVERAL_VIEWS = (
-    "Output of a function that returns multiple views is a view and is being modified inplace. Such functions do not allow "
-    "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-)
 
 
 def _fit(each: Tensor | None) -> tuple[Any, Any] | None:

@@ -8,15 +8,20 @@ from typing import Any
 
 from .._dtype import can_cast
 from .._graph.node import Node
-from .._graph.views import check_in_place, rebase
+from .._graph.views import check_in_place, note_reshaped, rebase
 from .._tensor import Tensor, counter, wrap
+from ._arguments import title
+from ._define import Operator
 
 
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace the elements of `tensor` by those of `compute(old)`, `old` being the tensor as it was."""
     check_in_place(tensor)
+    check_writable(tensor._array)
     new = compute(before(tensor))
     check_result(new, tensor)
+    if new._requires and not tensor._requires:
+        check_in_place(tensor, recorded=True)
     tensor._array[...] = new._array
     changed(tensor, new._grad_fn)
     return tensor
@@ -27,8 +32,6 @@ def changed(tensor: Tensor, node: Node | None) -> None:
     counter(tensor)[0] += 1
     if node is not None:
         rebase(tensor, node)
-    elif tensor._view is not None:
-        tensor._view.refresh(tensor)
 
 
 def before(tensor: Tensor) -> Tensor:
@@ -39,20 +42,40 @@ def before(tensor: Tensor) -> Tensor:
     return made
 
 
+def reshape_in_place(tensor: Tensor, step: Operator, undo: Operator, kw: dict[str, Any], undo_kw: dict[str, Any]) -> Tensor:
+    """Give `tensor` the shape that a view operator makes of it; other views of its memory stay what they are."""
+    check_in_place(tensor)
+    new = step(before(tensor), **kw)
+    tensor._array = new._array
+    counter(tensor)[0] += 1
+    view = tensor._view
+    if view is None:
+        note_reshaped(tensor, (undo, undo_kw))
+    else:
+        chain = (*view.chain, (step, kw))
+        view.chain, view.version = chain, counter(tensor)[0]
+    if new._grad_fn is not None:
+        tensor._grad_fn, tensor._nr = new._grad_fn, new._nr
+    return tensor
+
+
+def check_writable(array: Any) -> None:
+    """Refuse to write where several elements are one place in memory, as in expanded tensors."""
+    if 0 in array.strides and any(length > 1 and not stride for length, stride in zip(array.shape, array.strides)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
 def check_result(new: Tensor, tensor: Tensor) -> None:
     """Refuse results that do not fit into the tensor."""
     if new._array.shape != tensor._array.shape:
         raise RuntimeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
         )
-    if not can_cast(new.dtype, tensor.dtype):
-        raise RuntimeError(f"result type {_title(new)} can't be cast to the desired output type {_title(tensor)}")
-
-
-def _title(tensor: Tensor) -> str:
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short"}
-    names |= {"int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-    return names.get(tensor.dtype.name, tensor.dtype.name)
+    if new._array.dtype is not tensor._array.dtype and not can_cast(new.dtype, tensor.dtype):
+        raise RuntimeError(f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}")
 
 
 def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -11,6 +11,7 @@ from .._dtype import dtype, from_numpy_dtype
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor
 from ._define import operator
+from .viewing import view_operator
 
 
 def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -32,9 +33,7 @@ def _cast(x: Any, *, dtype: np.dtype) -> Any:
     return x.astype(dtype)
 
 
-expand = operator(
-    "expand", _expand, lambda F, node, g: F.sum_to(g, shape=node.shapes[0]), node="ExpandBackward0", view=True
-)
+expand = view_operator("expand", _expand, lambda F, node, g: F.sum_to(g, shape=node.shapes[0]), "ExpandBackward0")
 sum_to = operator("sum_to", _sum_to, lambda F, node, g: F.expand(g, shape=node.shapes[0]), node="SumBackward1")
 
 
