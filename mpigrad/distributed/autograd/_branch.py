@@ -65,7 +65,9 @@ class Branch:
             with self.context.lock:
                 self.context.parts.update()
                 source = self.context.parts.source(message_id)
-            if source.part.lone:
+                held = self.context.held.get(self.one.code)
+                lone = source.part.lone and (held is None or source not in held)  # the pass's own roots may meet it
+            if lone:
                 self._sort(self.run_source(source, grads), items, elsewhere)
             else:
                 self._hold(source, grads)

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..._device import array_module
 from ..._graph.engine import Captures, GraphTask
 from ..._graph.node import Edge, edge_of
-from ..._tensor import Tensor
-from ...autograd._backward import _initial
+from ..._tensor import Tensor, wrap
 from ...futures import Future
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
@@ -63,7 +63,7 @@ class DistEngine:
         one = Pass.begin(worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None)
         if capture is not None:
             one.captures = _captures(capture)
-        grads = [_initial(root, None) if create_graph else _initial(root, None)._array for root in roots]
+        grads = [wrap(_one(root)) if create_graph else _one(root) for root in roots]
         started = Initiated(worker, context, one, Source([edge[0] for edge in edges]))
         _start(started, list(zip(edges, grads)))
         _wait(started)
@@ -102,6 +102,10 @@ def _checked(roots: Sequence[Tensor]) -> list[Edge]:
         assert edge is not None
         edges.append(edge)
     return edges
+
+
+def _one(root: Tensor) -> Any:
+    return array_module(root._array).ones(root._array.shape, root._array.dtype)
 
 
 def _name(root: Tensor) -> str:

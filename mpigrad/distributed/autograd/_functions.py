@@ -30,7 +30,7 @@ class SendRpcBackward(Node):
         self._grads: list[Tensor | None] = []
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return tuple(grad)
+        return (grad,) if self.outputs == 1 else tuple(grad)
 
     def name(self) -> str:
         return "torch::distributed::autograd::SendRpcBackward"

@@ -67,5 +67,6 @@ def quiet(agent: Any) -> bool:
     return _worker is None or _worker.agent is not agent or _worker.idle
 
 
+_seams.start_hooks.append(started)
 _seams.shutdown_hooks.append(stopped)
 _seams.quiet_hooks.append(quiet)
