@@ -7,3 +7,4 @@ help:  ## this list
 include tools/make/env.mk
 include tools/make/test.mk
 include tools/make/run.mk
+include tools/make/cluster.mk

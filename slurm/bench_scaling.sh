@@ -1,0 +1,25 @@
+#!/bin/bash
+# The RPC benchmark on 1, 2, 4, ... nodes of the allocation:  sbatch --nodes=8 slurm/bench_scaling.sh [BENCH OPTIONS]
+# Writes one table for each size to bench-JOB/.
+#SBATCH --job-name=mpigrad-bench
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --cpus-per-task=1
+#SBATCH --time=00:30:00
+#SBATCH --output=%x-%j.out
+
+source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+results=bench-$SLURM_JOB_ID
+per_node=$((SLURM_NTASKS / SLURM_JOB_NUM_NODES))
+mkdir -p "$results"
+
+for ((nodes = 1; nodes <= SLURM_JOB_NUM_NODES; nodes *= 2)); do
+  ranks=$((nodes * per_node))
+  echo "== $nodes node(s), $ranks ranks"
+  if [ "$LAUNCH" = srun ]; then
+    part=("${LAUNCHER[@]}" --nodes=$nodes --ntasks=$ranks)
+  else
+    part=(mpiexec -n $ranks)
+  fi
+  "${part[@]}" python -m mpigrad bench --json "$results/nodes-$nodes.json" "$@" || exit
+done

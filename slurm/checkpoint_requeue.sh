@@ -1,0 +1,29 @@
+#!/bin/bash
+# A job that outlives its time limit:  sbatch slurm/checkpoint_requeue.sh slurm/train_checkpoint.py ARGUMENTS
+# 90 seconds before the limit SLURM sends USR1 to this script, which passes it on; the program saves its state and exits
+# with 75; then the job is put back into the queue and goes on from the checkpoint.
+#SBATCH --job-name=mpigrad-long
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --cpus-per-task=1
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@90
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.out
+
+source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+echo "== start number $((${SLURM_RESTART_COUNT:-0} + 1))"
+
+"${LAUNCHER[@]}" python "$@" --checkpoint "checkpoint-$SLURM_JOB_ID" &
+job=$!
+trap 'kill -USR1 $job' USR1
+# `wait` returns early when a trapped signal arrives, so wait until the program has really ended
+while kill -0 $job 2> /dev/null; do wait $job; code=$?; done
+
+if [ "$code" = 75 ]; then
+  echo "== saved; back to the queue"
+  scontrol requeue "$SLURM_JOB_ID"
+  sleep 60   # SLURM ends this script while it sleeps; a script that returned here would count as finished
+fi
+exit "$code"

@@ -1,0 +1,24 @@
+#!/bin/bash
+# One rank for each GPU, each bound to its own:  sbatch --nodes=4 slurm/gpu.sh train.py --device cuda
+# Inside a rank its GPU is "cuda:0": SLURM shows each task only its own (CUDA_VISIBLE_DEVICES).
+#SBATCH --job-name=mpigrad-gpu
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=2
+#SBATCH --gpus-per-node=2
+#SBATCH --cpus-per-task=1
+#SBATCH --time=01:00:00
+#SBATCH --output=%x-%j.out
+
+source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+
+# srun binds the tasks itself. mpirun gives all GPUs of the node to every rank; there, a rank picks by its local number.
+if [ "$LAUNCH" = srun ]; then
+  LAUNCHER+=(--gpus-per-task=1 --gpu-bind=single:1)
+else
+  set -- -c 'import os, runpy, sys
+local = int(os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK", os.environ.get("MPI_LOCALRANKID", "0")))
+os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[local]
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
+fi
+"${LAUNCHER[@]}" python "$@"

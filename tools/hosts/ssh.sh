@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# What MPI's launchers take for ssh: tools/hosts/ssh.sh [OPTIONS] HOST COMMAND
+while [ "${1#-}" != "$1" ]; do
+  case $1 in
+    -l | -p | -o) shift 2 ;;
+    *) shift ;;
+  esac
+done
+host=$1
+shift
+exec "$(dirname "$0")/on.sh" "$host" /bin/sh -c "$*"

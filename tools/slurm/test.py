@@ -1,0 +1,151 @@
+"""Submit every batch script of slurm/ to a cluster on this machine and check what it prints: tools/slurm/test.py
+
+tools/slurm/up.sh must have started the cluster (make test-slurm does it all). SLURM_CONF names its configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HELLO = """
+import os
+from mpi4py import MPI
+import mpigrad.distributed.rpc as rpc
+comm = MPI.COMM_WORLD
+rpc.init_rpc(f"worker{comm.rank}", rank=comm.rank, world_size=comm.size)
+there = rpc.rpc_sync(f"worker{(comm.rank + 1) % comm.size}", os.getenv, args=("SLURMD_NODENAME",))
+print("rank", comm.rank, "of", comm.size, "next on", there, "gpu", os.environ.get("CUDA_VISIBLE_DEVICES"), flush=True)
+rpc.shutdown()
+"""
+
+
+class Cluster:
+    """Jobs of one environment, submitted from a scratch directory that holds the batch scripts."""
+
+    def __init__(self, venv: str, launch: str) -> None:
+        self.name = f"{Path(venv).name} {launch}"
+        self.directory = Path(tempfile.mkdtemp(prefix="mpigrad-slurm-test-"))
+        (self.directory / "slurm").symlink_to(ROOT / "slurm")
+        (self.directory / "hello.py").write_text(HELLO)
+        self._environment = {**os.environ, "VENV": venv, "LAUNCH": launch, "PYTHONPATH": str(ROOT)}
+
+    def submit(self, *arguments: str) -> str:
+        """Submit and return the job's id."""
+        command = ["sbatch", "--parsable", "--output=%j.out", *arguments]
+        done = subprocess.run(command, cwd=self.directory, env=self._environment, capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(f"{' '.join(command)}: {done.stderr}")
+        return done.stdout.strip()
+
+    def output(self, job: str) -> str:
+        """What the job has printed so far."""
+        file = self.directory / f"{job}.out"
+        return file.read_text() if file.exists() else ""
+
+    def state(self, job: str) -> str:
+        done = subprocess.run(["scontrol", "show", "job", job], capture_output=True, text=True)
+        match = re.search(r"JobState=(\w+)", done.stdout)
+        return match[1] if match else "GONE"
+
+    def wait(self, job: str, condition: Callable[[], bool], what: str, seconds: float = 90) -> None:
+        """Wait until the condition holds, or fail with the job's output."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                subprocess.run(["scancel", job])
+                raise AssertionError(f"job {job} ({self.state(job)}): {what} did not happen:\n{self.output(job)}")
+            time.sleep(0.2)
+
+    def finish(self, job: str) -> str:
+        """Wait for a job that must succeed; its output."""
+        self.wait(job, lambda: self.state(job) not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING"), "the end")
+        if self.state(job) != "COMPLETED":
+            raise AssertionError(f"job {job} is {self.state(job)}:\n{self.output(job)}")
+        return self.output(job)
+
+
+def expect(text: str, *patterns: str) -> None:
+    """Every pattern must be found."""
+    for pattern in patterns:
+        if not re.search(pattern, text, re.MULTILINE):
+            raise AssertionError(f"{pattern!r} is not in:\n{text}")
+
+
+def one_node(cluster: Cluster) -> None:
+    output = cluster.finish(cluster.submit("--ntasks-per-node=4", "slurm/cpu_one_node.sh", "hello.py"))
+    expect(output, *(rf"rank {rank} of 4 next on n\d" for rank in range(4)))
+
+
+def several_nodes(cluster: Cluster) -> None:
+    output = cluster.finish(cluster.submit("--nodes=2", "--ntasks-per-node=2", "slurm/cpu_nodes.sh", "hello.py"))
+    expect(output, r"^mpigrad \d", *(rf"rank {rank} of 4 next on n\d" for rank in range(4)))
+    if len(set(re.findall(r"next on (n\d)", output))) != 2:
+        raise AssertionError(f"the ranks are not on two nodes:\n{output}")
+
+
+def gpus(cluster: Cluster) -> None:
+    output = cluster.finish(cluster.submit("--nodes=1", "slurm/gpu.sh", "hello.py"))
+    seen = re.findall(r"rank (\d) of 2 .* gpu (\S+)", output)
+    # each rank sees one device, and not the same
+    if sorted(device for _, device in seen) != ["0", "1"]:
+        raise AssertionError(f"not one device for each rank: {seen}\n{output}")
+
+
+def scaling(cluster: Cluster) -> None:
+    job = cluster.submit("--nodes=2", "slurm/bench_scaling.sh", "--quick")
+    output = cluster.finish(job)
+    expect(output, r"== 1 node\(s\), 2 ranks", r"== 2 node\(s\), 4 ranks", r"rpc_sync")
+    files = sorted(path.name for path in (cluster.directory / f"bench-{job}").iterdir())
+    if files != ["nodes-1.json", "nodes-2.json"]:
+        raise AssertionError(f"results {files}\n{output}")
+
+
+def requeue(cluster: Cluster) -> None:
+    """Interrupt a run in the middle; the requeued job must end with the uninterrupted run's loss."""
+    arguments = ["slurm/checkpoint_requeue.sh", "slurm/train_checkpoint.py", "--steps", "60", "--every", "10"]
+    whole = cluster.finish(cluster.submit(*arguments))
+    job = cluster.submit(*arguments, "--pause", "0.2")
+    cluster.wait(job, lambda: "saved step 20" in cluster.output(job), "the second checkpoint")
+    subprocess.run(["scancel", "--batch", "--signal=USR1", job], check=True)
+    cluster.wait(job, lambda: "back to the queue" in cluster.output(job), "the interruption")
+    cluster.wait(job, lambda: "final loss" in cluster.output(job), "the end after the requeue")
+    output = cluster.finish(job)
+    expect(output, "== start number 1", "== start number 2", "begin at step 0", r"resume at step \d\d")
+    loss = re.compile(r"final loss (\S+) after 60 steps")
+    first, second = loss.search(whole), loss.search(output)
+    if not first or not second or first[1] != second[1]:
+        raise AssertionError(f"not the same final loss:\n{whole}\n----\n{output}")
+
+
+SCRIPTS = (one_node, several_nodes, gpus, scaling, requeue)
+
+
+def main(environments: list[str]) -> int:
+    """Run every script with every environment, by srun and by mpirun."""
+    failed = []
+    for venv in environments:
+        for launch in ("srun", "mpirun"):
+            cluster = Cluster(venv, launch)
+            for script in SCRIPTS:
+                start = time.monotonic()
+                try:
+                    script(cluster)
+                    verdict = "ok"
+                except AssertionError as error:
+                    verdict = f"FAILED\n{error}"
+                    failed.append(f"{cluster.name} {script.__name__}")
+                print(f"{cluster.name:<14} {script.__name__:<14} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
+    print(f"failed: {', '.join(failed)}" if failed else "all batch scripts passed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main([os.path.abspath(venv) for venv in sys.argv[1:]]))
