@@ -70,13 +70,14 @@ from ._ops.ranges import *
 from ._ops.shape import *
 from ._ops.slicing import *
 from ._ops.sums import *
+from . import autograd
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that `import mpigrad` stays quick.
 _LAZY = {
-    "autograd", "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
+    "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
     "profiler", "random", "sparse", "special", "testing", "utils",
 }
 

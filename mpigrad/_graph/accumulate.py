@@ -16,15 +16,13 @@ _lock = threading.RLock()  # several backward passes may meet at one leaf
 
 
 def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
-    """Add `grad` (an array when F is RAW, else a tensor) to `leaf.grad`, out of place where anybody could see it."""
-    if F is not RAW:
-        with _lock:
-            held = leaf._grad
-        leaf._grad = grad if held is None else held + grad
-        return
+    """Add `grad` (an array when F is RAW, else a tensor) to `leaf.grad`. Only for AccumulateGrad inside the engine,
+    where the holders of `grad` are counted."""
     with _lock:
         held = leaf._grad
-        if held is None:
+        if F is not RAW:
+            leaf._grad = grad.clone() if held is None else held + grad
+        elif held is None:
             leaf._grad = wrap(_leaf_owner.keep(grad))
         elif held._requires or held._grad_fn is not None:
             leaf._grad = wrap(held._array + grad)
@@ -51,13 +49,13 @@ class Ownership:
     def __init__(self, rehearse: Callable[[], None]) -> None:
         self._rehearse = rehearse  # sends one array of its own through the same place
         self._sole: int | None = None
-        self._measuring = False
+        self._measuring: int | None = None  # the thread that does it
 
     def keep(self, grad: Any) -> Any:
         """`grad` itself if no one else can see its memory, else a copy."""
         count = sys.getrefcount(grad)
         if self._sole is None:
-            if self._measuring:
+            if self._measuring == threading.get_ident():
                 self._sole = count
                 return grad
             self._measure()
@@ -69,9 +67,11 @@ class Ownership:
     def _measure(self) -> None:
         with _measuring:
             if self._sole is None:
-                self._measuring = True
-                self._rehearse()
-                self._measuring = False
+                self._measuring = threading.get_ident()
+                try:
+                    self._rehearse()
+                finally:
+                    self._measuring = None
 
 
 _measuring = threading.RLock()

@@ -4,13 +4,16 @@ Invariants:
 - A `GraphTask` belongs to one pass; only the thread inside `run` touches its queues, so passes need no lock.
 - `dependencies[node]` counts the gradients still to come; a node runs when the count is 0. Counts come from
   `count_dependencies`, or from outside (a distributed pass knows more than the local graph).
-- A gradient that is None still counts as arrived. Nodes that get nothing but None are not run.
+- A gradient that is None still counts as arrived. Nodes that get nothing but None are not run, except those that ask
+  for it (`runs_on_none`).
+- Leaves run as soon as they are ready, before other nodes: what arrived for them is not kept any longer.
 - Leaves of the graph (nodes without edges) go to `sink`, if there is one, instead of running.
 - No recursion: graphs of any depth run.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -64,10 +67,35 @@ def needed_for(roots: Iterable[Node], targets: set[Node]) -> set[Node]:
     return needed
 
 
+class _Running(threading.local):
+    """The pass that this thread is running."""
+
+    task: GraphTask | None = None
+
+
+_RUNNING = _Running()
+
+
+def current_task() -> GraphTask | None:
+    """The pass that this thread is in, for hooks."""
+    return _RUNNING.task
+
+
 class GraphTask:
     """One backward pass over (part of) a graph."""
 
-    __slots__ = ("F", "buffers", "captured", "captures", "dependencies", "keep", "needed", "own", "ready", "sink")
+    __slots__ = (
+        "F",
+        "buffers",
+        "captured",
+        "captures",
+        "dependencies",
+        "keep",
+        "needed",
+        "own",
+        "ready",
+        "sink",
+    )
 
     def __init__(
         self,
@@ -115,9 +143,17 @@ class GraphTask:
 
     def run(self) -> None:
         """Run every node that is ready, and those that become ready, until none is."""
+        above, _RUNNING.task = _RUNNING.task, self
+        try:
+            self._run()
+        finally:
+            _RUNNING.task = above
+
+    def _run(self) -> None:
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         F, keep, sink, needed, captures = self.F, self.keep, self.sink, self.needed, self.captures
         pop, take, get = ready.pop, buffers.pop, buffers.get
+        leaves: list[Node] = []
         while ready:
             node = pop()
             grad = take(node, None)
@@ -132,7 +168,7 @@ class GraphTask:
                 continue
             if needed is not None and node not in needed:
                 continue
-            if grad is None:
+            if grad is None and not node.runs_on_none:
                 outs: Any = (None,) * len(edges)
             elif node.hooks is not None or TRACING.on:
                 outs = self._watched(node, grad)
@@ -154,9 +190,20 @@ class GraphTask:
                 left = dependencies[below] - 1
                 if left:
                     dependencies[below] = left
-                else:
+                elif below.edges:
                     ready.append(below)
+                else:
+                    leaves.append(below)
             outs = out = None
+            if leaves:
+                ready += leaves
+                leaves.clear()
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass gets to `node`: for those who wait for several gradients."""
+        if node not in self.dependencies:
+            return False
+        return self.needed is None or node in self.needed or self.captures is not None and node in self.captures
 
     def _finish(self, leaf: Node, grad: Any) -> None:
         if leaf.hooks is not None or TRACING.on:
@@ -168,7 +215,7 @@ class GraphTask:
     def _before(self, node: Node, grad: Any) -> Any:
         """Run the hooks of the node's tensors, keep the gradients that somebody asked for."""
         if node.hooks is not None and (node.hooks.tensor or node.hooks.retained) and grad is not None:
-            grads = grad if node.outputs != 1 else [grad]
+            grads = list(grad) if node.outputs != 1 else [grad]
             for nr, value in enumerate(grads):
                 if value is not None:
                     grads[nr] = self._tensor_hooks(node, nr, value)
@@ -180,36 +227,39 @@ class GraphTask:
 
     def _tensor_hooks(self, node: Node, nr: int, value: Any) -> Any:
         assert node.hooks is not None
-        tensor = self.as_tensor(value)
+        tensor: Any = self.as_tensor(value)
         for hook in list(node.hooks.tensor.get(nr, {}).values()):
             changed = hook(tensor)
             if changed is not None:
-                tensor = check_hook_result(changed, tensor)
+                tensor = check_hook_result(hook, changed, tensor)
         keeper = node.hooks.retained.get(nr)
         kept = None if keeper is None else keeper()
         if kept is not None:
-            kept._grad = tensor if kept._grad is None else kept._grad + tensor
+            kept._grad = self._own_copy(tensor) if kept._grad is None else kept._grad + tensor
         return self.as_value(tensor)
+
+    def _own_copy(self, tensor: Tensor) -> Tensor:
+        return wrap(tensor._array.copy()) if self.F is RAW else tensor.clone()
 
     def _watched(self, node: Node, grad: Any) -> Any:
         """Run a node with its pre and post hooks, and under whatever is tracing."""
         hooks = node.hooks
         if hooks is None or not (hooks.pre or hooks.post):
             return run_traced(node, self.F, grad) if TRACING.on else node.run(self.F, grad)
-        given = tuple(self.as_tensor(each) for each in (grad if node.outputs != 1 else [grad]))
+        given = self._as_tensors(grad, node.outputs)
         for hook in list(hooks.pre.values()):
-            changed = hook(given)
-            if changed is not None:
-                given = changed if isinstance(changed, tuple) else (changed,)
-        values = [self.as_value(each) for each in given]
-        value = values if node.outputs != 1 else values[0]
+            given = check_hook_results(hook, hook(given), given)
+        value = [self.as_value(each) for each in given] if node.outputs != 1 else self.as_value(given[0])
         outs = run_traced(node, self.F, value) if TRACING.on else node.run(self.F, value)
         made = tuple(self.as_tensor(each) for each in outs)
         for hook in list(hooks.post.values()):
-            changed = hook(made, given)
-            if changed is not None:
-                made = changed if isinstance(changed, tuple) else (changed,)
-        return tuple(self.as_value(each) for each in made) if node.edges else ()
+            made = check_hook_results(hook, hook(made, given), made)
+        return tuple(self.as_value(each) for each in made)
+
+    def _as_tensors(self, grad: Any, outputs: int) -> tuple[Any, ...]:
+        if grad is None:
+            return (None,) * outputs
+        return tuple(self.as_tensor(each) for each in (grad if outputs != 1 else [grad]))
 
     def as_tensor(self, value: Any) -> Tensor | None:
         """A gradient as users see it."""
@@ -225,14 +275,40 @@ def as_array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
-def check_hook_result(changed: Any, before: Tensor) -> Tensor:
+def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a node's hook returned, or what it was given if that is None."""
+    if changed is None:
+        return before
+    if not isinstance(changed, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(changed).__name__}'")
+    if len(changed) != len(before):
+        raise RuntimeError(
+            f"hook '{_title(hook)}' has returned an incorrect number of values (got {len(changed)}, but expected "
+            f"{len(before)})"
+        )
+    return tuple(
+        new if old is None or new is None else check_hook_result(hook, new, old) for new, old in zip(changed, before)
+    )
+
+
+def check_hook_result(hook: Any, changed: Any, before: Tensor) -> Tensor:
     """A hook must give a gradient of the same kind back."""
     if not isinstance(changed, Tensor):
-        raise TypeError(f"expected hook to return a Tensor or None, got {type(changed).__name__}")
+        raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
     if tuple(changed.shape) != tuple(before.shape):
-        raise RuntimeError(f"hook has changed the size of value: from {list(before.shape)} to {list(changed.shape)}")
+        raise RuntimeError(
+            f"hook '{_title(hook)}' has changed the size of value (was {list(before.shape)} got {list(changed.shape)})"
+        )
     if changed.dtype is not before.dtype:
-        raise RuntimeError(f"hook has changed the type of value: from {before.dtype} to {changed.dtype}")
+        raise RuntimeError(
+            f"hook '{_title(hook)}' has changed the type of value (was {before.dtype} got {changed.dtype})"
+        )
     if changed.device != before.device:
-        raise RuntimeError(f"hook has changed the device of value: from {before.device} to {changed.device}")
+        raise RuntimeError(
+            f"hook '{_title(hook)}' has changed the device of value (was {before.device} got {changed.device})"
+        )
     return changed
+
+
+def _title(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)

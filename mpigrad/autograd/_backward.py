@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .._device import array_module
-from .._graph.accumulate import add_to_grad
 from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
-from .._graph.node import Edge, Node, edge_of
+from .._graph.node import AccumulateGrad, Edge, Node, edge_of
 from .._tensor import Tensor, method, wrap
+from ._edge import GradientEdge
 
-Tensors = Sequence[Tensor] | Tensor
+Tensors = Sequence[Tensor | GradientEdge] | Tensor | GradientEdge
 Gradients = Sequence[Tensor | None] | Tensor | None
 
 
@@ -33,18 +34,49 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     roots = as_tuple(tensors)
-    grads = _initial_gradients(roots, grad_tensors if grad_variables is None else grad_variables, create_graph)
+    targets = None if inputs is None else as_tuple(inputs)
+    if targets is not None and not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    grads = _initial_gradients(roots, grad_tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    if inputs is None:
+    if targets is None:
         run_backward(roots, grads, keep, create_graph)
-        return
-    targets = as_tuple(inputs)
-    for target, found in zip(targets, run_backward(roots, grads, keep, create_graph, targets)):
-        if found is not None:
-            add_to_grad(target, found, DIFF if create_graph else RAW)
+    else:
+        _backward_into(roots, grads, keep, create_graph, targets)
+
+
+def _backward_into(roots: Any, grads: Any, keep: bool, create_graph: bool, targets: tuple[Any, ...]) -> None:
+    """Add gradients to the `.grad` of these tensors and of no others."""
+    edges = [_target_edge(each, "can't retain_grad on Tensor that has requires_grad=False") for each in targets]
+    owners = dict(zip(edges, targets))
+    F = DIFF if create_graph else RAW
+    for (node, _), target, found in zip(
+        owners, owners.values(), run_backward(roots, grads, keep, create_graph, tuple(owners.values()))
+    ):
+        if found is None:
+            continue
+        leaf = node if isinstance(node, AccumulateGrad) else _keeper(target)
+        with _mode(create_graph):
+            leaf.run(F, found if create_graph else as_array(found).copy())
+
+
+def _keeper(target: Any) -> AccumulateGrad:
+    """Adds to the `.grad` of a tensor that is not a leaf."""
+    if not isinstance(target, Tensor):
+        raise RuntimeError(
+            f"backward(inputs=) can only add gradients to Tensors and edges of leaves, but got {target!r}"
+        )
+    node = object.__new__(AccumulateGrad)
+    node.edges, node.hooks, node.variable = (), None, target
+    return node
 
 
 def grad(
@@ -66,8 +98,12 @@ def grad(
     (tensor(6.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     roots, targets = as_tuple(outputs), as_tuple(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(roots, targets, as_tuple(grad_outputs), keep, create_graph, allow_unused, materialize_grads)
@@ -77,15 +113,21 @@ def grad(
     if materialize_grads:
         made = [wrap(zeros_for(target)) if each is None else each for each, target in zip(made, targets)]
     elif not allow_unused and any(each is None for each in made):
+        place = next(place for place, each in enumerate(made) if each is None)
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-            "the desired behavior."
+            f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
         )
     return tuple(made)
 
 
 def _batched(
-    roots: tuple[Tensor, ...], targets: tuple[Tensor, ...], batches: tuple[Any, ...], keep: bool, create: bool, *rest: Any
+    roots: tuple[Tensor, ...],
+    targets: tuple[Tensor, ...],
+    batches: tuple[Any, ...],
+    keep: bool,
+    create: bool,
+    *rest: Any,
 ) -> tuple[Tensor | None, ...]:
     from .._ops.joining import stack
 
@@ -105,7 +147,7 @@ def run_backward(
     create_graph: bool,
     targets: tuple[Tensor, ...] | None = None,
 ) -> list[Any]:
-    """Run one pass. With `targets`, give their gradients and touch no `.grad`; values are arrays unless `create_graph`."""
+    """Run one pass. With `targets`, give their gradients (arrays unless `create_graph`) and touch no `.grad`."""
     F = DIFF if create_graph else RAW
     edges = [_root_edge(root, i) for i, root in enumerate(roots)]
     nodes = [edge[0] for edge in edges]
@@ -114,37 +156,52 @@ def run_backward(
     for (node, nr), grad in zip(edges, grads):
         task.feed(node, nr, grad)
     task.ready.extend(node for node in dict.fromkeys(nodes) if task.dependencies[node] == 0)
-    before, MODE.enabled = MODE.enabled, create_graph
-    try:
+    with _mode(create_graph):
         task.run()
-    finally:
-        MODE.enabled = before
     return [] if targets is None else [task.captured.get(place) for place in range(len(targets))]
 
 
-def _root_edge(root: Tensor, place: int) -> Edge:
-    edge = edge_of(root)
+@contextmanager
+def _mode(enabled: bool) -> Iterator[None]:
+    before, MODE.enabled = MODE.enabled, enabled
+    try:
+        yield
+    finally:
+        MODE.enabled = before
+
+
+def _root_edge(root: Any, place: int) -> Edge:
+    edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
     if edge is None:
         raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
     return edge
 
 
-def _captures(targets: tuple[Tensor, ...], roots: list[Node]) -> tuple[Captures, set[Node]]:
+def _target_edge(target: Any, complaint: str) -> Edge:
+    if isinstance(target, GradientEdge):
+        return target.node, target.output_nr
+    if not isinstance(target, Tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
+    edge = edge_of(target)
+    if edge is None:
+        raise RuntimeError(complaint)
+    return edge
+
+
+def _captures(targets: tuple[Any, ...], roots: list[Node]) -> tuple[Captures, set[Node]]:
     captures: Captures = {}
     for place, target in enumerate(targets):
-        edge = edge_of(target)
-        if edge is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        captures.setdefault(edge[0], []).append((edge[1], place))
+        node, nr = _target_edge(target, "One of the differentiated Tensors does not require grad")
+        captures.setdefault(node, []).append((nr, place))
     return captures, needed_for(roots, set(captures))
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """One tensor, or None, or several: always a tuple."""
-    return (value,) if value is None or isinstance(value, Tensor) else tuple(value)
+    return (value,) if value is None or isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
-def zeros_for(tensor: Tensor) -> Any:
+def zeros_for(tensor: Any) -> Any:
     """An array of zeros like the tensor's own."""
     return array_module(tensor._array).zeros(tensor._array.shape, tensor._array.dtype)
 
@@ -153,11 +210,15 @@ def _initial_gradients(roots: tuple[Tensor, ...], given: Gradients, create_graph
     grads = as_tuple(given) if given is not None else (None,) * len(roots)
     if len(grads) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
-    made = [_initial(root, each) for root, each in zip(roots, grads)]
+    made = [_initial(root, each, place) for place, (root, each) in enumerate(zip(roots, grads))]
     return made if create_graph else [each._array for each in made]
 
 
-def _initial(root: Tensor, grad: Tensor | None) -> Tensor:
+def _initial(root: Any, grad: Tensor | None, place: int) -> Tensor:
+    if isinstance(root, GradientEdge):
+        if grad is None:
+            raise RuntimeError("a GradientEdge has no shape: give its gradient in grad_tensors or grad_outputs")
+        return grad
     array = root._array
     if grad is None:
         if array.size != 1 and root._requires:
@@ -169,15 +230,17 @@ def _initial(root: Tensor, grad: Tensor | None) -> Tensor:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if grad._array.shape != array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and output[0] has a shape of {root.shape}."
+            f"Mismatch in shape: grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape of "
+            f"{root.shape}."
         )
     if grad._array.dtype != array.dtype:
         if (grad._array.dtype.kind == "c") != (array.dtype.kind == "c"):
             raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {root.dtype}."
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                f"dtype: grad_output[{place}] has a dtype of {grad.dtype} and output[{place}] has a dtype of "
+                f"{root.dtype}."
             )
-        return wrap(grad._array.astype(array.dtype))
+        return DIFF.cast(grad, dtype=array.dtype)
     return grad
 
 

@@ -1,0 +1,130 @@
+"""A saved tensor: kept for the backward pass with its version, so that changes in between are noticed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+from .._tensor import Tensor, counter, wrap
+from .node import Node
+from .tracing import unwatch, watch
+
+TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+_TITLES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+}
+_TITLES |= {"int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+
+
+class _Packing(threading.local):
+    """This thread's `saved_tensors_hooks`, the innermost last."""
+
+    stack: tuple[Any, ...] = ()
+    disabled: str | None = None  # why none may be set now, if so
+
+
+PACKING = _Packing()
+_lock = threading.Lock()
+
+
+class _Slow:
+    """While any thread packs, operators take the road on which saving can be packed: that of the watched."""
+
+    users = 0
+
+    def operator(self, name: str) -> Any:
+        return nullcontext()
+
+    node = operator
+
+    def recorded(self, node: Any) -> None:
+        """Nothing to note."""
+
+    def ran(self, node: Any, results: Any, F: Any) -> None:
+        """Nothing to note."""
+
+
+_SLOW = _Slow()
+
+
+def hooks_entered(pack: Any, unpack: Any) -> None:
+    """Pack what this thread saves from now on."""
+    PACKING.stack = (*PACKING.stack, (pack, unpack))
+    with _lock:
+        _SLOW.users += 1
+        if _SLOW.users == 1:
+            watch(_SLOW)
+
+
+def hooks_left() -> None:
+    """End the innermost packing of this thread."""
+    PACKING.stack = PACKING.stack[:-1]
+    with _lock:
+        _SLOW.users -= 1
+        if _SLOW.users == 0:
+            unwatch(_SLOW)
+
+
+def current_hooks() -> Any:
+    """The innermost (pack, unpack) pair, or None."""
+    return PACKING.stack[-1] if PACKING.stack else None
+
+
+class Saved:
+    """One tensor that a node keeps. Of the node's own outputs only an alias is kept: the output holds the node."""
+
+    __slots__ = ("hooks", "output", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, output: int | None, hooks: Any = None) -> None:
+        self.output, self.hooks = output, hooks
+        self.version = counter(tensor)[0]
+        self.tensor: Any = tensor if output is None else _alias(tensor)
+        if hooks is not None:
+            self.tensor = hooks[0](self.tensor)
+
+    def unpack(self, node: Node) -> Tensor:
+        """The tensor as it was; an error if it was changed since."""
+        tensor = self.tensor
+        if self.hooks is not None:
+            tensor = self.hooks[1](tensor)
+        elif counter(tensor)[0] != self.version:
+            raise_modified(node, tensor, self.version, self.output)
+        return tensor if self.output is None else as_output(tensor, node, self.output)
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    made = wrap(tensor._array)
+    made._counter = counter(tensor)
+    return made
+
+
+def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
+    """An alias of a node's output as that output."""
+    made = wrap(alias._array)
+    made._grad_fn, made._nr, made._requires, made._counter = node, nr, True, alias._counter
+    return made
+
+
+def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:
+    """Complain of a saved tensor that was changed in place since."""
+    made_by = node if output is not None else tensor._grad_fn
+    title = _TITLES.get(tensor.dtype.name, tensor.dtype.name)
+    nr = tensor._nr if output is None else output
+    origin = "" if made_by is None else f", which is output {nr} of {made_by.name()},"
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[mpigrad.{title}Tensor {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
+        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with mpigrad.autograd.set_detect_anomaly(True, check_nan=False)."
+    )

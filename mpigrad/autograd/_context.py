@@ -1,0 +1,184 @@
+"""The context of a `Function`: what `forward` leaves for `backward`, and the node that runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._device import device_of, module_for, on_device
+from .._graph.engine import as_array
+from .._graph.grad_mode import MODE
+from .._graph.namespace import RAW
+from .._graph.node import Hooks, Node, edge_of
+from .._graph.saved import TWICE, Saved
+from .._tensor import Tensor, wrap
+
+_RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of a Function get as `ctx`."""
+
+    to_save: tuple[Any, ...] | None
+    needs_input_grad: tuple[bool, ...]  # one per argument of forward
+    materialize_grads: bool
+    dirty_tensors: tuple[Any, ...]
+    non_differentiable: tuple[Any, ...]
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for compatibility; forward-mode differentiation is not offered."""
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` changed in place; it must return them too."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs need no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether missing gradients reach `backward` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a call of a Function: runs its `backward`."""
+
+    _forward_cls: Any
+    runs_on_none = True  # `backward` is called with zeros when no gradient came
+
+    def _begin(self, args: tuple[Any, ...]) -> bool:
+        """Set up for a call with these arguments; tell whether it is to be recorded."""
+        self.needs_input_grad = tuple(isinstance(each, Tensor) and each._requires for each in args)
+        self.hooks, self.to_save, self.materialize_grads = None, None, True
+        self.dirty_tensors = self.non_differentiable = ()
+        self._saved: tuple[Saved | None, ...] | None = ()
+        recorded = MODE.enabled and any(self.needs_input_grad)
+        places = tuple(place for place, each in enumerate(args) if isinstance(each, Tensor))
+        self._arguments, self._places = len(args), places
+        self.edges = tuple(edge_of(args[place]) for place in places) if recorded else ()
+        self._inputs = tuple(
+            (args[place]._array.shape, args[place]._array.dtype, args[place].device) for place in places
+        )
+        self._outputs: tuple[Any, ...] = ()
+        return recorded
+
+    def _made(self, metas: tuple[Any, ...]) -> None:
+        """Note what came out: device, shape and type of each output, None for what is no tensor."""
+        self.__dict__["outputs"], self._outputs = len(metas), metas
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _RESERVED and "_outputs" in self.__dict__ and not isinstance(value, Hooks):
+            raise AttributeError(f"ctx.{name} is the engine's own; give the attribute another name")
+        object.__setattr__(self, name, value)
+
+    # -- saved tensors -----------------------------------------------------------------------------------------------
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` got, checked not to have changed since."""
+        if self._saved is None:
+            raise RuntimeError(TWICE)
+        return tuple(None if each is None else each.unpack(self) for each in self._saved)
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        return self.saved_tensors
+
+    def release(self) -> None:
+        if self._saved:
+            self._saved = None
+
+    # -- the gradients -----------------------------------------------------------------------------------------------
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        given = grad if self.outputs != 1 else [grad]
+        if grad is None:
+            given = [None] * self.outputs
+        out = self._user_backward()(self, *map(self._incoming, given, self._outputs))
+        results = self._checked_count(out if isinstance(out, tuple) else (out,))
+        values = []
+        for nr, (place, meta, edge) in enumerate(zip(self._places, self._inputs, self.edges)):
+            value = self._outgoing(results[place], meta, nr, F)
+            values.append(None if edge is None else value)
+        return tuple(values)
+
+    def _user_backward(self) -> Any:
+        from .function import Function
+
+        cls = self._forward_cls
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        return cls.vjp
+
+    def _incoming(self, value: Any, meta: Any) -> Tensor | None:
+        """A gradient as `backward` gets it."""
+        if value is None:
+            return _zeros(meta) if self.materialize_grads and meta is not None else None
+        return value if isinstance(value, Tensor) else wrap(as_array(value))
+
+    def _checked_count(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        expected = self._arguments
+        if len(results) > expected and all(each is None for each in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(results)})"
+            )
+        for place, each in enumerate(results):
+            if each is not None and place not in self._places:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different from None at position {place + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
+        return results
+
+    def _outgoing(self, grad: Any, meta: tuple[Any, Any, Any], nr: int, F: Any) -> Any:
+        """A gradient from `backward`, brought to the shape and type of its input."""
+        if grad is None:
+            return None
+        if not isinstance(grad, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+        shape, kind, place = meta
+        found = grad._array
+        if not _reducible(found.shape, shape):
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {nr} - got {list(found.shape)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        if device_of(found) != place:
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {nr} - expected device {place} but got "
+                f"{grad.device}"
+            )
+        if found.dtype.kind == "c" and kind.kind != "c":
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {nr} - a complex one, {grad.dtype}, for "
+                f"a real input; take its real part"
+            )
+        value = found if F is RAW else grad
+        if found.shape == shape and found.dtype == kind or getattr(found, "is_sparse_array", False):
+            return value
+        return F.conform(value, (shape, kind))
+
+
+def _zeros(meta: Any) -> Tensor:
+    place, shape, kind = meta
+    with on_device(place):
+        return wrap(module_for(place).zeros(shape, kind))
+
+
+def _reducible(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a gradient of shape `found` can be summed to `wanted`."""
+    if len(found) < len(wanted):
+        return False
+    tail = found[len(found) - len(wanted) :]
+    return all(m == n or n == 1 for m, n in zip(tail, wanted))

@@ -1,0 +1,178 @@
+"""`Function`: an operation with a derivative of the user's own. Its context is the node of the graph itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._graph.grad_mode import MODE, TRACING
+from .._graph.tracing import around_operator, note_recorded
+from .._tensor import Tensor, wrap
+from ._context import BackwardCFunction, FunctionCtx
+from ._outputs import wrap_outputs
+
+_OLD_STYLE = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method: decorate forward and backward with @staticmethod and call apply on the class."
+)
+
+
+class Function:
+    """Base class of operations that bring their own derivative; call them with `apply`.
+
+    >>> import mpigrad
+    >>> class Cube(mpigrad.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         x, = ctx.saved_tensors
+    ...         return 3 * x * x * grad
+    >>> x = mpigrad.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        body = {"_forward_cls": cls, "__module__": __name__}
+        cls._backward_cls = type(cls.__name__ + "Backward", (BackwardCFunction,), body)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(_OLD_STYLE)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: `forward(ctx, *args)`, or `forward(*args)` together with `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what `backward` needs, when `forward` takes no context."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Give one gradient per argument of `forward`; None for those that are no tensors."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Give the derivative along a direction; forward-mode differentiation is not offered."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Map over a batch dimension; not offered."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must define the vmap staticmethod.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` and record it, so that gradients go through `backward`."""
+        if TRACING.on:
+            with around_operator(cls.__name__):
+                return _apply(cls, args, kwargs)
+        return _apply(cls, args, kwargs)
+
+
+def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    separate = cls.setup_context is not Function.setup_context
+    if separate:
+        args, kwargs = _with_defaults(cls.forward, args, kwargs), {}
+    ctx = object.__new__(cls._backward_cls)
+    recorded = ctx._begin(args)
+    before = MODE.enabled
+    MODE.enabled = False
+    try:
+        if separate:
+            out = cls.forward(*args)
+            cls.setup_context(ctx, args, out)
+        else:
+            out = cls.forward(ctx, *args, **kwargs)
+    finally:
+        MODE.enabled = before
+    made = wrap_outputs(ctx, args, out, recorded)
+    if recorded and TRACING.on:
+        note_recorded(ctx)
+    return made
+
+
+def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    import inspect
+
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+class _ErrorNode(BackwardCFunction):
+    """Stands where `once_differentiable` cuts the graph: complains when a gradient comes by."""
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` whose own derivative would be wrong: second derivatives then raise an error."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        recording, MODE.enabled = MODE.enabled, False
+        try:
+            out = fn(ctx, *args)
+        finally:
+            MODE.enabled = recording
+        wants = any(isinstance(each, Tensor) and each.requires_grad for each in args)
+        return out if not (recording and wants) else _cut(out, args)
+
+    return wrapper
+
+
+def _cut(out: Any, args: tuple[Any, ...]) -> Any:
+    outs = out if isinstance(out, tuple) else (out,)
+    node = object.__new__(_ErrorNode)
+    node._begin(args)
+    node._made((None,) * len(outs))
+    cut = tuple(_hang(each, node, nr) if isinstance(each, Tensor) else each for nr, each in enumerate(outs))
+    return cut if isinstance(out, tuple) else cut[0]
+
+
+def _hang(tensor: Tensor, node: Any, nr: int) -> Tensor:
+    made = wrap(tensor._array)
+    made._grad_fn, made._nr, made._requires = node, nr, True
+    return made
+
+
+class InplaceFunction(Function):
+    """A Function of old that took `inplace` when it was made."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

@@ -1,0 +1,6 @@
+"""Switches of recording, under the path that PyTorch gives them."""
+
+from .._graph.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ._multithreading import set_multithreading_enabled
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]

@@ -1,0 +1,226 @@
+"""The profiler: notes when each operator, each node and each labelled block ran. Costs nothing while none is active."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+from .._graph.tracing import unwatch, watch
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
+
+_lock = threading.Lock()
+_active: list[profile] = []
+
+
+class _Span:
+    """Surrounds one piece of work for one profiler."""
+
+    __slots__ = ("kind", "name", "owner", "stack", "start")
+
+    def __init__(self, owner: profile, name: str, kind: str) -> None:
+        self.owner, self.name, self.kind = owner, name, kind
+        self.stack = _stack(sys._getframe(2)) if owner.with_stack else ()
+
+    def __enter__(self) -> None:
+        self.start = perf_counter_ns()
+
+    def __exit__(self, *error: object) -> None:
+        self.end(threading.get_native_id())
+
+    def end(self, thread: int) -> None:
+        """Note that the work is done."""
+        self.owner._found.append((self.name, self.start, perf_counter_ns(), thread, self.kind, self.stack))
+
+
+def _stack(frame: FrameType | None) -> tuple[str, ...]:
+    """The callers, innermost first."""
+    found = []
+    while frame is not None:
+        code = frame.f_code
+        found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return tuple(found)
+
+
+class profile:
+    """Note what runs inside, in all threads.
+
+    >>> import mpigrad
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with mpigrad.autograd.profiler.profile() as prof:
+    ...     (x * 2).sum().backward()
+    >>> "aten::mul" in [event.key for event in prof.key_averages()]
+    True
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+    ) -> None:
+        self.enabled, self.with_stack, self.acc_events = enabled, with_stack, acc_events
+        self.entered = False
+        self.function_events: EventList | None = None
+        self._found: list[tuple[Any, ...]] = []
+        self._zero = 0
+
+    def __enter__(self) -> profile:
+        if self.enabled:
+            if self.entered:
+                raise RuntimeError("Profiler context manager is not reentrant")
+            self.entered = True
+            self._start()
+        return self
+
+    def _start(self) -> None:
+        self._zero = self._zero or perf_counter_ns()
+        watch(self)
+        with _lock:
+            _active.append(self)
+
+    def __exit__(self, *error: object) -> None:
+        if self.enabled and self.entered:
+            with _lock:
+                _active.remove(self)
+            unwatch(self)
+            if self.acc_events:
+                self.entered = False
+            self.function_events = self._events()
+
+    def _events(self) -> EventList:
+        zero = self._zero
+        return nest(
+            FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack)
+            for place, (name, start, end, thread, kind, stack) in enumerate(self._found)
+        )
+
+    # -- what it is shown, see _graph/tracing.py -----------------------------------------------------------------------
+    def operator(self, name: str) -> _Span:
+        """One operator."""
+        return _Span(self, name, "cpu_op")
+
+    def node(self, node: Any) -> _Span:
+        """One node of a backward pass."""
+        return _Span(self, node.name(), "cpu_op")
+
+    def recorded(self, node: Any) -> None:
+        """Recording takes no time worth noting."""
+
+    def ran(self, node: Any, results: Any, F: Any) -> None:
+        """What nodes give is not looked at."""
+
+    # -- what it found
+    # ---------------------------------------------------------------------------------------------------
+    def _finished(self) -> EventList:
+        if self.function_events is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self.function_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """One average per name of operator, node or block."""
+        return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events together."""
+        return self._finished().total_average()
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """All events as a table."""
+        return self._finished().table(sort_by, row_limit, **options)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events for chrome://tracing or Perfetto."""
+        self._finished().export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write stacks for flame graphs; needs `with_stack=True`."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self._finished().export_stacks(path, metric)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds spent in all events."""
+        return self._finished().self_cpu_time_total
+
+    def __str__(self) -> str:
+        return "<unfinished profiler_legacy.profile>" if self.function_events is None else str(self.function_events)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class record_function:
+    """Label a block (or, as a decorator, a function) in the profiler's results.
+
+    >>> import mpigrad
+    >>> with mpigrad.autograd.profiler.profile() as prof:
+    ...     with mpigrad.autograd.profiler.record_function("my block"):
+    ...         y = mpigrad.ones(2) * 2
+    >>> [event.name for event in prof.function_events][0]
+    'my block'
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self.run_callbacks_on_exit = True
+        self._spans: tuple[_Span, ...] = ()
+
+    def __enter__(self) -> record_function:
+        if _active:
+            self._spans = tuple(_Span(each, self.name, "user_annotation") for each in list(_active))
+            for span in self._spans:
+                span.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.run_callbacks_on_exit:
+            self._end(threading.get_native_id())
+
+    def _end(self, thread: int) -> None:
+        spans, self._spans = self._spans, ()
+        for span in spans:
+            span.end(thread)
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(fn)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name, self.args):
+                return fn(*args, **kwargs)
+
+        return wrapper
+
+    def _call_end_callbacks_on_future(self, fut: Any) -> Any:
+        """Let the block last until a future is done; gives a future with the same result that comes after that."""
+        if not self.run_callbacks_on_exit:
+            raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
+        self.run_callbacks_on_exit = False
+        thread = threading.get_native_id()
+
+        def done(finished: Any) -> Any:
+            self._end(thread)
+            return finished.value()
+
+        return fut.then(done)
+
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]

@@ -1,0 +1,190 @@
+"""`profile`: start and stop autograd's profiler by a schedule of steps."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..autograd.profiler import profile as autograd_profile
+from ..autograd.profiler_util import EventList
+
+
+class ProfilerActivity(enum.Enum):
+    """What is looked at."""
+
+    CPU = 0
+    CUDA = 2
+
+
+class ProfilerAction(enum.Enum):
+    """What to do in one step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+_RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be looked at here: work that the host does."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """Skip `skip_first` steps, then again and again (`repeat` times, 0 for ever) wait, warm up and record.
+
+    >>> import mpigrad.profiler
+    >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    >>> [plan(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError("Invalid profiler schedule arguments")
+    length = wait + warmup + active
+
+    def plan(step: int) -> ProfilerAction:
+        step -= skip_first + (0 if skip_first_wait == 0 else -wait)
+        if step < 0 or repeat and step // length >= repeat:
+            return ProfilerAction.NONE
+        place = step % length
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return plan
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[profile], None]:
+    """An `on_trace_ready` that writes each trace into a folder."""
+
+    def write(prof: profile) -> None:
+        import os
+        import socket
+        import time
+
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return write
+
+
+class profile:
+    """Profile the steps that a schedule picks (all, without one); call `step()` after each.
+
+    >>> import mpigrad, mpigrad.profiler
+    >>> with mpigrad.profiler.profile() as prof:
+    ...     y = mpigrad.ones(2) * 2
+    >>> "aten::mul" in prof.key_averages().table()
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Any = None,
+    ) -> None:
+        self.activities = set(activities) if activities is not None else supported_activities()
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.on_trace_ready, self.with_stack = on_trace_ready, with_stack
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: autograd_profile | None = None
+        self._running = False
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with the first step."""
+        if self.current_action in _RECORDS:
+            self._begin()
+
+    def stop(self) -> None:
+        """End the last step."""
+        if self._running:
+            self._end()
+            self._ready()
+
+    def step(self) -> None:
+        """Say that one step is over and the next begins."""
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        if self._running and (before is ProfilerAction.RECORD_AND_SAVE or self.current_action not in _RECORDS):
+            self._end()
+            self._ready()
+        if not self._running and self.current_action in _RECORDS:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.profiler = autograd_profile(with_stack=self.with_stack)
+        self.profiler.__enter__()
+        self._running = True
+
+    def _end(self) -> None:
+        assert self.profiler is not None
+        self.profiler.__exit__(None, None, None)
+        self._running = False
+
+    def _ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def _found(self) -> autograd_profile:
+        if self.profiler is None:
+            raise AssertionError("nothing was profiled: the schedule recorded no step before this")
+        return self.profiler
+
+    def events(self) -> EventList | None:
+        """All events."""
+        return self._found().function_events
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
+        """One average per name."""
+        return self._found().key_averages(group_by_input_shape, group_by_stack_n)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events for chrome://tracing or Perfetto, compressed if the name ends with .gz."""
+        if not path.endswith(".gz"):
+            self._found().export_chrome_trace(path)
+            return
+        import gzip
+        import os
+
+        plain = path[: -len(".gz")]
+        self._found().export_chrome_trace(plain)
+        with open(plain, "rb") as source, gzip.open(path, "wb") as target:
+            target.write(source.read())
+        os.remove(plain)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write stacks for flame graphs; needs `with_stack=True`."""
+        self._found().export_stacks(path, metric)
