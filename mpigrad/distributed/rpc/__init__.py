@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 from . import api, backend_registry, constants, functions
@@ -63,7 +64,7 @@ def init_rpc(
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)
     >>> rpc.shutdown()
     """
-    if backend is not None and not isinstance(backend, backend_registry.BackendType):
+    if backend is not None and not (isinstance(backend, Enum) and backend_registry.backend_registered(backend.name)):
         raise TypeError("Argument backend must be a member of BackendType")
     if rpc_backend_options is not None and not isinstance(rpc_backend_options, RpcBackendOptions):
         raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")

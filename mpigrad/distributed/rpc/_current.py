@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mpigrad.futures import _future
@@ -40,11 +42,17 @@ def set_agent(agent: Agent | None) -> None:
     _future.set_defer_hook(None if agent is None else _defer)
 
 
-def share_process() -> None:
-    """From now on every thread has its own current agent (several agents in one process)."""
+@contextmanager
+def shared_process() -> Iterator[None]:
+    """Within the block every thread has its own current agent (several agents in one process)."""
     global current
-    if not isinstance(current, LocalCurrent):
-        current = LocalCurrent()
+    before = current
+    current = LocalCurrent()
+    try:
+        yield
+    finally:
+        current = before
+        set_agent(before.agent)
 
 
 def _wait(fut: Any, deadline: float | None) -> None:

@@ -108,3 +108,7 @@ class WorkerGoneError(RuntimeError):
 
 class RpcTimeoutError(RuntimeError, TimeoutError):
     """A call was not answered in time."""
+
+
+class SendFailedError(RuntimeError):
+    """A message could not be sent, so its receiver knows nothing of it."""

@@ -89,6 +89,11 @@ def _places_add(text: bytes) -> tuple[Any, str]:
     return _places[text]
 
 
+def is_library(text: bytes) -> bool:
+    """Whether a name is that of an operator of mpigrad, which cannot block."""
+    return text.startswith(b"mpigrad._ops")
+
+
 def label(func: Any) -> str:
     """A function's name for messages."""
     return getattr(func, "__qualname__", None) or repr(func)

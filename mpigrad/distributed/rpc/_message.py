@@ -55,6 +55,7 @@ class MessageType(IntEnum):
     CLOSE = 47
     GATHER = 48
     SPREAD = 49
+    DEPART = 50
     UNKNOWN = 255
 
 

@@ -61,6 +61,7 @@ class MPITransport(Transport):
         if dst == self.rank:
             self._ready.append(copied(frame, follow))
             return
+        self.bytes_sent += len(frame)
         request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
         if follow:
             self._send_arrays(dst, follow, tag)
@@ -70,6 +71,7 @@ class MPITransport(Transport):
     def _send_arrays(self, dst: int, follow: list[Any], tag: int) -> None:
         for array in follow:
             raw = array.reshape(-1).view(np.uint8)
+            self.bytes_sent += raw.nbytes
             for start in range(0, raw.nbytes, CHUNK):
                 part = raw[start : start + CHUNK]
                 self._sends.append(self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags))
@@ -94,6 +96,7 @@ class MPITransport(Transport):
         frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX else HEADER_SIZE]
         self._ring[at].Start()
         self._at = at + 1 if at + 1 < RING else 0
+        self.bytes_received += length
         if frame[6] or frame[7]:
             self._fetch(frame)
             return None
@@ -108,6 +111,7 @@ class MPITransport(Transport):
             return
         bulk = Bulk(frame)
         bulk.followed = [receive_array(size) for size in sizes]
+        self.bytes_received += sum(sizes)
         src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
         requests = []
         for array in bulk.followed:

@@ -67,6 +67,7 @@ class Progress:
         receive: Callable[[Any, Future | None], Any],
         housekeep: Callable[[float], None],
         serve: Callable[[Any], None],
+        send_failed: Callable[[int, bytes, Exception], None],
         limit: int,
         name: str,
     ) -> None:
@@ -77,6 +78,7 @@ class Progress:
         self.name = name
         self._receive = receive  # (frame, what the thread waits for) -> None, or the user work that the frame asks for
         self._serve = serve  # runs user work
+        self._send_failed = send_failed
         self._housekeep = housekeep
         self._role = threading.Lock()
         self._monitor_role = threading.Lock()
@@ -108,6 +110,8 @@ class Progress:
         if not self.outbox and lock.acquire(False):
             try:
                 self.transport.send(dst, frame, follow, tag)
+            except Exception as error:
+                self._send_failed(dst, frame, error)
             finally:
                 lock.release()
         else:
@@ -127,7 +131,11 @@ class Progress:
     def _drain(self) -> None:
         outbox, send = self.outbox, self.transport.send
         while outbox:
-            send(*outbox.popleft())
+            item = outbox.popleft()
+            try:
+                send(*item)
+            except Exception as error:
+                self._send_failed(item[0], item[1], error)
 
     def _poll(self, tries: int) -> Any:
         """Look for a message; None also when another thread is inside MPI."""

@@ -34,6 +34,8 @@ class Transport(ABC):
     rank: int
     size: int
     oversubscribed: bool = False
+    bytes_sent: int = 0
+    bytes_received: int = 0
 
     @abstractmethod
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mpigrad.distributed import _mpi
@@ -53,7 +54,9 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
         raise RuntimeError(f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator")
 
 
-def start_static(name: str, transport: Transport, options: Any, deadline: float) -> Agent:
+def start_static(
+    name: str, transport: Transport, options: Any, deadline: float, prepare: Callable[[Agent], None] | None = None
+) -> Agent:
     """An agent of a world whose workers are all known from the start."""
     names = [data.decode() for data in transport.allgather(name.encode(), deadline)]
     agent = new_agent(name, transport, options)
@@ -63,6 +66,8 @@ def start_static(name: str, transport: Transport, options: Any, deadline: float)
             raise RuntimeError(f"RPC worker name {known} is not unique: ranks {names.index(known)} and {other} both use it")
         agent.workers[other] = agent.by_name[known] = WorkerInfo(known, other)
     agent.info = agent.workers[agent.rank]
+    if prepare is not None:
+        prepare(agent)
     agent.progress.start()
     return agent
 
@@ -89,7 +94,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
             if agent.static:
                 agent.closing_protocol.run(deadline)
             else:
-                agent.leave_dynamic(deadline)
+                agent.membership.leave(deadline)
             clean = not agent.gone
     except TimeoutError as error:
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
@@ -98,8 +103,8 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
 
 
 def _stop(agent: Agent, clean: bool) -> None:
-    if not clean:
-        for rank in list(agent.workers):
+    if not clean or not agent.static:
+        for rank in {*agent.workers, *agent.gone}:
             if rank != agent.rank:
                 agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
     agent.fail_everything(f"{agent.info} has shut down")
@@ -112,9 +117,10 @@ def _stop(agent: Agent, clean: bool) -> None:
 
 
 def _on_leave(agent: Agent, message: _seams.RawMessage) -> None:
-    info = agent.workers.get(message.src)
-    if info is not None and agent.epochs.get(message.src, 0) == message.extra:
-        agent.lose(message.src, f"{info} has left this RPC world, so calls to it cannot be answered")
+    if agent.epochs.get(message.src, 0) == message.extra:
+        info = agent.workers.get(message.src, f"WorkerInfo(id={message.src})")
+        why = f"{info} has left this RPC world, so calls to it cannot be answered"
+        agent.lose(message.src, agent.gone.get(message.src, why))
 
 
 _seams.register_handler(MessageType.LEAVE, _on_leave)

@@ -77,5 +77,19 @@ def _tensorpipe_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> 
     return _mpi_options(rpc_timeout, init_method, **kwargs)
 
 
+def _faulty_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
+    from . import _testing
+
+    return _testing._options(rpc_timeout, init_method, **kwargs)
+
+
+def _faulty_agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
+    from . import _testing
+
+    return _testing._agent(name, rank, world_size, options)
+
+
 register_backend("MPI", _mpi_options, _mpi_agent)
 register_backend("TENSORPIPE", _tensorpipe_options, _mpi_agent)
+register_backend("FAULTY_MPI", _faulty_options, _faulty_agent)
+register_backend("FAULTY_TENSORPIPE", lambda *a, **kw: _faulty_options(*a, **kw), _faulty_agent)

@@ -1,0 +1,347 @@
+"""Calls: the requests this worker has sent and their futures, until they are answered, time out, or the peer leaves.
+
+Invariants
+- A call is in `_pending` from before its frame is posted until whoever pops it completes its future: exactly once. Answers
+  to calls that are no longer there (timed out, or the peer had left) are decoded and dropped, so that what they carry is
+  released.
+- A frame that could not be sent fails its call, in whatever thread that is found out.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mpigrad.futures import Future
+
+from . import _seams
+from ._errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
+from ._frame import parts
+from ._functions import is_library, label, name_of
+from ._latency import SAMPLE, Latency
+from ._message import (
+    BODY_FOLLOWS,
+    FLAT,
+    HAS_CONTEXT,
+    HEADER,
+    HEADER_SIZE,
+    NO_CALL,
+    PICKLE,
+    TRANSFER,
+    MessageType,
+)
+from ._progress import Progress
+from ._transport import FRAME_MAX
+from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
+from ._worker import WorkerInfo
+
+logger = logging.getLogger(__name__)
+
+_CALL = int(MessageType.PYTHON_CALL)
+_LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
+_EXCEPTION = int(MessageType.EXCEPTION)
+_pack = HEADER.pack
+_unpack = HEADER.unpack_from
+_monotonic = time.monotonic
+_new_future = Future.__new__
+_NEVER = float("inf")
+MAX_RETRIES, RETRY_SECONDS = 5, 0.1
+_tags = itertools.count(0)  # of the process: a transfer of an earlier life never meets one of a later
+
+
+class Calls:
+    """The calling half of an agent."""
+
+    rank: int
+    rpc_timeout: float
+    progress: Progress
+    workers: dict[int, WorkerInfo]
+    by_name: dict[str, WorkerInfo]
+
+    def __init__(self) -> None:
+        self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
+        self.epochs: dict[int, int] = {}  # rank -> which of its lives we talk to (dynamic groups)
+        self.latency = Latency()
+        self.faults: Any = None
+        self._ids = itertools.count(1)
+        self._lost = itertools.count()  # calls whose frame never left
+        self._pending: dict[int, Future] = {}
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timer_lock = threading.Lock()
+        self._timer_ids = itertools.count()
+
+    def call(
+        self,
+        dst: int,
+        func: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        timeout: float,
+        kind: int = _CALL,
+        extra: int = 0,
+        extra2: int = 0,
+    ) -> Future:
+        """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
+        payload: Payload | None
+        name = name_of(func)
+        if name is None:
+            name = b""
+            payload = encode_any(self, dst, (func, args, kwargs))
+        elif kwargs:
+            payload = encode_any(self, dst, (args, kwargs))
+        elif not args:
+            payload = NOTHING
+        else:
+            payload = encode_flat(args)
+            if payload is None:
+                payload = encode_any(self, dst, (args, kwargs))
+        if kind == _CALL and is_library(name):
+            kind = _LIBRARY_CALL
+        fut = _new_future(Future)
+        fut._state = 0
+        fut._callbacks = fut._sleepers = None
+        fut._foreign = False
+        fut._info = (dst, func, timeout)
+        now = _monotonic()
+        fut._deadline = now + timeout if timeout else _NEVER
+        interceptor = _seams.interceptor
+        context = interceptor.on_send(dst, payload.tensors) if interceptor is not None else None
+        call_id = next(self._ids)
+        if not call_id & SAMPLE:
+            self.latency.begin(call_id, now)
+        self._pending[call_id] = fut
+        if context is None:
+            self._post(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
+        else:
+            self._post(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
+        if dst in self.gone:
+            self._fail_calls_to(dst)
+        return fut
+
+    def request(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        arrays: Any = (),
+        timeout: float | None = None,
+        extra: int = 0,
+        extra2: int = 0,
+        context: tuple[int, int] = (0, 0),
+    ) -> Future:
+        """Send an internal message; the future of its answer, `(bytes, list of arrays)`. No pickle on the way."""
+        timeout = self.rpc_timeout if timeout is None else timeout
+        fut = Future()
+        fut._info = (dst, MessageType(kind).name, timeout)
+        fut._deadline = _monotonic() + timeout if timeout else _NEVER
+        payload = encode_raw(body, arrays)
+        call_id = next(self._ids)
+        self._pending[call_id] = fut
+        self._post(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
+        if dst in self.gone:
+            self._fail_calls_to(dst)
+        return fut
+
+    def request_with_retries(self, dst: int, kind: int, body: bytes = b"", extra: int = 0, extra2: int = 0) -> Future:
+        """Like `request`, for control messages that must arrive: failed sends are repeated, later and later. The handler must
+        not mind being asked twice."""
+        result = Future()
+        result._info, result._deadline = (dst, MessageType(kind).name, 0.0), _NEVER
+        self._try(result, 0, lambda: self.request(dst, kind, body, extra=extra, extra2=extra2))
+        return result
+
+    def _try(self, result: Future, failures: int, send: Callable[[], Future]) -> None:
+        def answered(fut: Future) -> None:
+            if fut._state == 1:
+                result.set_result(fut._value)
+            elif failures >= MAX_RETRIES or not isinstance(fut._value, SendFailedError):
+                result.set_exception(fut._value)
+            else:
+                self.after(RETRY_SECONDS * 1.5**failures, lambda: self._try(result, failures + 1, send))
+
+        send()._add(answered)
+
+    def after(self, seconds: float, run: Callable[[], None]) -> None:
+        """Call `run`, which must not block, after a while."""
+        with self._timer_lock:
+            heapq.heappush(self._timers, (_monotonic() + seconds, next(self._timer_ids), run))
+
+    def _run_timers(self, now: float) -> None:
+        while True:
+            with self._timer_lock:
+                if not self._timers or self._timers[0][0] > now:
+                    return
+                run = heapq.heappop(self._timers)[2]
+            try:
+                run()
+            except Exception:
+                logger.exception("a delayed action failed")
+
+    def notify(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        arrays: Any = (),
+        extra: int = 0,
+        extra2: int = 0,
+        context: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Send an internal message that has no answer. Graceful shutdown does not count it: use `request` where it matters."""
+        self._post(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
+
+    def wait(self, fut: Future, deadline: float | None = None) -> None:
+        """Make progress until `fut` is done, its call has timed out, or `deadline` has passed."""
+        self.progress.wait(fut, deadline)
+
+    def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
+        """`call` and wait for the answer."""
+        fut = self.call(dst, func, args, kwargs, timeout)
+        while not fut._state:
+            self.progress.wait(fut, fut._deadline)
+            if not fut._state:
+                self._housekeep(_monotonic())
+        if fut._state == 2:
+            raise fut._value
+        return fut._value
+
+    def _post(
+        self,
+        dst: int,
+        kind: int,
+        payload: Payload,
+        flags: int,
+        call_id: int,
+        context_id: int,
+        message_id: int,
+        name: bytes,
+        extra: int,
+        extra2: int,
+    ) -> None:
+        if self.faults is not None and self.faults.stops(self, (dst, kind, payload, flags, call_id, context_id, message_id, name, extra, extra2)):
+            return
+        mode, data, meta, follow, _ = payload
+        length = HEADER_SIZE + len(data) + len(meta) + len(name)
+        epoch = self.epochs.get(dst, 0)
+        if not follow and length <= FRAME_MAX:
+            frame = (
+                _pack(
+                    kind, mode, flags, epoch, 0, self.rank, length, len(name), len(meta), 0,
+                    call_id, context_id, message_id, extra, extra2,
+                )
+                + data + meta + name
+            )  # fmt: skip
+            self.progress.post(dst, frame, follow, 0)
+            return
+        body = data + meta + name
+        if length + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
+            follow = [np.frombuffer(body, np.uint8), *follow]
+            flags |= BODY_FOLLOWS
+            body = b""
+        tag = next(_tags) * 1024
+        length = HEADER_SIZE + len(body) + TRANSFER.size * len(follow)
+        head = _pack(
+            kind, mode, flags, epoch, len(follow), self.rank, length, len(name), len(meta), tag,
+            call_id, context_id, message_id, extra, extra2,
+        )  # fmt: skip
+        table = b"".join([TRANSFER.pack(array.nbytes) for array in follow])
+        self.progress.post(dst, head + body + table, follow, tag)
+
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """The transport could not send a frame: fail the call it belongs to, if it is one of ours."""
+        logger.error("could not send a message to rank %s: %s", dst, error)
+        kind, call_id = frame[0], _unpack(frame)[10]
+        if kind not in (int(MessageType.REPLY), _EXCEPTION):
+            fut = self._pending.pop(call_id, None)
+            if fut is not None:
+                self._unissued()
+                self._fail(fut, SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}"))
+
+    def _unissued(self) -> None:
+        """A call was counted as issued, but nobody will ever see it."""
+        next(self._lost)
+
+    def _receive_answer(self, frame: Any, waiting_for: Future | None) -> Any:
+        kind, mode, flags, _, _, src, _, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
+        fut = self._pending.get(call_id)
+        if fut is None:
+            return frame if mode == PICKLE else None
+        if mode == PICKLE and fut is not waiting_for:
+            return frame  # may run user code: __setstate__ and the like
+        self._complete(frame)
+        return None
+
+    def _complete(self, frame: Any) -> None:
+        """Complete the future of a call with its answer; decode and drop it when nobody waits any more."""
+        kind, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
+        fut = self._pending.pop(call_id, None)
+        try:
+            value: Any = None
+            state = 1
+            if mode or kind == _EXCEPTION:
+                buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+                value, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+                if kind == _EXCEPTION:
+                    value, state = unpack_error(value[0]), 2
+                elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:
+                    _seams.interceptor.on_receive(src, context_id, message_id, tensors)
+                if mode == FLAT:
+                    value = value[0]
+        except Exception as error:
+            value, state = error, 2
+        if fut is None:
+            return
+        if not call_id & SAMPLE:
+            self.latency.end(call_id)
+        fut._finish(state, value)
+        if fut._callbacks:
+            fut._run_callbacks()
+
+    # Time and departures
+
+    def _housekeep(self, now: float) -> None:
+        """Fail the calls whose time is over, do what was put off until now."""
+        if self._timers:
+            self._run_timers(now)
+        for call_id, fut in list(self._pending.items()):
+            if fut._deadline <= now and self._pending.pop(call_id, None) is not None:
+                self._fail(fut, self._timeout_error(fut))
+
+    def _timeout_error(self, fut: Future) -> Exception:
+        dst, func, seconds = fut._info
+        what = func if isinstance(func, str) else label(func)
+        return RpcTimeoutError(
+            f"RPCErr:1:RPC ran for more than set timeout ({seconds * 1000:.0f} ms) and will now be marked with an error: "
+            f"{what} on {self.workers.get(dst, dst)} did not answer within {seconds} s"
+        )
+
+    def _fail(self, fut: Future, error: Exception) -> None:
+        fut._finish(2, error)
+        if fut._callbacks:
+            self.progress.submit(fut._call_callbacks)
+
+    def lose(self, rank: int, why: str) -> None:
+        """A worker is gone: its calls fail, now and later."""
+        self.gone[rank] = why
+        info = self.workers.pop(rank, None)
+        if info is not None and self.by_name.get(info.name) is info:
+            del self.by_name[info.name]
+        self._fail_calls_to(rank)
+
+    def _fail_calls_to(self, rank: int) -> None:
+        for call_id, fut in list(self._pending.items()):
+            if fut._info[0] == rank and self._pending.pop(call_id, None) is not None:
+                self._fail(fut, WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")))
+
+    def fail_everything(self, why: str) -> None:
+        """Fail all calls that are under way; for the end of the agent."""
+        for call_id, fut in list(self._pending.items()):
+            if self._pending.pop(call_id, None) is not None:
+                self._fail(fut, WorkerGoneError(why))

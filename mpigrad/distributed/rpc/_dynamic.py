@@ -1,0 +1,171 @@
+"""Dynamic groups: ranks join and leave at any time, with no collective operation.
+
+A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer with
+theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all members. Messages of one rank
+to another arrive in order, so a stale "join" is always followed by its "leave".
+
+There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is given, or
+COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on COMM_WORLD must give the
+group a communicator of its own. Frames carry the epoch of the life they are meant for; others are dropped.
+
+Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have answered, or
+after SETTLE seconds in which nobody did. A name or rank that is unknown is waited for during GRACE seconds before a call fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import time
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.distributed._mpi import mpi
+from mpigrad.futures import Future
+
+from . import _seams
+from ._message import MessageType
+from ._mpi_transport import MPITransport
+from ._world import new_agent
+from ._worker import WorkerInfo
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+    from ._transport import Transport
+
+SETTLE = 0.2
+GRACE = 2.0
+_RANK = struct.Struct("<I")
+_lives = itertools.count(1)
+
+
+def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
+    """Join the dynamic group of a communicator."""
+    upper = comm.Get_attr(mpi().TAG_UB) or 32767
+    return join(name, MPITransport(comm, first_tag=upper // 2), options)
+
+
+def join(name: str, transport: Transport, options: Any) -> Agent:
+    """Join the dynamic group of a transport; RuntimeError if the name is taken."""
+    agent = new_agent(name, transport, options)
+    agent.static = False
+    agent.epoch = (next(_lives) - 1) % 65535 + 1
+    agent.membership = Membership(agent)
+    agent.unknown_worker = agent.membership.await_worker
+    agent.progress.start()
+    try:
+        agent.membership.join()
+    except BaseException:
+        agent.progress.stop()
+        transport.close(clean=False)
+        raise
+    return agent
+
+
+class Membership:
+    """What one member of a dynamic group knows and does about joining and leaving."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._expected: set[int] = set()
+        self._welcomed: set[int] = set()
+        self._refused: str | None = None
+        self._departing: dict[int, Future] = {}
+
+    def join(self) -> None:
+        """Tell everybody, and wait for the members that are heard of."""
+        agent = self._agent
+        others = [rank for rank in range(agent.transport.size) if rank != agent.rank]
+        for rank in others:
+            agent.notify(rank, MessageType.JOIN, agent.info.name.encode(), extra=agent.epoch)
+        limit = time.monotonic() + SETTLE
+        while others and time.monotonic() < limit and self._refused is None:
+            if self._expected and self._expected <= self._welcomed:
+                break
+            agent.wait(Future(), time.monotonic() + 0.002)
+        if self._refused is not None:
+            raise RuntimeError(self._refused)
+
+    def on_join(self, message: _seams.RawMessage) -> None:
+        agent = self._agent
+        name = message.body.decode()
+        taken = agent.by_name.get(name)
+        if taken is not None and taken.id != message.src:
+            text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
+            agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode())
+            return
+        self._add(message.src, name, message.extra)
+        members = b"".join(_RANK.pack(rank) for rank in list(agent.workers))
+        body = b"\1" + _RANK.pack(len(agent.info.name)) + agent.info.name.encode() + members
+        agent.notify(message.src, MessageType.WELCOME, body, extra=agent.epoch)
+
+    def on_welcome(self, message: _seams.RawMessage) -> None:
+        body = message.body
+        if body[:1] == b"\0":
+            self._refused = body[1:].decode()
+            return
+        end = 5 + _RANK.unpack_from(body, 1)[0]
+        self._add(message.src, body[5:end].decode(), message.extra)
+        known = {rank for (rank,) in _RANK.iter_unpack(body[end:])}
+        self._welcomed.add(message.src)
+        self._expected |= known - {self._agent.rank}
+
+    def _add(self, rank: int, name: str, epoch: int) -> None:
+        agent = self._agent
+        known = agent.workers.get(rank)
+        if known is not None and agent.epochs.get(rank) == epoch:
+            return
+        if known is not None:
+            agent.lose(rank, f"{known} has left this RPC world, so calls to it cannot be answered")
+        agent.gone.pop(rank, None)
+        agent.epochs[rank] = epoch
+        agent.workers[rank] = agent.by_name[name] = WorkerInfo(name, rank)
+
+    def await_worker(self, to: Any) -> WorkerInfo | None:
+        """Wait a while for a worker that may be about to join."""
+        agent = self._agent
+        limit = time.monotonic() + GRACE
+        while to not in agent.gone and time.monotonic() < limit:
+            found = agent.by_name.get(to) if isinstance(to, str) else agent.workers.get(to)
+            if found is not None:
+                return found
+            if isinstance(to, str) and any(f"name={to})" in why for why in agent.gone.values()):
+                return None
+            agent.wait(Future(), time.monotonic() + 0.002)
+        return None
+
+    def leave(self, deadline: float | None) -> None:
+        """Finish what is under way, let the members finish their calls to this one, then go."""
+        agent = self._agent
+        self._until(agent.quiet, deadline)
+        told = [agent.request(rank, MessageType.DEPART, timeout=0) for rank in list(agent.workers) if rank != agent.rank]
+        self._until(lambda: all(fut.done() for fut in told), deadline)
+        self._until(agent.quiet, deadline)
+
+    def _until(self, condition: Any, deadline: float | None) -> None:
+        while not condition():
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"{self._agent.info} still had calls under way")
+            self._agent.wait(Future(), time.monotonic() + 0.002)
+
+    def on_depart(self, message: _seams.RawMessage) -> Future:
+        """A member wants to leave: no new calls to it, and an answer once the old ones are done."""
+        agent = self._agent
+        info = agent.workers.pop(message.src, None)
+        if info is not None:
+            agent.by_name.pop(info.name, None)
+            agent.gone[message.src] = f"{info} has left this RPC world, so calls to it cannot be answered"
+        ready = Future()
+        self._answer_departing(message.src, ready)
+        return ready
+
+    def _answer_departing(self, rank: int, ready: Future) -> None:
+        calls = [fut for fut in list(self._agent._pending.values()) if fut._info[0] == rank and fut._info[1] != "DEPART"]
+        if calls:
+            self._agent.after(0.005, lambda: self._answer_departing(rank, ready))
+        else:
+            ready.set_result(None)
+
+
+_seams.register_handler(MessageType.JOIN, lambda agent, m: agent.membership and agent.membership.on_join(m))
+_seams.register_handler(MessageType.WELCOME, lambda agent, m: agent.membership and agent.membership.on_welcome(m))
+_seams.register_handler(MessageType.DEPART, lambda agent, m: agent.membership.on_depart(m))

@@ -1,0 +1,214 @@
+"""RRef bookkeeping: who keeps what alive, on this worker.
+
+[Note: how RRefs are counted]
+An RRef's value lives on its owner. Each time an RRef travels to another worker, the sender makes a *fork*: it counts one child
+and the receiver becomes that child. A fork ends when its Python object is gone *and* all of its own children have ended; then
+it tells its parent, the worker that made it. The owner is the parent of the first forks, and drops the value when it has no
+children and no Python object of its own.
+
+So every message about a fork goes to the worker that counted it, after it was counted: the order in which messages of different
+workers arrive does not matter, nothing needs to be asked or confirmed, and no worker knows more than its own children.
+
+Changes are events in one queue, handled in order by one thread at a time, whoever comes first; adding one never blocks, so that
+`RRef.__del__`, which Python may run anywhere, can do it. A count goes up (event) before the fork that it counts is sent, and
+down (event) when the child's word arrives, hence never below zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mpigrad.futures import Future
+
+from ._message import MessageType
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+
+_DELETE = int(MessageType.RREF_USER_DELETE)
+_LOCAL_BITS = 48
+
+
+class GloballyUniqueId(NamedTuple):
+    """An id that no other worker gives: its maker's rank and a number."""
+
+    created_on: int
+    local_id: int
+
+    def __repr__(self) -> str:
+        return f"GloballyUniqueId(created_on={self.created_on}, local_id={self.local_id})"
+
+    def __int__(self) -> int:
+        return self.created_on << _LOCAL_BITS | self.local_id
+
+    @classmethod
+    def of(cls, number: int) -> GloballyUniqueId:
+        """The id again from its number."""
+        return cls(number >> _LOCAL_BITS, number & ((1 << _LOCAL_BITS) - 1))
+
+
+class Owner:
+    """The owner's record of one RRef: its value, or the error of making it, and how many forks it was parent of."""
+
+    __slots__ = ("__weakref__", "children", "number", "value")
+
+    def __init__(self, number: int) -> None:
+        self.number, self.children = number, 0
+        self.value: Any = Future()
+
+
+class User:
+    """A fork on a worker that is not the owner."""
+
+    __slots__ = ("alive", "children", "confirmed", "deleted", "error", "fork", "number", "owner", "parent", "parent_fork", "type_name")
+
+    def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
+        self.number, self.owner, self.fork = number, owner, fork
+        self.parent, self.parent_fork = parent, parent_fork  # the rank that counted this fork, and which of its records did
+        self.children, self.alive = 0, True
+        self.confirmed = confirmed  # the owner has said that the value's record exists
+        self.deleted = False  # by shutdown, while its object lives
+        self.error: BaseException | None = None  # why the owner could not be reached
+        self.type_name: Any = None
+
+
+class Table:
+    """All RRefs of one agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.owners: weakref.WeakValueDictionary[int, Owner] = weakref.WeakValueDictionary()
+        self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
+        self.users: dict[int, User] = {}
+        self.deleting: set[int] = set()  # forks whose parents have not yet heard of their end
+        self._numbers = itertools.count(0)
+        self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def new_id(self) -> int:
+        """A number no other worker gives."""
+        return self.agent.rank << _LOCAL_BITS | next(self._numbers)
+
+    # -- events ------------------------------------------------------------------------------------------------------
+    def happen(self, change: Callable[..., None], *args: Any) -> None:
+        """Queue a change and handle what is queued, unless another thread is at it. Never blocks."""
+        events, lock = self._events, self._lock
+        events.append((change, args))
+        while events and lock.acquire(False):
+            try:
+                while events:
+                    do, given = events.popleft()
+                    do(*given)
+            finally:
+                lock.release()
+
+    def _count_child(self, record: Owner | User) -> None:
+        record.children += 1
+        if isinstance(record, Owner):
+            self.kept[record.number] = record
+
+    def _child_ended(self, fork: int, number: int) -> None:
+        if fork:
+            user = self.users.get(fork)
+            if user is not None:
+                user.children -= 1
+                self._end_if_unused(user)
+            return
+        owner = self.kept.get(number)
+        if owner is not None:
+            owner.children -= 1
+            if owner.children == 0:
+                del self.kept[number]
+
+    def _object_gone(self, user: User) -> None:
+        user.alive = False
+        self._end_if_unused(user)
+
+    def _confirmed(self, user: User, error: BaseException | None) -> None:
+        user.confirmed, user.error = error is None, error
+        if error is not None:  # the owner never made a record: nobody counts this fork
+            self.users.pop(user.fork, None)
+            return
+        self._end_if_unused(user)
+
+    def _end_if_unused(self, user: User) -> None:
+        if user.alive or user.children or not user.confirmed:
+            return
+        if self.users.pop(user.fork, None) is not None:
+            self.tell_parent(user.parent, user.parent_fork, user.number)
+
+    def tell_parent(self, rank: int, fork: int, number: int) -> None:
+        """Tell the worker that counted a fork that it has ended."""
+        if rank == self.agent.rank:
+            self._events.append((self._child_ended, (fork, number)))
+            return
+        if rank in self.agent.gone:
+            return
+        token = self.new_id()
+        self.deleting.add(token)
+        told = self.agent.request(rank, _DELETE, extra=fork, extra2=number)
+        told._add(lambda reply: self.deleting.discard(token))
+
+    # -- what the rest of the layer does -----------------------------------------------------------------------------
+    def owner(self, number: int) -> Owner:
+        """The owner's record, made if a message names it before the call that fills it has come."""
+        with self._making:
+            found = self.owners.get(number)
+            if found is None:
+                found = self.owners[number] = Owner(number)
+            return found
+
+    def keep(self, owner: Owner) -> None:
+        """Keep a record alive until `unkeep`, as one child would."""
+        self.happen(self._count_child, owner)
+
+    def unkeep(self, number: int) -> None:
+        """Undo `keep`."""
+        self.happen(self._child_ended, 0, number)
+
+    def count_child(self, record: Owner | User) -> None:
+        """A fork of this record is about to leave."""
+        self.happen(self._count_child, record)
+
+    def child_ended(self, fork: int, number: int) -> None:
+        """A fork that left here has ended. `fork` 0 names the owner's own record."""
+        self.happen(self._child_ended, fork, number)
+
+    def add_user(self, user: User) -> None:
+        """A fork came to be here."""
+        self.users[user.fork] = user
+
+    def object_gone(self, user: User) -> None:
+        """The Python object of a fork is gone."""
+        self.happen(self._object_gone, user)
+
+    def confirm(self, user: User, error: BaseException | None) -> None:
+        """The owner answered (or could not be reached) about a new RRef."""
+        self.happen(self._confirmed, user, error)
+
+    def delete_users(self) -> None:
+        """End every fork here, whatever still refers to it: rpc is shutting down."""
+        for user in list(self.users.values()):
+            user.deleted = True
+            self.object_gone(user)
+
+    def quiet(self) -> bool:
+        """Whether no word about a fork is under way from here."""
+        return not (self._events or self.deleting or any(not user.alive for user in list(self.users.values())))
+
+    def debug_info(self) -> dict[str, str]:
+        """Counters, as strings, by PyTorch's names."""
+        users, kept = list(self.users.values()), list(self.kept.values())
+        return {
+            "num_owner_rrefs": str(len(self.owners)),
+            "num_pending_futures": str(sum(not owner.value.done() for owner in kept)),
+            "num_pending_users": str(sum(not user.confirmed for user in users)),
+            "num_pending_children": str(sum(user.children for user in users)),
+            "num_forks": str(sum(owner.children for owner in kept)),
+        }

@@ -1,0 +1,238 @@
+"""Serving: what this worker does with the requests of others.
+
+Invariants
+- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `_handled` counts those
+  that are done: graceful shutdown compares it with the requests issued, summed over all workers.
+- User code (functions, callbacks, pickles of users' classes) runs as *work*, which `Progress` puts on a stack where it may
+  run. Library operators cannot block and run on whatever stack received them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import Any
+
+from mpigrad.futures import Future
+
+from . import _seams
+from ._calls import Calls
+from ._errors import RemoteTraceback, pack_error
+from ._frame import parts
+from ._functions import function_of, label
+from ._message import HAS_CONTEXT, HEADER, NO_CALL, PICKLE, RAW, MessageType
+from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
+from ._worker import WorkerInfo
+
+logger = logging.getLogger(__name__)
+
+_CALL = int(MessageType.PYTHON_CALL)
+_LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
+_REPLY = int(MessageType.REPLY)
+_EXCEPTION = int(MessageType.EXCEPTION)
+_unpack = HEADER.unpack_from
+
+
+class Serving(Calls):
+    """The serving half of an agent."""
+
+    info: WorkerInfo
+    epoch: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._handled = itertools.count(0)
+        self._serving: dict[int, None] = {}
+
+    def _receive(self, frame: Any, waiting_for: Future | None) -> Any:
+        """Do what a frame asks for, or return it if that may run user code. `waiting_for`: what this thread waits for."""
+        kind = frame[0]
+        try:
+            if kind == _REPLY or kind == _EXCEPTION:
+                return self._receive_answer(frame, waiting_for)
+            if self.epoch and _other_life(frame, self.epoch):
+                return None
+            if kind == _CALL:
+                return frame
+            if kind == _LIBRARY_CALL:
+                if waiting_for is None or type(frame) is not bytearray or frame[2] & HAS_CONTEXT:
+                    return frame
+                self._serve_call(frame)
+                return None
+            entry = _seams.handlers.get(kind)
+            if entry is None or not entry.in_place:
+                return frame
+            self._serve_internal(frame, entry.fn)
+        except Exception:
+            logger.exception("%s: a message of type %s could not be handled", self.info, kind)
+        return None
+
+    def _serve(self, work: Any) -> None:
+        """Run user work: a frame, or a function of no arguments."""
+        if not isinstance(work, bytearray):
+            work()
+            return
+        kind = work[0]
+        if kind == _CALL or kind == _LIBRARY_CALL:
+            self._serve_call(work)
+        elif kind == _REPLY or kind == _EXCEPTION:
+            self._complete(work)
+        elif kind in _seams.handlers:
+            self._serve_internal(work, _seams.handlers[kind].fn)
+        elif kind in _seams.call_handlers:
+            self._serve_special(work, _seams.call_handlers[kind])
+        else:
+            error = RuntimeError(f"{self.info} has no handler for messages of type {kind}")
+            self._answer_error(_unpack(work)[5], _unpack(work)[10], error)
+
+    def _serve_call(self, frame: Any) -> None:
+        """Run the function of a request and answer it."""
+        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
+        self._serving[call_id << 20 | src] = None
+        try:
+            buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+            func = function_of(name) if fn_len else None
+            args: Any
+            args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+            kwargs: Any = None
+            if mode == PICKLE:
+                if func is None:
+                    func, args, kwargs = args
+                else:
+                    args, kwargs = args
+            del frame, buffer, followed
+            if flags & HAS_CONTEXT and _seams.interceptor is not None:
+                interceptor = _seams.interceptor
+                context = interceptor.on_receive(src, context_id, message_id, tensors)
+                with interceptor.running(context):
+                    self._run_and_answer(src, call_id, func, args, kwargs, (interceptor, context))
+            else:
+                self._run_and_answer(src, call_id, func, args, kwargs, None)
+        except BaseException as error:
+            self._answer_error(src, call_id, error)
+
+    def _run_and_answer(self, src: int, call_id: int, func: Any, args: Any, kwargs: Any, inside: Any) -> None:
+        """`inside`: None, or the interceptor and the context within which this runs."""
+        result = func(*args, **kwargs) if kwargs else func(*args) if args is not None else func()
+        if getattr(func, "_wrapped_async_rpc_function", None) is not None:
+            self._answer_later(src, call_id, func, result, inside)
+        else:
+            self._answer(src, call_id, result, inside is not None)
+
+    def _answer_later(self, src: int, call_id: int, func: Any, result: Any, inside: Any) -> None:
+        if not isinstance(result, Future):
+            raise RuntimeError(
+                "Functions decorated with @rpc.async_function must return a mpigrad.futures.Future object, "
+                f"but got {type(result).__module__}.{type(result).__name__} from {label(func)}"
+            )
+
+        def ready(fut: Future) -> None:
+            try:
+                value = fut.value()
+                if inside is None:
+                    self._answer(src, call_id, value, False)
+                else:
+                    with inside[0].running(inside[1]):
+                        self._answer(src, call_id, value, True)
+            except BaseException as error:
+                self._answer_error(src, call_id, error)
+
+        result._add(ready)
+
+    def _answer(self, src: int, call_id: int, result: Any, in_context: bool) -> None:
+        """Send a result. Raises, having sent nothing, when it cannot be encoded."""
+        payload: Payload | None
+        if result is None:
+            payload = NOTHING
+        else:
+            payload = encode_flat((result,))
+            if payload is None:
+                payload = encode_any(self, src, result)
+        if in_context:
+            context = _seams.interceptor.on_send(src, payload.tensors)  # type: ignore[union-attr]
+            if context is not None:
+                self._done(src, call_id)
+                self._post(src, _REPLY, payload, HAS_CONTEXT, call_id, context[0], context[1], b"", 0, 0)
+                return
+        self._done(src, call_id)
+        self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
+
+    def _answer_error(self, src: int, call_id: int, error: BaseException) -> None:
+        self._done(src, call_id)
+        if call_id == NO_CALL:
+            logger.error("%s: a message from rank %s failed", self.info, src, exc_info=error)
+            return
+        if isinstance(error.__cause__, RemoteTraceback):
+            error.__traceback__ = None
+        self._post(src, _EXCEPTION, encode_raw(pack_error(self.info, error), []), 0, call_id, 0, 0, b"", 0, 0)
+
+    def _done(self, src: int, call_id: int) -> None:
+        self._serving.pop(call_id << 20 | src, None)
+        if call_id != NO_CALL:
+            next(self._handled)
+
+    def _serve_internal(self, frame: Any, handler: _seams.Handler) -> None:
+        """Let another layer's handler answer a message."""
+        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, extra, extra2 = _unpack(frame)
+        try:
+            buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+            body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])
+            message = _seams.RawMessage(src, bytes(body), arrays, extra, extra2, context_id, message_id)
+            answer = handler(self, message)
+            if isinstance(answer, Future):
+                answer._add(lambda fut: self._answer_internal_later(src, call_id, fut))
+            else:
+                self._answer_internal(src, call_id, answer)
+        except BaseException as error:
+            self._answer_error(src, call_id, error)
+
+    def _answer_internal_later(self, src: int, call_id: int, fut: Future) -> None:
+        try:
+            self._answer_internal(src, call_id, fut.value())
+        except BaseException as error:
+            self._answer_error(src, call_id, error)
+
+    def _answer_internal(self, src: int, call_id: int, answer: Any) -> None:
+        if call_id == NO_CALL:
+            return
+        body, arrays = answer if isinstance(answer, tuple) else (answer or b"", ())
+        payload = encode_raw(body, arrays)
+        self._done(src, call_id)
+        self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
+
+    def _serve_special(self, frame: Any, handler: _seams.CallHandler) -> None:
+        """Let another layer serve a request that carries a user function."""
+        kind, _, flags, _, _, src, _, _, _, _, call_id, context_id, message_id, extra, extra2 = _unpack(frame)
+        header = _seams.CallHeader(src, kind, call_id, extra, extra2, context_id, message_id)
+        self._serving[call_id << 20 | src] = None
+        try:
+            func, args, kwargs, tensors = self._decode_call(frame)
+            interceptor = _seams.interceptor if flags & HAS_CONTEXT else None
+            if interceptor is None:
+                result = handler(self, header, lambda: func(*args, **kwargs))
+                self._answer(src, call_id, result, False)
+                return
+            with interceptor.running(interceptor.on_receive(src, context_id, message_id, tensors)):
+                result = handler(self, header, lambda: func(*args, **kwargs))
+                self._answer(src, call_id, result, True)
+        except BaseException as error:
+            self._answer_error(src, call_id, error)
+
+    def _decode_call(self, frame: Any) -> tuple[Any, Any, Any, Any]:
+        _, mode, flags, _, nseg, src, length, fn_len, meta_len, *_ = _unpack(frame)
+        buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+        func = function_of(name) if fn_len else None
+        args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+        kwargs: Any = {}
+        if mode == PICKLE:
+            if func is None:
+                func, args, kwargs = args
+            else:
+                args, kwargs = args
+        return func, args or (), kwargs or {}, tensors
+
+
+def _other_life(frame: Any, epoch: int) -> bool:
+    """Whether a frame was meant for an earlier life of this worker."""
+    meant = frame[4] | frame[5] << 8
+    return meant != 0 and meant != epoch

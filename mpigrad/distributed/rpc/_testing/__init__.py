@@ -1,0 +1,71 @@
+"""Faults on demand: a backend whose messages fail or come late, for tests of programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import backend_registry, constants
+from .._faults import Faults, message_types
+from ..options import MPIRpcBackendOptions
+
+__all__ = ["FaultyMPIRpcBackendOptions", "FaultyTensorPipeRpcBackendOptions", "is_available"]
+
+
+def is_available() -> bool:
+    """Whether faults can be injected: always.
+
+    >>> is_available()
+    True
+    """
+    return True
+
+
+class FaultyMPIRpcBackendOptions(MPIRpcBackendOptions):
+    """Options of RPC over MPI with faults.
+
+    Args:
+        messages_to_fail: names of message types whose sends fail at first.
+        messages_to_delay: seconds to wait before sending, by name of message type.
+        num_fail_sends: how often a message fails before it is sent.
+
+    >>> FaultyMPIRpcBackendOptions(messages_to_fail=["RREF_FORK_REQUEST"]).num_fail_sends
+    0
+    """
+
+    backend: Any = None
+
+    def __init__(
+        self,
+        num_worker_threads: int = constants.DEFAULT_NUM_WORKER_THREADS,
+        rpc_timeout: float = constants.DEFAULT_RPC_TIMEOUT_SEC,
+        init_method: str | None = constants.DEFAULT_INIT_METHOD,
+        messages_to_fail: Any = (),
+        messages_to_delay: dict[str, float] | None = None,
+        num_fail_sends: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            num_worker_threads=num_worker_threads, rpc_timeout=rpc_timeout, init_method=init_method, **kwargs
+        )
+        self.messages_to_fail = list(messages_to_fail)
+        self.messages_to_delay = dict(messages_to_delay or {})
+        self.num_fail_sends = num_fail_sends
+        message_types(self.messages_to_fail, "messages_to_fail")
+        message_types(self.messages_to_delay, "messages_to_delay")
+
+
+FaultyTensorPipeRpcBackendOptions = FaultyMPIRpcBackendOptions
+
+
+def _options(rpc_timeout: float, init_method: str, **kwargs: Any) -> FaultyMPIRpcBackendOptions:
+    return FaultyMPIRpcBackendOptions(rpc_timeout=rpc_timeout, init_method=init_method, **kwargs)
+
+
+def _agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
+    agent = backend_registry.init_backend(backend_registry.BackendType.MPI, name, rank, world_size, options)
+    if isinstance(options, FaultyMPIRpcBackendOptions):
+        agent.faults = Faults(options.messages_to_fail, options.messages_to_delay, options.num_fail_sends)
+    return agent
+
+
+FaultyMPIRpcBackendOptions.backend = backend_registry.BackendType.FAULTY_MPI
