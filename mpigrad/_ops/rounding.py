@@ -1,0 +1,90 @@
+"""Rounding: floor, ceil, round, trunc, frac, and clearing nan and inf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from .._tensor import Tensor, method
+from ._arguments import need_tensors
+from ._define import operator
+from ._inplace import in_place
+from ._out import deliver
+from ._unary import refuse_complex, refuse_kinds, unary
+
+
+def _for_floats(ufunc: Any) -> Any:
+    """Rounding leaves integers as they are."""
+    return lambda x: ufunc(x) if x.dtype.kind == "f" else x.copy()
+
+
+def _nothing(F: Any, node: Any, g: Any) -> Any:
+    return g * 0
+
+
+floor = unary("floor", _for_floats(np.floor), _nothing, refuse=refuse_complex("floor is not supported for complex inputs"),
+              doc="The largest integer that is not above each element.")  # fmt: skip
+ceil = unary("ceil", _for_floats(np.ceil), _nothing, refuse=refuse_complex("ceil is not supported for complex inputs"),
+             doc="The smallest integer that is not below each element.")  # fmt: skip
+trunc = unary("trunc", _for_floats(np.trunc), _nothing, refuse=refuse_complex("trunc is not supported for complex inputs"),
+              doc="Each element without its fraction.", aliases=("fix",))  # fmt: skip
+fix = trunc
+frac = unary("frac", lambda x: x - np.trunc(x), lambda F, node, g: g, refuse=refuse_kinds("biu", "frac_cpu"),
+             doc="The fraction of each element, with its sign.")  # fmt: skip
+ROUND = operator("round", _for_floats(np.rint), _nothing, node="RoundBackward0")
+ROUND_DECIMALS = operator("round_decimals", lambda x, *, decimals: _round(x, decimals), _nothing, node="RoundBackward1")
+
+
+def _round(x: Any, decimals: int) -> Any:
+    if x.dtype.kind != "f":
+        return x.copy()
+    scale = x.dtype.type(10.0 ** abs(decimals))
+    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to `decimals` digits after the point; halves go to the even neighbour.
+
+    >>> import mpigrad
+    >>> mpigrad.round(mpigrad.tensor([0.5, 1.5, 2.6]))
+    tensor([0., 2., 3.])
+    """
+    need_tensors("round", input=input)
+    if input._array.dtype.kind == "c":
+        raise NotImplementedError("round is not supported for complex inputs")
+    return deliver(ROUND(input) if decimals == 0 else ROUND_DECIMALS(input, decimals=decimals), out)
+
+
+method(round)
+method(in_place(round), "round_")
+
+
+def _nan_to_num(x: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if x.dtype.kind not in "fc":
+        return x.copy()
+    return array_module(x).nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+NAN_TO_NUM = operator(
+    "nan_to_num", _nan_to_num, lambda F, node, g, x: F.keep(g, F.isfinite(x)), saves=(0,), node="NanToNumBackward0"
+)
+
+
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
+               out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """nan, inf and -inf replaced: by zero, the largest and the smallest number of the type, unless given.
+
+    >>> import mpigrad
+    >>> mpigrad.nan_to_num(mpigrad.tensor([float("nan"), 1.0]))
+    tensor([0., 1.])
+    """
+    need_tensors("nan_to_num", input=input)
+    return deliver(NAN_TO_NUM(input, nan=nan, posinf=posinf, neginf=neginf), out)
+
+
+method(nan_to_num)
+method(in_place(nan_to_num), "nan_to_num_")
+
+__all__ = ["ceil", "fix", "floor", "frac", "nan_to_num", "round", "trunc"]
