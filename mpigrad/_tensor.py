@@ -223,6 +223,9 @@ class Tensor:
         """How often the elements were changed in place, views of the same memory included."""
         return 0 if self._counter is None else self._counter[0]
 
+    def _is_view(self) -> bool:
+        return self._view is not None
+
     @property
     def _base(self) -> Tensor | None:
         """The tensor of which this one is a view."""

@@ -103,7 +103,7 @@ class no_grad(_Switch):
     """
 
     def __new__(cls, fn: Any = None) -> Any:
-        made = super().__new__(cls)
+        made = object.__new__(cls)
         if fn is None:
             return made
         made.__init__()  # type: ignore[misc]

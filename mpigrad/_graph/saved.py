@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextlib import nullcontext
 from typing import Any
 
-from .._tensor import Tensor, counter, wrap
-from .node import Node
+from .._tensor import Tensor, counter, extra, wrap
+from .grad_mode import MODE
+from .node import AccumulateGrad, Node, edge_of
 from .tracing import unwatch, watch
 
 TWICE = (
@@ -76,31 +78,63 @@ def hooks_left() -> None:
             unwatch(_SLOW)
 
 
-def current_hooks() -> Any:
-    """The innermost (pack, unpack) pair, or None."""
-    return PACKING.stack[-1] if PACKING.stack else None
+class Packed:
+    """A saved tensor that went through `saved_tensors_hooks`. To derivatives on arrays it looks like the tensor."""
+
+    __slots__ = ("edge", "hook", "packed")
+    _counter = None  # who packs keeps a copy, or answers for it
+
+    def __init__(self, tensor: Tensor) -> None:
+        pack, self.hook = PACKING.stack[-1]
+        self.edge = edge_of(tensor)
+        stack, PACKING.stack = PACKING.stack, ()
+        before, MODE.enabled = MODE.enabled, False
+        try:
+            self.packed = pack(tensor)
+        finally:
+            MODE.enabled, PACKING.stack = before, stack
+
+    @property
+    def _array(self) -> Any:
+        tensor = self.hook(self.packed)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor)}")
+        return tensor._array
+
+    def unpack(self) -> Tensor:
+        """The tensor, with its place in the graph."""
+        made = wrap(self._array)
+        if self.edge is None:
+            return made
+        node, made._nr = self.edge
+        made._requires = True
+        if isinstance(node, AccumulateGrad):
+            extra(made).accumulate = weakref.ref(node)
+        else:
+            made._grad_fn = node
+        return made
 
 
 class Saved:
     """One tensor that a node keeps. Of the node's own outputs only an alias is kept: the output holds the node."""
 
-    __slots__ = ("hooks", "output", "tensor", "version")
+    __slots__ = ("output", "tensor", "version")
 
-    def __init__(self, tensor: Tensor, output: int | None, hooks: Any = None) -> None:
-        self.output, self.hooks = output, hooks
+    def __init__(self, tensor: Tensor, output: int | None) -> None:
+        self.output = output
         self.version = counter(tensor)[0]
         self.tensor: Any = tensor if output is None else _alias(tensor)
-        if hooks is not None:
-            self.tensor = hooks[0](self.tensor)
+        if PACKING.stack:
+            self.tensor = Packed(self.tensor)
 
     def unpack(self, node: Node) -> Tensor:
         """The tensor as it was; an error if it was changed since."""
         tensor = self.tensor
-        if self.hooks is not None:
-            tensor = self.hooks[1](tensor)
-        elif counter(tensor)[0] != self.version:
+        if tensor.__class__ is not Packed and counter(tensor)[0] != self.version:
             raise_modified(node, tensor, self.version, self.output)
-        return tensor if self.output is None else as_output(tensor, node, self.output)
+        if self.output is not None:
+            return as_output(tensor, node, self.output)
+        return tensor.unpack() if tensor.__class__ is Packed else tensor
 
 
 def _alias(tensor: Tensor) -> Tensor:
@@ -118,13 +152,23 @@ def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
 
 def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:
     """Complain of a saved tensor that was changed in place since."""
+    if output is None:
+        output = _output_number(node, tensor)
     made_by = node if output is not None else tensor._grad_fn
     title = _TITLES.get(tensor.dtype.name, tensor.dtype.name)
     nr = tensor._nr if output is None else output
-    origin = "" if made_by is None else f", which is output {nr} of {made_by.name()},"
+    origin = "" if made_by is None else f", which is output {nr} of {made_by.name().partition('Backward')[0]},"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[mpigrad.{title}Tensor {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
         f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
         "with mpigrad.autograd.set_detect_anomaly(True, check_nan=False)."
     )
+
+
+def _output_number(node: Any, tensor: Tensor) -> int | None:
+    """Which output of an operator's node a saved tensor is, None for inputs."""
+    for place, each in zip(getattr(getattr(node, "operator", None), "places", ()), getattr(node, "saved", None) or ()):
+        if each is tensor and place < 0:
+            return -1 - place
+    return None

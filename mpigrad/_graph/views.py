@@ -16,7 +16,7 @@ from typing import Any
 
 from .._tensor import Tensor, counter
 from .grad_mode import MODE
-from .node import Edge, Node, edge_of
+from .node import Edge, Node, edge_of, hooks_of
 
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
 
@@ -172,7 +172,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
     history. The version counter has been bumped already."""
     view = tensor._view
     base = tensor if view is None else view.base
-    first_time = not base._requires
+    first_time, before = not base._requires, (tensor._grad_fn, tensor._nr)
     if view is None:
         tensor._grad_fn, tensor._nr, tensor._requires = node, 0, True
     else:
@@ -185,6 +185,16 @@ def rebase(tensor: Tensor, node: Node) -> None:
         view.refresh(tensor)
     if first_time and len(base._counter) > 1:  # type: ignore[arg-type]
         flag_views(base)
+    if tensor._extra is not None and tensor._extra.retains_grad:
+        _move_retained(tensor, *before)
+
+
+def _move_retained(tensor: Tensor, old: Node | None, nr: int) -> None:
+    """A kept gradient is that of the tensor as it is now; hooks stay with the value that they were registered for."""
+    if old is not None and old.hooks is not None:
+        kept = old.hooks.retained.pop(nr, None)
+        if kept is not None and tensor._grad_fn is not None:
+            hooks_of(tensor._grad_fn).retained[tensor._nr] = kept
 
 
 def memory_order(array: Any) -> tuple[int, ...] | None:

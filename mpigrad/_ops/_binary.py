@@ -10,6 +10,7 @@ import numpy as np
 from .._dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.node import edge_of
+from .._graph.tracing import around_operator
 from .._tensor import Tensor, wrap
 from ._define import Operator, OpNode, check_one_device, operator
 
@@ -78,6 +79,9 @@ class Binary:
         check_one_device(made.name, arrays)
         check_shapes(arrays[0], arrays[1])
         inputs = tuple(each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays))
+        if TRACING.on:
+            with around_operator("aten::" + made.name):
+                return made.finish(inputs, made.forward(*arrays, **kw), kw)
         return made.finish(inputs, made.forward(*arrays, **kw), kw)
 
     def _operands(self, a: Any, b: Any) -> tuple[Any, Any]:

@@ -21,20 +21,13 @@ from .._graph.engine import as_array
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import DIFF, RAW, add_to_both
 from .._graph.node import Edge, Node, edge_of
+from .._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
 from .._graph.tracing import around_operator, note_recorded
 from .._graph.views import ONE_OF_SEVERAL, make_view
 from .._tensor import Tensor, counter, extra, wrap
-from ._arguments import title
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray = np.ndarray
-
-_TWICE = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
 
 
 class OpNode(Node):
@@ -43,7 +36,7 @@ class OpNode(Node):
     __slots__ = ("kw", "meta", "saved", "shapes", "versions")
     operator: Operator
     kw: dict[str, Any]
-    saved: tuple[Tensor | None, ...] | None  # None once freed
+    saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
     versions: tuple[int, ...]
     shapes: tuple[Any, ...]  # of the inputs
     meta: tuple[tuple[Any, Any] | None, ...] | None  # (shape, numpy dtype) of inputs whose gradients must be fitted
@@ -56,7 +49,7 @@ class OpNode(Node):
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(_TWICE)
+            raise RuntimeError(TWICE)
         operator = self.operator
         if not saved:
             out = operator.backward(F, self, grad)
@@ -80,7 +73,7 @@ class OpNode(Node):
     def tensors(self) -> list[Tensor | None]:
         """What was saved, as tensors that can be differentiated further."""
         if self.saved is None:
-            raise RuntimeError(_TWICE)
+            raise RuntimeError(TWICE)
         found = []
         for place, tensor, version in zip(self.operator.places, self.saved, self.versions):
             if tensor is not None:
@@ -88,7 +81,9 @@ class OpNode(Node):
                 if count is not None and count[0] != version:
                     raise_modified(self, tensor, version)
                 if place < 0:
-                    tensor = _as_output(tensor, self, -1 - place)
+                    tensor = as_output(tensor, self, -1 - place)
+                elif tensor.__class__ is Packed:
+                    tensor = tensor.unpack()
             found.append(tensor)
         return found
 
@@ -105,24 +100,6 @@ class ManyNode(OpNode):
 
     __slots__ = ("outputs",)
     outputs: int  # type: ignore[misc]
-
-
-def _as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
-    made = wrap(alias._array)
-    made._grad_fn, made._nr, made._requires, made._counter = node, nr, True, alias._counter
-    return made
-
-
-def raise_modified(node: Node, tensor: Tensor, version: int) -> None:
-    """Complain of a saved tensor that was changed in place since."""
-    maker = tensor._grad_fn
-    made_by = "" if maker is None else f", which is output {tensor._nr} of {maker.name().partition('Backward')[0]}"
-    raise RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[mpigrad.{title(tensor._array)}Tensor {list(tensor.shape)}]{made_by}, saved for {node.name()}, is at version "
-        f"{tensor._version}; expected version {version} instead. Hint: enable anomaly detection to find the operation that "
-        "failed to compute its gradient, with mpigrad.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
 
 
 class Operator:
@@ -229,7 +206,7 @@ class Operator:
 
     def save(self, node: OpNode, inputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
         """Keep what the derivative will need, each with its present version."""
-        saved: list[Tensor | None] = []
+        saved: list[Any] = []
         for place, needed_by in self.saves:
             if needed_by is not None and node.edges[needed_by] is None:
                 saved.append(None)
@@ -240,6 +217,8 @@ class Operator:
                 alias = wrap(output._array)
                 alias._counter = counter(output)
                 saved.append(alias)
+        if TRACING.on and PACKING.stack:
+            saved = [None if each is None else Packed(each) for each in saved]
         node.saved = tuple(saved)
         node.versions = tuple(0 if each is None or each._counter is None else each._counter[0] for each in saved)
 

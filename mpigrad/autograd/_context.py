@@ -70,6 +70,8 @@ class BackwardCFunction(Node, FunctionCtx):
         """Note what came out: device, shape and type of each output, None for what is no tensor."""
         self.__dict__["outputs"], self._outputs = len(metas), metas
 
+    __repr__ = object.__repr__  # with the module, as PyTorch has it
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _RESERVED and "_outputs" in self.__dict__ and not isinstance(value, Hooks):
             raise AttributeError(f"ctx.{name} is the engine's own; give the attribute another name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._graph.node import Node
-from .._graph.saved import Saved, current_hooks
+from .._graph.saved import Saved
 from .._graph.views import make_view, rebase
 from .._tensor import Tensor, counter, wrap
 
@@ -66,10 +66,7 @@ def _check_marks(ctx: Any, outs: tuple[Any, ...]) -> None:
 
 
 def _save(ctx: Any, outs: tuple[Any, ...]) -> None:
-    hooks = current_hooks()
-    ctx._saved = tuple(
-        None if each is None else Saved(each, _number(ctx, outs, each), hooks) for each in ctx.to_save or ()
-    )
+    ctx._saved = tuple(None if each is None else Saved(each, _number(ctx, outs, each)) for each in ctx.to_save or ())
 
 
 def _number(ctx: Any, outs: tuple[Any, ...], tensor: Tensor) -> int | None:

@@ -101,9 +101,11 @@ class Function:
 
 def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     separate = cls.setup_context is not Function.setup_context
-    if separate:
-        args, kwargs = _with_defaults(cls.forward, args, kwargs), {}
     ctx = object.__new__(cls._backward_cls)
+    if separate:
+        args = _bound(cls.forward, args, kwargs, defaults=True)
+    elif kwargs:
+        args = _bound(cls.forward, (ctx, *args), kwargs, defaults=False)[1:]
     recorded = ctx._begin(args)
     before = MODE.enabled
     MODE.enabled = False
@@ -112,7 +114,7 @@ def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -
             out = cls.forward(*args)
             cls.setup_context(ctx, args, out)
         else:
-            out = cls.forward(ctx, *args, **kwargs)
+            out = cls.forward(ctx, *args)
     finally:
         MODE.enabled = before
     made = wrap_outputs(ctx, args, out, recorded)
@@ -121,15 +123,17 @@ def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return made
 
 
-def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _bound(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool) -> tuple[Any, ...]:
+    """Arguments in the order of `forward`'s parameters, so that each has a place for its gradient."""
     import inspect
 
     bound = inspect.signature(forward).bind(*args, **kwargs)
-    bound.apply_defaults()
+    if defaults:
+        bound.apply_defaults()
     return bound.args
 
 
-class _ErrorNode(BackwardCFunction):
+class Error(BackwardCFunction):
     """Stands where `once_differentiable` cuts the graph: complains when a gradient comes by."""
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -154,7 +158,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _cut(out: Any, args: tuple[Any, ...]) -> Any:
     outs = out if isinstance(out, tuple) else (out,)
-    node = object.__new__(_ErrorNode)
+    node = object.__new__(Error)
     node._begin(args)
     node._made((None,) * len(outs))
     cut = tuple(_hang(each, node, nr) if isinstance(each, Tensor) else each for nr, each in enumerate(outs))
