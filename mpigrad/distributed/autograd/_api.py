@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._graph.engine import as_array
 from ..._tensor import Tensor, wrap
+from ..rpc import _seams
 from . import _worker
 from ._container import CURRENT
 from ._context import DistAutogradContext
@@ -65,6 +66,13 @@ def grad(
             "the desired behavior."
         )
     return tuple(None if each is None else each if isinstance(each, Tensor) else wrap(as_array(each)) for each in found)
+
+
+def _backward_of_rref(context_id: int, roots: list[Tensor], retain_graph: bool) -> None:
+    backward(context_id, roots, retain_graph)
+
+
+_seams.backward = _backward_of_rref
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:

@@ -175,7 +175,7 @@ def _wait(started: Initiated) -> None:
 
 def _handle(agent: Any, message: RawMessage) -> Any:
     """Gradients for send functions of this worker: run them, and answer when everything they started is done."""
-    worker = _worker.worker()
+    worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
     begun_here = worker.initiated.get(message.extra)
     one = begun_here.one if begun_here is not None else Pass(message.extra)

@@ -15,7 +15,6 @@ from ...futures import Future
 from ..rpc._errors import pack_error, unpack_error
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
-from . import _worker
 from ._reach import reach
 
 if TYPE_CHECKING:
@@ -225,29 +224,29 @@ def _initiated(worker: Worker, code: int) -> Initiated:
 
 
 def _handle_hold(agent: Any, message: RawMessage) -> Any:
-    return _KNOWN.pack(*_initiated(_worker.worker(), message.extra).add_holder(message.src))
+    return _KNOWN.pack(*_initiated(agent.autograd, message.extra).add_holder(message.src))
 
 
 def _handle_reached(agent: Any, message: RawMessage) -> None:
-    context = _worker.worker().container.contexts.get(message.context_id)
+    context = agent.autograd.container.contexts.get(message.context_id)
     if context is not None:
         start_held(context, message.extra, _KNOWN.unpack(message.body)[1])
 
 
 def _handle_done(agent: Any, message: RawMessage) -> None:
-    found = _worker.worker().initiated.get(message.extra)
+    found = agent.autograd.initiated.get(message.extra)
     if found is not None:
         found.part_done(message.src)
 
 
 def _handle_failed(agent: Any, message: RawMessage) -> None:
-    found = _worker.worker().initiated.get(message.extra)
+    found = agent.autograd.initiated.get(message.extra)
     if found is not None:
         found.failed(unpack_error(message.body))
 
 
 def _handle_abort(agent: Any, message: RawMessage) -> None:
-    context = _worker.worker().container.contexts.get(message.context_id)
+    context = agent.autograd.container.contexts.get(message.context_id)
     if context is not None:
         abort_held(context, message.extra)
 

@@ -72,9 +72,7 @@ def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: 
 
 
 def _handle(agent: Any, message: RawMessage) -> Any:
-    from . import _worker
-
-    worker = _worker.worker()
+    worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
     ids = [message_id for (message_id,) in _ID.iter_unpack(message.body)]
     with context.lock:

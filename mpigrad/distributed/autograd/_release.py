@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
-from . import _worker
 
 if TYPE_CHECKING:
     from ._worker import Worker
@@ -39,7 +38,7 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
 
 
 def _handle(agent: Any, message: RawMessage) -> None:
-    release(_worker.worker(), message.context_id, message.src)
+    release(agent.autograd, message.context_id, message.src)
 
 
 register_handler(_TYPE, _handle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rpc import _seams
+from ..rpc import _current, _seams
 from ._container import CURRENT, Container
 
 
@@ -25,46 +25,45 @@ class Worker:
         return not self.live and not self.releasing
 
 
-_worker: Worker | None = None
+_alone: Worker | None = None  # made by `_init` for use without rpc
 
 
 def init(worker_id: int) -> Worker:
-    """Set up distributed autograd on this worker, once; rpc's agent comes later or never."""
-    global _worker
-    if _worker is None:
-        _worker = Worker(worker_id)
-    elif _worker.worker_id != worker_id:
-        raise RuntimeError(f"Container is already initialized with worker id {_worker.worker_id}, cannot be {worker_id} too")
-    return _worker
+    """Set up distributed autograd on this worker without rpc, once."""
+    global _alone
+    if _alone is None:
+        _alone = Worker(worker_id)
+    elif _alone.worker_id != worker_id:
+        raise RuntimeError(f"Container is already initialized with worker id {_alone.worker_id}, cannot be {worker_id} too")
+    return _alone
 
 
 def worker() -> Worker:
-    """This worker, or PyTorch's complaint."""
-    if _worker is None:
+    """This worker (of the current agent), or PyTorch's complaint."""
+    agent = _current.current.agent
+    if agent is not None:
+        return agent.autograd
+    if _alone is None:
         raise RuntimeError(
             "Need to initialize distributed autograd using mpigrad.distributed.autograd._init() (init_rpc does it)"
         )
-    return _worker
+    return _alone
 
 
 def started(agent: Any) -> None:
-    """An agent began to serve on this worker."""
-    global _worker
-    _worker = Worker(agent.rank)
-    _worker.agent = agent
+    """An agent is about to serve on this worker."""
+    agent.autograd = Worker(agent.rank)
+    agent.autograd.agent = agent
 
 
 def stopped(agent: Any) -> None:
     """The agent is gone, and with it every context of its world."""
-    global _worker
-    if _worker is not None and _worker.agent is agent:
-        _worker = None
-        CURRENT.context = None
+    CURRENT.context = None
 
 
 def quiet(agent: Any) -> bool:
     """Whether graceful shutdown may go on."""
-    return _worker is None or _worker.agent is not agent or _worker.idle
+    return agent.autograd.idle
 
 
 _seams.start_hooks.append(started)

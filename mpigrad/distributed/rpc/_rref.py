@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from . import _seams
-from ._current import current, get_agent
+from . import _current, _seams
+from ._current import get_agent
 from ._errors import WorkerGoneError
 from ._message import MessageType
 from ._rref_table import GloballyUniqueId, Owner, Table, User
@@ -80,7 +80,7 @@ class RRef:
         record = self._record
         if record.error is not None:
             raise record.error
-        if record.deleted or current.agent is None:
+        if record.deleted or _current.current.agent is None:
             raise RuntimeError(f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more")
         if self._info.id in self._table.agent.gone:
             raise WorkerGoneError(self._table.agent.gone[self._info.id])
@@ -160,7 +160,7 @@ def table_of(agent: Any) -> Table:
 
 def current_info() -> Any:
     """This worker, for messages."""
-    return None if current.agent is None else current.agent.info
+    return None if _current.current.agent is None else _current.current.agent.info
 
 
 def _id(number: int) -> GloballyUniqueId:

@@ -9,6 +9,7 @@ from mpigrad.futures import Future
 
 from . import _seams
 from ._current import get_agent
+from ._errors import pack_error, unpack_error
 from ._message import MessageType
 from ._rref import RRef, _seconds, make, table_of
 from ._rref_table import Owner, User
@@ -79,32 +80,38 @@ def _serve_remote(agent: Any, header: Any, execute: Callable[[], Any]) -> Any:
     try:
         result = execute()
     except BaseException as error:
-        owner.value.set_exception(_as_exception(error))
+        owner.value.set_exception(_portable(agent, error))
     else:
         if isinstance(result, Future):
-            result._add(lambda fut: _fill_from(owner, fut))
+            result._add(lambda fut: _fill_from(agent, owner, fut))
             return result.then(lambda fut: table.unkeep(owner.number))
         owner.value.set_result(result)
     table.unkeep(owner.number)
     return None
 
 
-def _as_exception(error: BaseException) -> Exception:
-    return error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
+def _portable(agent: Any, error: BaseException) -> Any:
+    """The error with its traceback as text: live frames would keep what they refer to, this RRef included, alive."""
+    return unpack_error(pack_error(agent.info, error))
 
 
-def _fill_from(owner: Owner, fut: Any) -> None:
+def _fill_from(agent: Any, owner: Owner, fut: Any) -> None:
     error = _error_of(fut)
     if error is None:
         owner.value.set_result(fut.value())
     else:
-        owner.value.set_exception(_as_exception(error))
+        owner.value.set_exception(_portable(agent, error))
 
 
 def _serve_fetch(agent: Any, header: Any, execute: Callable[[], Any]) -> Any:
     """Give a value to a user: at once, or a Future of it while it is being made."""
-    value = table_of(agent).owner(header.extra).value
-    return value.value() if value.done() else value
+    table = table_of(agent)
+    owner = table.owner(header.extra)
+    if owner.value.done():
+        return owner.value.value()
+    table.keep(owner)  # nothing else does, if the call that makes the value has yet to come
+    owner.value._add(lambda fut: table.unkeep(owner.number))
+    return owner.value
 
 
 _seams.register_call_handler(_REMOTE, _serve_remote)
@@ -114,7 +121,8 @@ _seams.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetch)
 # -- calls about an RRef, made on its owner ------------------------------------------------------------------------------
 def value_of(number: int) -> Any:
     """The value of an RRef of this worker."""
-    return table_of(get_agent()).owner(number).value.wait()
+    owner = table_of(get_agent()).owner(number)  # held while waiting: the call that makes the value may have yet to come
+    return owner.value.wait()
 
 
 def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:

@@ -99,6 +99,7 @@ class HandlerEntry(NamedTuple):
 interceptor: Interceptor | None = None
 rref_hook: RRefHook | None = None
 profiler: Callable[[str, str, Any], AbstractContextManager[Any] | None] | None = None
+backward: Callable[[int, list[Any], bool], None] | None = None  # (context id, roots, retain_graph), for RRef.backward
 handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
@@ -107,7 +108,8 @@ quiet_hooks: list[Callable[[Agent], bool]] = []  # False while a layer still has
 last_call_hooks: list[Callable[[Agent], None]] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
 
 
-LAYERS = ("mpigrad.distributed.autograd",)  # plug themselves in when imported, which every worker must have done
+LAYERS = ("mpigrad.distributed.rpc._rref_wire", "mpigrad.distributed.rpc._rref_calls", "mpigrad.distributed.autograd")
+"""Modules that plug themselves in when imported, which every worker must have done."""
 
 
 def load_layers() -> None:
