@@ -55,12 +55,16 @@ from ._ops.addmm import *
 from ._ops.arithmetic import *
 from ._ops.broadcasting import *
 from ._ops.convert import *
+from ._ops.counting import *
 from ._ops.create import *
 from ._ops.elementwise import *
 from ._ops.filling import *
+from ._ops.gathering import *
+from ._ops.index_ops import *
 from ._ops.indexing import *
 from ._ops.joining import *
 from ._ops.legacy import *
+from ._ops.masked import *
 from ._ops.masking import *
 from ._ops.matmul import *
 from ._ops.modular import *
@@ -71,10 +75,15 @@ from ._ops.query import *
 from ._ops.random import *
 from ._ops.random_inplace import *
 from ._ops.ranges import *
+from ._ops.rearranging import *
 from ._ops.rounding import *
+from ._ops.scatter_reduce import *
 from ._ops.shape import *
 from ._ops.slicing import *
+from ._ops.sorting import *
+from ._ops.strided import *
 from ._ops.sums import *
+from ._ops.triangles import *
 from . import autograd
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

@@ -20,7 +20,7 @@ def add_at(into: Any, key: Key, values: Any) -> None:
     dims = [dim for dim, each in enumerate(key) if each.__class__ is not slice]
     if dims != list(range(len(key))):
         _add_general(into, key, values, dims)
-    elif len(key) == into.ndim or into.size == 0:
+    elif into.size == 0:
         np.add.at(into, key, values)
     else:
         _add_rows(into, key, values)
@@ -37,16 +37,40 @@ def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
 
 
 def _add_rows(into: Any, key: Key, values: Any) -> None:
+    """Add rows (or single elements) named by one number each, so that NumPy's quick roads can be taken."""
+    arrays = np.broadcast_arrays(*key) if len(key) > 1 else key
+    count = len(arrays)
+    shape, rest = into.shape[:count], into.shape[count:]
+    flat = _flat(arrays, shape)
+    rows = np.broadcast_to(values, arrays[0].shape + rest).reshape((flat.size, *rest))
+    if rest:
+        _add_sorted(into, shape, flat, rows)
+    elif into.flags.c_contiguous:
+        np.add.at(into.reshape(-1), flat, rows)
+    else:
+        np.add.at(into, tuple(arrays), values)
+
+
+def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
+    """One number for each tuple of indices; indices from the end are allowed."""
+    made: Any = 0
+    for each, length in zip(arrays, shape):
+        place = each.reshape(-1)
+        if place.size and place.min() < 0:
+            place = np.where(place < 0, place + length, place)
+        made = made * length + place
+    return made
+
+
+def _add_sorted(into: Any, shape: tuple[int, ...], flat: Any, rows: Any) -> None:
     """Sum the rows of equal index first (after sorting), then add each sum once: far faster than element by element."""
-    arrays = np.broadcast_arrays(*key)
-    shape = into.shape[: len(arrays)]
-    flat = np.ravel_multi_index([np.where(each < 0, each + n, each).ravel() for each, n in zip(arrays, shape)], shape)
-    rows = np.broadcast_to(values, arrays[0].shape + into.shape[len(arrays) :]).reshape((flat.size, *into.shape[len(arrays) :]))
     if not flat.size:
         return
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    sums = rows if starts.size == flat.size else np.add.reduceat(rows[order], starts, axis=0)
-    where = np.unravel_index(flat if starts.size == flat.size else ordered[starts], shape)
-    into[where] += sums
+    if starts.size == flat.size:
+        where, sums = flat, rows
+    else:
+        where, sums = ordered[starts], np.add.reduceat(rows[order], starts, axis=0)
+    into[np.unravel_index(where, shape) if len(shape) > 1 else where] += sums

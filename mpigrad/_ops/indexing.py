@@ -332,7 +332,13 @@ def _check_assigned(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: bool) -> Tensor:
-    """Assign (or add) at index arrays, in place. A Python `number` takes the tensor's type; a tensor must have it."""
+    """Assign (or add) at index arrays, in place."""
+    source = fit_source(tensor, key, source, number)
+    return change(tensor, lambda old: PUT(old, source, key=key, accumulate=accumulate))
+
+
+def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor:
+    """Check what is to be assigned at index arrays. A Python `number` takes the tensor's type; a tensor must have it."""
     array, values = tensor._array, source._array
     if values.dtype != array.dtype:
         if not number:
@@ -341,8 +347,7 @@ def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: boo
                 f"{title(values)} for the source."
             )
         source = wrap(values.astype(array.dtype))
-    source = _without_leading(source, _check_put(array, key, values.shape))
-    return change(tensor, lambda old: PUT(old, source, key=key, accumulate=accumulate))
+    return _without_leading(source, _check_put(array, key, values.shape))
 
 
 def _check_put(array: Any, key: Key, shape: tuple[int, ...]) -> int:

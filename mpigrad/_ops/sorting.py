@@ -1,0 +1,243 @@
+"""Order: sort, topk, kthvalue, running extremes, unique."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from .._tensor import Tensor, method, wrap
+from ._define import operator
+from ._dims import wrap_dim
+from ._out import deliver
+
+Sorted = namedtuple("sort", ["values", "indices"])
+TopK = namedtuple("topk", ["values", "indices"])
+KthValue = namedtuple("kthvalue", ["values", "indices"])
+CumMax = namedtuple("cummax", ["values", "indices"])
+CumMin = namedtuple("cummin", ["values", "indices"])
+Mode = namedtuple("mode", ["values", "indices"])
+
+
+def _order(x: Any, dim: int, descending: bool) -> Any:
+    """The indices that sort; equal elements keep their order."""
+    if not descending:
+        return x.argsort(dim, kind="stable")
+    xp = array_module(x)
+    return x.shape[dim] - 1 - xp.flip(xp.flip(x, dim).argsort(dim, kind="stable"), dim)
+
+
+def _pick(x: Any, index: Any, dim: int) -> Any:
+    return array_module(x).take_along_axis(x, index, dim), index.astype(np.int64)
+
+
+def _sort(x: Any, *, dim: int, descending: bool) -> Any:
+    return _pick(x, _order(x, dim, descending), dim)
+
+
+def _topk(x: Any, *, k: int, dim: int, largest: bool, sort: bool) -> Any:
+    length = x.shape[dim]
+    before = (slice(None),) * dim
+    if k == 0 or k * 4 > length:
+        return _pick(x, _order(x, dim, largest)[(*before, slice(0, k))], dim)
+    part = x.argpartition(length - k if largest else k - 1, dim)
+    part = part[(*before, slice(length - k, None) if largest else slice(0, k))]
+    chosen = array_module(x).take_along_axis(x, part, dim)
+    order = _order(chosen, dim, largest)
+    return _pick(x, array_module(x).take_along_axis(part, order, dim), dim)
+
+
+def _kth(x: Any, *, k: int, dim: int) -> Any:
+    index = _order(x, dim, False)[(slice(None),) * dim + (slice(k - 1, k),)]
+    return _pick(x, index, dim)
+
+
+def _running(x: Any, better: Any, *, dim: int) -> Any:
+    """The running extreme and where it stood last."""
+    xp = array_module(x)
+    values = better.accumulate(x, dim)
+    places = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
+    same = (x == values) | (x != x)
+    return values, np.maximum.accumulate(xp.where(same, places, 0), dim).astype(np.int64)
+
+
+def _mode(x: Any, *, dim: int) -> Any:
+    """The most frequent value, the smallest of several; and the last place where it stands."""
+    rows = np.moveaxis(x, dim, -1)
+    index = np.empty(rows.shape[:-1], np.int64)
+    for place in np.ndindex(index.shape):
+        found, counts = np.unique(rows[place], return_counts=True)
+        index[place] = np.flatnonzero(rows[place] == found[counts.argmax()])[-1]
+    return _pick(x, np.expand_dims(index, dim), dim)
+
+
+def _back(F: Any, node: Any, g: Any, index: Any) -> Any:
+    return F.gather_back(g[0], index, dim=node.kw["dim"], shape=node.shapes[0])
+
+
+def _chooser(name: str, forward: Any, node: str) -> Any:
+    return operator(name, forward, _back, saves=(-2,), node=node)
+
+
+_SORT = _chooser("sort", _sort, "SortBackward0")
+_SORT_STABLE = _chooser("sort_stable", _sort, "SortBackward1")
+_TOPK = _chooser("topk", _topk, "TopkBackward0")
+_KTH = _chooser("kthvalue", _kth, "KthvalueBackward0")
+_MODE = _chooser("mode", _mode, "ModeBackward0")
+_CUMMAX = _chooser("cummax", lambda x, *, dim: _running(x, np.maximum, dim=dim), "CummaxBackward0")
+_CUMMIN = _chooser("cummin", lambda x, *, dim: _running(x, np.minimum, dim=dim), "CumminBackward0")
+
+
+def _choose(op: Any, kind: Any, input: Tensor, dim: int, out: Any, keepdim: bool = True, **kw: Any) -> Any:
+    """Run an operator along a dimension; numbers count as vectors of one."""
+    at = wrap_dim(dim, input._array.ndim)
+    values, indices = op(input if input._array.ndim else input.reshape(1), dim=at, **kw)
+    if not input._array.ndim:
+        values, indices = values.reshape(()), indices.reshape(())
+    elif not keepdim:
+        values, indices = values.squeeze(at), indices.squeeze(at)
+    return kind(values, indices) if out is None else kind(deliver(values, out[0]), deliver(indices, out[1]))
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
+    """The elements of a dimension in order, and where they were. Equal elements keep their order.
+
+    >>> import mpigrad
+    >>> values, indices = mpigrad.sort(mpigrad.tensor([3, 1, 2]))
+    >>> values, indices
+    (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    """
+    return _choose(_SORT if stable is None else _SORT_STABLE, Sorted, input, dim, out, descending=bool(descending))
+
+
+@method
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that put a dimension in order.
+
+    >>> import mpigrad
+    >>> mpigrad.argsort(mpigrad.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    at = wrap_dim(dim, input._array.ndim)
+    if not input._array.ndim:
+        return wrap(np.zeros((), np.int64))
+    return wrap(_order(input._array, at, descending).astype(np.int64))
+
+
+@method
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the first dimension in order."""
+    return deliver(sort(input, 0)[0], out)
+
+
+@method
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+    """The `k` largest (or smallest) elements of a dimension, and where they are.
+
+    >>> import mpigrad
+    >>> mpigrad.topk(mpigrad.tensor([1, 5, 3]), 2).values
+    tensor([5, 3])
+    """
+    at = wrap_dim(dim, input._array.ndim)
+    if not 0 <= k <= (input._array.shape[at] if input._array.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    return _choose(_TOPK, TopK, input, dim, out, k=k, largest=largest, sort=sorted)
+
+
+@method
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The `k`-th smallest element of a dimension (counted from 1), and where it is."""
+    at = wrap_dim(dim, input._array.ndim)
+    if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
+    return _choose(_KTH, KthValue, input, dim, out, keepdim, k=k)
+
+
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The most frequent value of a dimension, and where it is."""
+    return _choose(_MODE, Mode, input, dim, out, keepdim)
+
+
+@method
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The largest element so far along a dimension, and where it is.
+
+    >>> import mpigrad
+    >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
+    tensor([1, 3, 3])
+    """
+    return _choose(_CUMMAX, CumMax, input, dim, out)
+
+
+@method
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The smallest element so far along a dimension, and where it is."""
+    return _choose(_CUMMIN, CumMin, input, dim, out)
+
+
+method(sort)
+method(mode)
+
+
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The different elements (or slices of a dimension), in order.
+
+    >>> import mpigrad
+    >>> mpigrad.unique(mpigrad.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    array = input._array
+    at = None if dim is None else wrap_dim(dim, array.ndim)
+    found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=at, equal_nan=False)
+    inverse = inverse.reshape(array.shape if at is None else -1)
+    return _unique_results(found, inverse, counts, return_inverse, return_counts)
+
+
+def _unique_results(found: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
+    results = [wrap(found)]
+    results += [wrap(inverse.astype(np.int64))] if with_inverse else []
+    results += [wrap(counts.astype(np.int64))] if with_counts else []
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements (or slices) without those that equal the one before.
+
+    >>> import mpigrad
+    >>> mpigrad.unique_consecutive(mpigrad.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    array = input._array
+    at = 0 if dim is None else wrap_dim(dim, array.ndim)
+    rows = array.reshape(-1) if dim is None else np.moveaxis(array, at, 0)
+    if not len(rows):
+        empty = np.zeros(0, np.int64)
+        return _unique_results(array.reshape(-1) if dim is None else array, empty, empty, return_inverse, return_counts)
+    differs = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, -1).any(1)
+    starts = np.flatnonzero(np.concatenate(([True], differs)))
+    inverse = np.cumsum(np.concatenate(([0], differs)))
+    found = np.ascontiguousarray(np.moveaxis(rows[starts], 0, at))
+    counts = np.diff(np.append(starts, len(rows)))
+    inverse = inverse.reshape(array.shape) if dim is None else inverse
+    return _unique_results(found, inverse, counts, return_inverse, return_counts)
+
+
+def _unique_method(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The different elements, in order."""
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
+method(_unique_method, "unique")
+method(unique_consecutive)
+
+__all__ = [
+    "argsort", "cummax", "cummin", "kthvalue", "mode", "msort", "sort", "topk", "unique", "unique_consecutive",
+]  # fmt: skip
