@@ -51,9 +51,12 @@ cfloat, cdouble = complex64, complex128
 inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("math").nan, 3.141592653589793, 2.718281828459045
 
 # One line per family of operators; each file lists its public functions in __all__.
+from ._ops.activation import *
 from ._ops.addmm import *
 from ._ops.arithmetic import *
 from ._ops.broadcasting import *
+from ._ops.closeness import *
+from ._ops.compare import *
 from ._ops.convert import *
 from ._ops.counting import *
 from ._ops.create import *
@@ -80,6 +83,7 @@ from ._ops.rounding import *
 from ._ops.scatter_reduce import *
 from ._ops.shape import *
 from ._ops.slicing import *
+from ._ops.softmaxes import *
 from ._ops.sorting import *
 from ._ops.strided import *
 from ._ops.sums import *

@@ -33,18 +33,19 @@ def unary(
     doc: str,
     aliases: tuple[str, ...] = (),
     known_as: str | None = None,
+    attach: bool = True,
 ) -> Callable[..., Tensor]:
     """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
 
     `saves` is "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
-    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs."""
+    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs; `attach=False` keeps it off Tensor."""
     made = operator(known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base)
     public = _fast(made, _general(name, made, to_float, refuse))
     public.__name__ = public.__qualname__ = name
     public.__doc__ = doc
     public.__module__ = "mpigrad"
     changing = in_place(public)
-    for each in (name, *aliases):
+    for each in (name, *aliases) if attach else ():
         method(public, each)
         method(changing, each + "_")
     return public

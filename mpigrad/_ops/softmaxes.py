@@ -1,0 +1,93 @@
+"""softmax and log_softmax, with their derivatives spelled out on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import as_dtype, dtype
+from .._tensor import Tensor, method
+from ._arguments import need_tensors, title
+from ._define import RESULT, operator
+from ._dims import wrap_dim
+from ._out import deliver
+from .fitting import to_dtype
+
+
+def softmax_raw(x: Any, *, dim: int) -> Any:
+    """exp(x) / sum(exp(x)) along one axis, without overflow."""
+    if x.ndim == 0 or x.size == 0:
+        return x - x + x.dtype.type(1)
+    if x.dtype.itemsize == 2:
+        return softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
+    made = x - np.maximum.reduce(x, axis=dim, keepdims=True)
+    np.exp(made, made)
+    made /= np.add.reduce(made, axis=dim, keepdims=True)
+    return made
+
+
+def log_softmax_raw(x: Any, *, dim: int) -> Any:
+    """x - log(sum(exp(x))) along one axis, without overflow."""
+    if x.ndim == 0 or x.size == 0:
+        return x - x
+    if x.dtype.itemsize == 2:
+        return log_softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
+    made = x - np.maximum.reduce(x, axis=dim, keepdims=True)
+    made -= np.log(np.add.reduce(np.exp(made), axis=dim, keepdims=True))
+    return made
+
+
+def _softmax_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    inner = g * y
+    return inner - y * F.sum_dim(inner, dim=(node.kw["dim"],), keepdim=True)
+
+
+def _log_softmax_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    return g - F.exp(y) * F.sum_dim(g, dim=(node.kw["dim"],), keepdim=True)
+
+
+SOFTMAX = operator("softmax", softmax_raw, _softmax_backward, saves=(RESULT,))
+LOG_SOFTMAX = operator("log_softmax", log_softmax_raw, _log_softmax_backward, saves=(RESULT,), node="LogSoftmaxBackward0")
+
+
+def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> tuple[Tensor, int]:
+    need_tensors(name, input=input)
+    if dim is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    x = input if kind is None else to_dtype(input, as_dtype(kind))
+    place = wrap_dim(dim, x._array.ndim)
+    if x._array.dtype.kind not in "fc":
+        last = place == x._array.ndim - 1
+        raise NotImplementedError(
+            f"\"{name}_{'lastdim_' * last}kernel_impl\" not implemented for '{title(x._array)}'"
+        )
+    return x, place
+
+
+def softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """exp(x), scaled to sum to one along a dimension.
+
+    >>> import mpigrad
+    >>> mpigrad.softmax(mpigrad.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    x, place = _prepared("softmax", input, dim, dtype)
+    return deliver(SOFTMAX(x, dim=place), out)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of softmax, computed without loss of digits.
+
+    >>> import mpigrad
+    >>> mpigrad.log_softmax(mpigrad.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    x, place = _prepared("log_softmax", input, dim, dtype)
+    return deliver(LOG_SOFTMAX(x, dim=place), out)
+
+
+method(softmax)
+method(log_softmax)
+
+__all__ = ["log_softmax", "softmax"]
