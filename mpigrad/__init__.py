@@ -57,10 +57,12 @@ from ._ops.arithmetic import *
 from ._ops.broadcasting import *
 from ._ops.closeness import *
 from ._ops.compare import *
+from ._ops.complexes import *
 from ._ops.convert import *
 from ._ops.counting import *
 from ._ops.create import *
 from ._ops.elementwise import *
+from ._ops.extremes import *
 from ._ops.filling import *
 from ._ops.gathering import *
 from ._ops.index_ops import *
@@ -70,6 +72,7 @@ from ._ops.legacy import *
 from ._ops.masked import *
 from ._ops.masking import *
 from ._ops.matmul import *
+from ._ops.mixing import *
 from ._ops.modular import *
 from ._ops.new import *
 from ._ops.powers import *
