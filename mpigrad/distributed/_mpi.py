@@ -60,7 +60,7 @@ def abort_on_uncaught() -> None:
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         previous(kind, error, trace)
         MPI = mpi()
-        if MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
+        if not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
             sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
             sys.stdout.flush()
             sys.stderr.flush()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from . import api, backend_registry, constants, functions
+from . import api, backend_registry, constants, functions, internal, options
 from ._current import set_agent
+from ._rref import RRef
+from ._rref_calls import remote
 from ._worker import WorkerInfo, check_name
 from .api import (
     _get_current_rpc_agent,
@@ -24,6 +26,7 @@ from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBacke
 __all__ = [
     "BackendType",
     "MPIRpcBackendOptions",
+    "RRef",
     "RpcBackendOptions",
     "TensorPipeRpcBackendOptions",
     "WorkerInfo",
@@ -31,6 +34,7 @@ __all__ = [
     "get_worker_info",
     "init_rpc",
     "is_available",
+    "remote",
     "rpc_async",
     "rpc_sync",
     "shutdown",

@@ -29,6 +29,7 @@ class Agent(Serving):
         self.closing_protocol: Any = None
         self.membership: Any = None
         self.communicator: Any = None
+        self.slots: dict[str, Any] = {}  # state that other files keep with the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
         self.progress = Progress(
             transport, self._receive, self._housekeep, self._serve, self.send_failed, num_worker_threads, name

@@ -34,6 +34,7 @@ from ._message import (
     HEADER_SIZE,
     NO_CALL,
     PICKLE,
+    RAW,
     TRANSFER,
     MessageType,
 )
@@ -272,8 +273,8 @@ class Calls:
         kind, mode, flags, _, _, src, _, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
         fut = self._pending.get(call_id)
         if fut is None:
-            return frame if mode == PICKLE else None
-        if mode == PICKLE and fut is not waiting_for:
+            return frame if mode >= PICKLE and mode != RAW else None
+        if mode >= PICKLE and mode != RAW and fut is not waiting_for:
             return frame  # may run user code: __setstate__ and the like
         self._complete(frame)
         return None

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from mpigrad.distributed._mpi import mpi
 from mpigrad.futures import Future
 
-from . import _seams
+from . import _current, _seams
+from ._farewell import note_bye, used_group
 from ._message import MessageType
 from ._mpi_transport import MPITransport
 from ._world import new_agent
@@ -41,6 +42,7 @@ _lives = itertools.count(1)
 def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
     """Join the dynamic group of a communicator."""
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
+    used_group(comm, upper // 2)
     return join(name, MPITransport(comm, first_tag=upper // 2), options)
 
 
@@ -51,10 +53,12 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
     agent.epoch = (next(_lives) - 1) % 65535 + 1
     agent.membership = Membership(agent)
     agent.unknown_worker = agent.membership.await_worker
+    _current.set_agent(agent)
     agent.progress.start()
     try:
         agent.membership.join()
     except BaseException:
+        _current.set_agent(None)
         agent.progress.stop()
         transport.close(clean=False)
         raise
@@ -168,4 +172,5 @@ class Membership:
 
 _seams.register_handler(MessageType.JOIN, lambda agent, m: agent.membership and agent.membership.on_join(m))
 _seams.register_handler(MessageType.WELCOME, lambda agent, m: agent.membership and agent.membership.on_welcome(m))
+_seams.register_handler(MessageType.BYE, lambda agent, m: note_bye(m.src))
 _seams.register_handler(MessageType.DEPART, lambda agent, m: agent.membership.on_depart(m))

@@ -56,6 +56,7 @@ class MessageType(IntEnum):
     GATHER = 48
     SPREAD = 49
     DEPART = 50
+    BYE = 51
     UNKNOWN = 255
 
 
@@ -73,9 +74,9 @@ EMPTY = 0  # no arguments; None as a result
 FLAT = 1  # a tuple of arrays, tensors and plain scalars: no pickle of arrays
 PICKLE = 2  # anything; arrays out of band
 RAW = 3  # bytes and a list of arrays: for other layers' internal messages
+CUSTOM = 4  # by the pickler of `use_rpc_pickler`
 NO_CALL = 0  # call id of a message that has no answer
 
 # Flags
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
-IS_VALUE = 4  # the payload is one value (a result), not a tuple of arguments

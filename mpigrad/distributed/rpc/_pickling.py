@@ -182,3 +182,24 @@ def _sparse(cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesc
     if _loading.tensors is not None:
         _loading.tensors.append(made)
     return made
+
+
+class _Apart(pickle.Pickler):
+    """A pickler that takes only tensors out."""
+
+    table: list[Tensor]
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            self.table.append(obj)
+            return _slot, (len(self.table) - 1,)
+        return NotImplemented
+
+
+def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
+    """The pickle of `obj` without its tensors, and these; for `use_rpc_pickler`."""
+    file = io.BytesIO()
+    pickler = _Apart(file, 5)
+    pickler.table = []
+    pickler.dump(obj)
+    return file.getvalue(), pickler.table

@@ -20,7 +20,7 @@ from ._calls import Calls
 from ._errors import RemoteTraceback, pack_error
 from ._frame import parts
 from ._functions import function_of, label
-from ._message import HAS_CONTEXT, HEADER, NO_CALL, PICKLE, RAW, MessageType
+from ._message import CUSTOM, HAS_CONTEXT, HEADER, NO_CALL, PICKLE, RAW, MessageType
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
 from ._worker import WorkerInfo
 
@@ -91,11 +91,11 @@ class Serving(Calls):
         self._serving[call_id << 20 | src] = None
         try:
             buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
-            func = function_of(name) if fn_len else None
-            args: Any
+            args: Any  # decoded before the function is looked up: RRefs in it must come to life in order to end
             args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+            func = function_of(name) if fn_len else None
             kwargs: Any = None
-            if mode == PICKLE:
+            if mode == PICKLE or mode == CUSTOM:
                 if func is None:
                     func, args, kwargs = args
                 else:
@@ -209,22 +209,28 @@ class Serving(Calls):
             func, args, kwargs, tensors = self._decode_call(frame)
             interceptor = _seams.interceptor if flags & HAS_CONTEXT else None
             if interceptor is None:
-                result = handler(self, header, lambda: func(*args, **kwargs))
-                self._answer(src, call_id, result, False)
+                self._answer_special(src, call_id, handler(self, header, lambda: func(*args, **kwargs)), None)
                 return
-            with interceptor.running(interceptor.on_receive(src, context_id, message_id, tensors)):
+            context = interceptor.on_receive(src, context_id, message_id, tensors)
+            with interceptor.running(context):
                 result = handler(self, header, lambda: func(*args, **kwargs))
-                self._answer(src, call_id, result, True)
+                self._answer_special(src, call_id, result, (interceptor, context))
         except BaseException as error:
             self._answer_error(src, call_id, error)
+
+    def _answer_special(self, src: int, call_id: int, result: Any, inside: Any) -> None:
+        if isinstance(result, Future):
+            self._answer_later(src, call_id, None, result, inside)
+        else:
+            self._answer(src, call_id, result, inside is not None)
 
     def _decode_call(self, frame: Any) -> tuple[Any, Any, Any, Any]:
         _, mode, flags, _, nseg, src, length, fn_len, meta_len, *_ = _unpack(frame)
         buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
-        func = function_of(name) if fn_len else None
         args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+        func = function_of(name) if fn_len else None
         kwargs: Any = {}
-        if mode == PICKLE:
+        if mode == PICKLE or mode == CUSTOM:
             if func is None:
                 func, args, kwargs = args
             else:

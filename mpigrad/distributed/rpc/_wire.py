@@ -16,8 +16,7 @@ from mpigrad._tensor import Tensor
 
 from . import _seams
 from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, parse, put, sendable, take
-from ._functions import function_of
-from ._message import EMPTY, FLAT, PICKLE, RAW
+from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
 from ._pickling import Tables, dumps, loads
 
 if TYPE_CHECKING:
@@ -40,11 +39,14 @@ class Payload(NamedTuple):
     tensors: list[Tensor]
 
 
+custom_pickler: Any = None  # see `api._use_rpc_pickler`
 NOTHING = Payload(EMPTY, b"", b"", [], [])
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it."""
+    if custom_pickler is not None or type(items) is not tuple:
+        return None
     layout: list[bytes] = []
     data: list[bytes] = []
     follow: list[Any] = []
@@ -74,12 +76,20 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
 
 def encode_any(agent: Agent, dst: int, obj: Any) -> Payload:
     """Encode any object that pickle or cloudpickle can do."""
+    if custom_pickler is not None:
+        return _encode_custom(obj)
     text, tables = dumps(obj)
     hook = _seams.rref_hook
     rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, _U32.pack(len(rrefs)), rrefs, text))
     return Payload(PICKLE, b"".join(tables.data), meta, tables.follow, tables.tensors + tables.sparse)
+
+
+def _encode_custom(obj: Any) -> Payload:
+    text, tensors = custom_pickler.serialize(obj)
+    tensors = list(tensors)
+    return encode_raw(text, tensors)._replace(mode=CUSTOM, tensors=tensors)
 
 
 def encode_raw(body: bytes, arrays: list[Any]) -> Payload:
@@ -114,6 +124,9 @@ def decode(
     values, tensors = take(entries, buffer, offset, followed, ())
     if mode == RAW:
         return (meta[end:], values), tensors
+    if mode == CUSTOM:
+        pickler = custom_pickler or _default_pickler()
+        return pickler.deserialize(bytes(meta[end:]), values), tensors
     if mode != PICKLE:
         raise ValueError(f"malformed message: payload mode {mode} is unknown")
     return _decode_pickle(agent, src, meta, end, entries, values, tensors)
@@ -130,6 +143,7 @@ def _decode_pickle(
     return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
 
 
-def resolve(text: bytes) -> Any:
-    """The function of a request that named it."""
-    return function_of(text)
+def _default_pickler() -> Any:
+    from .internal import _internal_rpc_pickler
+
+    return _internal_rpc_pickler

@@ -13,6 +13,7 @@ from mpigrad.distributed import _mpi
 from . import _current, _seams
 from ._agent import Agent
 from ._closing import Closing
+from ._farewell import say_farewell
 from ._message import MessageType
 from ._mpi_transport import MPITransport, private_duplicate
 from ._transport import Transport
@@ -30,6 +31,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
         comm = MPI.COMM_SELF  # a world of its own on one rank of a larger job
     check_place(rank, world_size, comm)
     _mpi.abort_on_uncaught()
+    atexit.unregister(_leave_at_exit)
     atexit.register(_leave_at_exit)
     deadline = time.monotonic() + options.init_timeout
     if world_size is None:
@@ -37,7 +39,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
 
         return join_dynamic(name, comm, options)
     duplicate = private_duplicate(comm, deadline)
-    agent = start_static(name, MPITransport(duplicate), options, deadline)
+    agent = start_static(name, MPITransport(duplicate), options, deadline, _current.set_agent)
     agent.communicator = duplicate
     return agent
 
@@ -132,3 +134,4 @@ def _leave_at_exit() -> None:
     if agent is not None:
         _current.set_agent(None)
         _stop(agent, clean=False)
+    say_farewell()

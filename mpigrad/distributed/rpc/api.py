@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from mpigrad.futures import Future
+from mpigrad.futures import Future, wait_all
 
-from . import _current, _seams
+from . import _current, _seams, _wire
 from ._current import get_agent, set_agent
 from ._functions import label
+from ._gather import all_gather
 from ._worker import WorkerInfo
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
+
+_thread_local_var = threading.local()
 
 __all__ = ["get_rpc_timeout", "get_worker_info", "rpc_async", "rpc_sync", "shutdown"]
 
@@ -96,6 +101,9 @@ def rpc_async(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any =
         fut = _profiled("rpc_async", info, func, lambda: agent.call(info.id, func, args, kwargs, timeout))
     else:
         fut = agent.call(info.id, func, args, kwargs, timeout)
+    collected = getattr(_thread_local_var, "future_list", None)
+    if collected is not None:
+        collected.append(fut)
     return fut
 
 
@@ -154,3 +162,66 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
         leave(agent, graceful, timeout)
     finally:
         set_agent(None)
+
+
+@contextmanager
+def _wait_all() -> Iterator[None]:
+    """Collect the futures of all `rpc_async` calls of this thread inside the block, and wait for them at its end.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> with rpc.api._wait_all():
+    ...     fut = rpc.rpc_async("solo", max, args=(2, 3))
+    >>> fut.done()
+    True
+    >>> rpc.shutdown()
+    """
+    _thread_local_var.future_list = []
+    try:
+        yield
+    finally:
+        futures = _thread_local_var.future_list
+        del _thread_local_var.future_list
+        wait_all(futures)
+
+
+def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
+    """Give every worker in `worker_names` (all, by default) the objects of all of them, by name. All of them must call it.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.api._all_gather(5)
+    {'solo': 5}
+    >>> rpc.shutdown()
+    """
+    return all_gather(obj, worker_names, timeout)
+
+
+def _barrier(worker_names: Any) -> None:
+    """Wait until all workers in `worker_names` have called this.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.api._barrier({"solo"})
+    >>> rpc.shutdown()
+    """
+    all_gather(None, set(worker_names))
+
+
+def _get_worker_infos() -> list[WorkerInfo]:
+    """All workers, in the order of ranks."""
+    return get_agent().get_worker_infos()
+
+
+@contextmanager
+def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
+    """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""
+    before = _wire.custom_pickler
+    _wire.custom_pickler = rpc_pickler
+    try:
+        yield
+    finally:
+        _wire.custom_pickler = before
+
+
+use_rpc_pickler = _use_rpc_pickler
