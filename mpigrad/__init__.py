@@ -61,6 +61,8 @@ from ._ops.complexes import *
 from ._ops.convert import *
 from ._ops.counting import *
 from ._ops.create import *
+from ._ops.distances import *
+from ._ops.einsum import *
 from ._ops.elementwise import *
 from ._ops.extremes import *
 from ._ops.filling import *
@@ -77,6 +79,7 @@ from ._ops.modular import *
 from ._ops.new import *
 from ._ops.powers import *
 from ._ops.printing import *
+from ._ops.products import *
 from ._ops.query import *
 from ._ops.random import *
 from ._ops.random_inplace import *

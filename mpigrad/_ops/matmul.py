@@ -236,9 +236,7 @@ def _check_vectors(name: str, a: Any, b: Any) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
-        raise RuntimeError(
-            f"{name} : expected both vectors to have same dtype, but found {title(a)} and {title(b)}"
-        )
+        raise RuntimeError(f"{name} : expected both vectors to have same dtype, but found {title(a)} and {title(b)}")
     if a.shape != b.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
@@ -301,9 +299,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def _with_vectors(input: Tensor, other: Tensor) -> Tensor:
     a, b = input._array, other._array
     if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
-        )
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
     if b.ndim == 1:
         return dot(input, other) if a.ndim == 1 else mv(input, other)
     check_matrices(a[None], b)

@@ -1,0 +1,87 @@
+"""Rows of a table by number, and the gradient of the table: rows added up where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from ._define import operator
+
+# The sparse layer puts its function here: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
+sparse_gradient: list[Callable[..., Any]] = []
+
+
+def _take(table: Any, indices: Any, **kw: Any) -> Any:
+    return table[indices]
+
+
+def add_rows(into: Any, indices: Any, rows: Any) -> Any:
+    """Add `rows` to the rows of `into` that `indices` names, which may repeat."""
+    xp = array_module(into)
+    if xp is np and rows.shape[0] > 1:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
+        order = np.argsort(indices, kind="stable")
+        sorted_indices = indices[order]
+        starts = np.flatnonzero(np.concatenate(([True], sorted_indices[1:] != sorted_indices[:-1])))
+        into[sorted_indices[starts]] += np.add.reduceat(rows[order], starts, axis=0)
+    else:
+        xp.add.at(into, indices, rows)
+    return into
+
+
+def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
+    """The factor of each row in the gradient: 0 for the padding row, one over its count if scaled; None if all are "
+    "1."""
+    if padding_idx < 0 and not scale:
+        return None
+    xp = array_module(indices)
+    found = xp.ones(indices.shape) if padding_idx < 0 else (indices != padding_idx).astype("f8")
+    if scale:
+        _, inverse, many = xp.unique(indices, return_inverse=True, return_counts=True)
+        found = found / many[inverse.reshape(indices.shape)]
+    return found[..., None]
+
+
+def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
+    """The gradient of the table."""
+    made = array_module(g).zeros((rows, g.shape[-1]), g.dtype)
+    factor = _weights(indices, padding_idx, scale)
+    if factor is not None:
+        g = (g * factor).astype(g.dtype)
+    return add_rows(made, indices.reshape(-1), g.reshape(-1, g.shape[-1])) if indices.size else made
+
+
+def _take_weighted(table: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
+    found, factor = table[indices], _weights(indices, padding_idx, scale)
+    return found if factor is None else (found * factor).astype(table.dtype)
+
+
+def _backward(F: Any, node: Any, g: Any, indices: Any) -> Any:
+    kw = node.kw
+    how = {"rows": node.shapes[0][0], "padding_idx": kw["padding_idx"], "scale": kw["scale"]}
+    if kw["sparse"]:
+        if not sparse_gradient:
+            raise RuntimeError("embedding: sparse=True needs mpigrad.sparse; import it before the backward pass")
+        return sparse_gradient[0](F, g, indices, **how), None
+    return F.embedding_spread(g, indices, **how), None
+
+
+embedding = operator("embedding", _take, _backward, saves=(1,), node="EmbeddingBackward0")
+operator(
+    "embedding_spread",
+    _spread,
+    lambda F, node, h, indices: (F.embedding_take(h, indices, **node.kw), None),
+    saves=(1,),
+    node="EmbeddingDenseBackwardBackward0",
+)
+operator(
+    "embedding_take",
+    _take_weighted,
+    lambda F, node, g, indices: (F.embedding_spread(g, indices, **node.kw), None),
+    saves=(1,),
+    node="IndexSelectBackward0",
+)
+
+__all__: list[str] = []

@@ -1,0 +1,245 @@
+"""Activations, with the `inplace` argument that layers give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._ops import gates
+from ..._ops._arguments import need_tensors
+from ..._ops._inplace import change
+from ..._ops.random import rand
+from ..._tensor import Tensor, wrap
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.relu(mpigrad.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return input.relu_() if inplace else input.relu()
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+def _dim(name: str, ndim: int) -> int:
+    """The dimension that old programs meant when they named none."""
+    import warnings
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) divided by its sum over `dim`.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.softmax(mpigrad.zeros(2), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    dim = _dim("softmax", input.dim()) if dim is None else dim
+    return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of softmax.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.log_softmax(mpigrad.zeros(2), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    dim = _dim("log_softmax", input.dim()) if dim is None else dim
+    return input.log_softmax(dim) if dtype is None else input.log_softmax(dim, dtype=dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax of -x.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.softmin(mpigrad.zeros(2), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    dim = _dim("softmin", input.dim()) if dim is None else dim
+    return softmax(-input, dim, dtype=dtype)
+
+
+def _in_place(operator: Any, input: Tensor, inplace: bool, **kw: Any) -> Tensor:
+    return change(input, lambda old: operator(old, **kw)) if inplace else operator(input, **kw)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x times a straight line from 0 at -3 to 1 at 3.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.hardswish(mpigrad.tensor([-4.0, 0.0, 3.0]))
+    tensor([-0., 0., 3.])
+    """
+    need_tensors("hardswish", input=input)
+    return _in_place(gates.hardswish, input, inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """A straight line from 0 at -3 to 1 at 3.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.hardsigmoid(mpigrad.tensor([-4.0, 0.0, 3.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    need_tensors("hardsigmoid", input=input)
+    return _in_place(gates.hardsigmoid, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x)).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.mish(mpigrad.zeros(1))
+    tensor([0.])
+    """
+    need_tensors("mish", input=input)
+    return _in_place(gates.mish, input, inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it is above `threshold`, else `value`.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.threshold(mpigrad.tensor([0.0, 2.0]), 1.0, 20.0)
+    tensor([20.,  2.])
+    """
+    need_tensors("threshold", input=input)
+    return _in_place(gates.threshold, input, inplace, threshold=threshold, value=value)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim` times the sigmoid of the second.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.glu(mpigrad.tensor([2.0, 0.0]))
+    tensor([1.])
+    """
+    need_tensors("glu", input=input)
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    place = dim % input.dim()
+    if input.shape[place] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {input.shape[place]}")
+    return gates.glu(input, dim=place)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, else x times the weight of its channel.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.prelu(mpigrad.tensor([-1.0, 2.0]), mpigrad.tensor([0.5]))
+    tensor([-0.5000,  2.0000])
+    """
+    need_tensors("prelu", input=input, weight=weight)
+    count, shape = weight._array.size, input._array.shape
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if input._array.dtype != weight._array.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.name} and {weight.dtype.name}")
+    if count != 1:
+        channels = shape[1] if len(shape) > 1 else 1
+        if not shape:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        if channels != count:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel "
+                f"size = {channels}."
+            )
+        return gates.prelu(input, weight.view(-1, *(1,) * (len(shape) - 2)))
+    return gates.prelu(input, weight.reshape((1,) * len(shape)))
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """x where it is positive, else x times a slope: a random one in training, the middle one otherwise.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.rrelu(mpigrad.tensor([-1.0, 2.0]), 0.5, 0.5)
+    tensor([-0.5000,  2.0000])
+    """
+    need_tensors("rrelu", input=input)
+    x = input._array
+    if training:
+        slope: Any = rand(*x.shape, dtype=input.dtype, device=input.device)._array * (upper - lower) + lower
+    else:
+        slope = (lower + upper) / 2
+    factor = wrap(np.where(x > 0, 1.0, slope).astype(x.dtype))
+    return change(input, lambda old: gates.scaled_by(old, factor)) if inplace else gates.scaled_by(input, factor)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.softsign(mpigrad.tensor([1.0]))
+    tensor([0.5000])
+    """
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.tanhshrink(mpigrad.zeros(1))
+    tensor([0.])
+    """
+    return input - input.tanh()
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A random one-hot row, softened by `tau` (or hard, with the soft one's gradient).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.gumbel_softmax(mpigrad.zeros(3, 2), hard=True).sum()
+    tensor(3.)
+    """
+    drawn = rand(*logits.shape, dtype=logits.dtype, device=logits.device)._array
+    tiny = np.finfo(drawn.dtype).tiny
+    noise = wrap(-np.log(np.maximum(-np.log(np.maximum(drawn, tiny)), tiny)))
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    best = np.expand_dims(soft._array.argmax(axis=dim), dim)
+    made = np.zeros_like(soft._array)
+    np.put_along_axis(made, best, 1, axis=dim)
+    return wrap(made) - soft.detach() + soft
+
+
+__all__ = [
+    "glu",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "log_softmax",
+    "mish",
+    "prelu",
+    "relu",
+    "rrelu",
+    "sigmoid",
+    "softmax",
+    "softmin",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]

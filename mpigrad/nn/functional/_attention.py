@@ -1,0 +1,201 @@
+"""Attention: scaled dot products, and several heads over them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._device import array_module
+from ..._ops._arguments import need_tensors
+from ..._ops.joining import cat
+from ..._ops.linear import linear
+from ..._tensor import Tensor, wrap
+from ._dropout import dropout
+from ._pad import pad
+
+
+def _triangle(rows: int, columns: int, like: Tensor) -> Tensor:
+    """0 on and below the diagonal, minus infinity above."""
+    xp = array_module(like._array)
+    allowed = xp.tri(rows, columns, dtype=bool)
+    return wrap(xp.where(allowed, 0.0, -np.inf).astype(like._array.dtype))
+
+
+def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask of what may be attended to, as something to add to scores; float masks are that already."""
+    if mask._array.dtype.kind != "b":
+        return mask
+    xp = array_module(mask._array)
+    return wrap(xp.where(mask._array, 0.0, -np.inf).astype(like._array.dtype))
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query key^T * scale + mask) value.
+
+    >>> import mpigrad
+    >>> x = mpigrad.ones(1, 2, 3)
+    >>> mpigrad.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+    mpigrad.Size([1, 2, 3])
+    """
+    need_tensors("scaled_dot_product_attention", query=query, key=key, value=value, attn_mask=attn_mask)
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        repeats = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(repeats, -3), value.repeat_interleave(repeats, -3)
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = (query * factor) @ key.transpose(-2, -1)
+    if is_causal:
+        scores = scores + _triangle(query.shape[-2], key.shape[-2], query)
+    elif attn_mask is not None:
+        scores = scores + _as_bias(attn_mask, query)
+    weights = _softmax_of_rows(scores)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    return weights @ value
+
+
+def _softmax_of_rows(scores: Tensor) -> Tensor:
+    """softmax over the last dimension, 0 where a row allows nothing at all, as PyTorch's attention has it."""
+    blocked = (scores._array == -np.inf).all(axis=-1, keepdims=True)
+    if not blocked.any():
+        return scores.softmax(-1)
+    return scores.masked_fill(wrap(blocked), 0.0).softmax(-1).masked_fill(wrap(blocked), 0.0)
+
+
+def _project(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    in_weight: Tensor | None,
+    in_bias: Tensor | None,
+    separate: tuple[Tensor | None, Tensor | None, Tensor | None],
+) -> list[Tensor]:
+    size = query.shape[-1]
+    if in_weight is not None:
+        if query is key and key is value:
+            together = linear(query, in_weight, in_bias)
+            return list(together.split(size, -1))
+        weights = in_weight.split(size, 0)
+    else:
+        weights = separate  # type: ignore[assignment]
+    biases: Any = (None, None, None) if in_bias is None else in_bias.split(size, 0)
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
+
+
+def _heads(x: Tensor, count: int) -> Tensor:
+    """(length, batch, size) as (batch, heads, length, size / heads)."""
+    length, batch, size = x.shape
+    return x.reshape(length, batch, count, size // count).permute(1, 2, 0, 3)
+
+
+def _canonical(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
+    """A mask of what must *not* be attended to, as something to add to scores."""
+    if mask is None:
+        return None
+    kind = mask._array.dtype.kind
+    if kind not in "bf":
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if kind == "f":
+        return mask
+    xp = array_module(mask._array)
+    return wrap(xp.where(mask._array, -np.inf, 0.0).astype(like._array.dtype))
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention with several heads over (length, batch, size) tensors; gives the output and the weights."""
+    if query.dim() == 2:
+        return _unbatched(locals())
+    length, batch, size = query.shape
+    if size != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
+    if size % num_heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    shared = None if use_separate_proj_weight else in_proj_weight
+    q, k, v = _project(query, key, value, shared, in_proj_bias, separate)
+    mask = _canonical(attn_mask, "attn_mask", query)
+    padding = _canonical(key_padding_mask, "key_padding_mask", query)
+    more = 0
+    if bias_k is not None and bias_v is not None:
+        k, v, more = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)]), more + 1
+    q, k, v = _heads(q, num_heads), _heads(k, num_heads), _heads(v, num_heads)
+    if static_k is not None:
+        k = static_k.reshape(batch, num_heads, -1, size // num_heads)
+    if static_v is not None:
+        v = static_v.reshape(batch, num_heads, -1, size // num_heads)
+    if add_zero_attn:
+        k, v, more = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1)), more + 1
+    scores = (q * (1.0 / math.sqrt(size // num_heads))) @ k.transpose(-2, -1)
+    scores = _masked(scores, mask, padding, more, batch, num_heads)
+    weights = scores.softmax(-1)
+    if training and dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    joined = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, size)
+    made = linear(joined, out_proj_weight, out_proj_bias)
+    if not need_weights:
+        return made, None
+    return made, weights.mean(1) if average_attn_weights else weights
+
+
+def _masked(scores: Tensor, mask: Tensor | None, padding: Tensor | None, more: int, batch: int, heads: int) -> Tensor:
+    if mask is not None:
+        if mask.dim() == 3:
+            mask = mask.reshape(batch, heads, *mask.shape[1:])
+        scores = scores + (pad(mask, (0, more)) if more else mask)
+    if padding is not None:
+        wide = pad(padding, (0, more)) if more else padding
+        scores = scores + wide.reshape(batch, 1, 1, wide.shape[-1])
+    return scores
+
+
+def _unbatched(given: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
+    batched = {id(given[name]): given[name].unsqueeze(1) for name in ("query", "key", "value")}
+    for name in ("query", "key", "value"):  # what was one tensor stays one, and is projected at once
+        given[name] = batched[id(given[name])]
+    if given["key_padding_mask"] is not None:
+        given["key_padding_mask"] = given["key_padding_mask"].unsqueeze(0)
+    made, weights = multi_head_attention_forward(**given)
+    return made.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]

@@ -1,0 +1,241 @@
+"""Losses of classes: cross entropy, negative log likelihood, binary cross entropy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._ops import losses
+from ..._ops._arguments import need_tensors, title
+from ..._ops.nll import likelihood, scale_of
+from ..._tensor import Tensor, wrap
+from ._reduction import kind, reduce_by
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of unnormalised scores and classes, given as indices or as probabilities.
+
+    >>> import mpigrad
+    >>> scores = mpigrad.zeros(3, 4)
+    >>> mpigrad.nn.functional.cross_entropy(scores, mpigrad.tensor([0, 1, 2]))
+    tensor(1.3863)
+    """
+    how = kind(reduction, size_average, reduce)
+    need_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
+    x, t = input._array, target._array
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    log_p = input.log_softmax(0 if x.ndim == 1 else 1)
+    if x.shape == t.shape and x.ndim:
+        return _from_probabilities(log_p, target, weight, how, label_smoothing, ignore_index)
+    if label_smoothing:
+        return _smoothed(log_p, target, weight, how, label_smoothing, ignore_index)
+    return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=how)
+
+
+def _from_probabilities(
+    log_p: Tensor, target: Tensor, weight: Tensor | None, how: str, smoothing: float, ignore_index: int
+) -> Tensor:
+    if target._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {title(target._array)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    axis = 0 if log_p.dim() == 1 else 1
+    classes = log_p.shape[axis]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            "weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    loss = log_p * target
+    if weight is not None:
+        loss = loss * weight.reshape((1,) * axis + (-1,) + (1,) * (loss.dim() - axis - 1))
+    if how == "none":
+        return -loss.sum(axis)
+    return -loss.sum() / (log_p._array.size // classes) if how == "mean" else -loss.sum()
+
+
+def _smoothed(
+    log_p: Tensor, target: Tensor, weight: Tensor | None, how: str, smoothing: float, ignore_index: int
+) -> Tensor:
+    axis = 0 if log_p.dim() == 1 else 1
+    classes = log_p.shape[axis]
+    nll = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=how)
+    spread = log_p if weight is None else log_p * weight.reshape((1,) * axis + (-1,) + (1,) * (log_p.dim() - axis - 1))
+    smooth = -spread.sum(axis)
+    ignored = target._array == ignore_index
+    if ignored.any():
+        smooth = smooth * wrap((~ignored).astype(log_p._array.dtype))
+    if how == "mean":
+        smooth = smooth.sum() / _total_weight(target._array, ignored, weight)
+    elif how == "sum":
+        smooth = smooth.sum()
+    return nll * (1 - smoothing) + smooth * (smoothing / classes)
+
+
+def _total_weight(target: Any, ignored: Any, weight: Tensor | None) -> float:
+    used = target[~ignored]
+    return float(used.size if weight is None else weight._array[used].sum())
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of classes, from log probabilities.
+
+    >>> import mpigrad
+    >>> log_p = mpigrad.tensor([[-1.0, -2.0], [-3.0, -4.0]])
+    >>> mpigrad.nn.functional.nll_loss(log_p, mpigrad.tensor([0, 1]))
+    tensor(2.5000)
+    """
+    how = kind(reduction, size_average, reduce)
+    need_tensors("nll_loss_nd", input=input, target=target, weight=weight)
+    x, t = input._array, target._array
+    _check_nll(x, t, weight)
+    if x.ndim == 1:
+        input, t = input.reshape(1, -1), t.reshape(1)
+        safe, scale = scale_of(input._array, t, None if weight is None else weight._array, ignore_index, how)
+        found = likelihood(2)(input, wrap(safe), wrap(scale), reduction="sum")
+        return found
+    safe, scale = scale_of(x, t, None if weight is None else weight._array, ignore_index, how)
+    return likelihood(x.ndim)(input, wrap(safe), wrap(scale), reduction=how)
+
+
+def _check_nll(x: Any, t: Any, weight: Tensor | None) -> None:
+    if x.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    if x.ndim != 1 and x.shape[0] != (t.shape[0] if t.ndim else 1):
+        found = t.shape[0] if t.ndim else 1
+        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({found}).")
+    if t.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {title(t)}")
+    if x.ndim <= 2 and t.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if x.ndim > 2 and t.shape[1:] != x.shape[2:]:
+        raise RuntimeError(f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})")
+    classes = x.shape[0] if x.ndim == 1 else x.shape[1]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities and targets between 0 and 1.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.binary_cross_entropy(mpigrad.full((2,), 0.5), mpigrad.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
+    how = kind(reduction, size_average, reduce)
+    need_tensors("binary_cross_entropy", input=input, target=target, weight=weight)
+    x = input._array
+    if target._array.shape != x.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if target._array.dtype != x.dtype:
+        raise RuntimeError(f"Found dtype {title(target._array)} but expected {title(x)}")
+    if x.size and not (x.min() >= 0 and x.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return losses.bce(input, target, weight, reduction=how)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """The binary cross entropy of sigmoid(input), computed without overflow.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.binary_cross_entropy_with_logits(mpigrad.zeros(2), mpigrad.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
+    how = kind(reduction, size_average, reduce)
+    need_tensors("binary_cross_entropy_with_logits", input=input, target=target, weight=weight, pos_weight=pos_weight)
+    if target._array.shape != input._array.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if target._array.dtype != input._array.dtype:
+        target = target.to(input.dtype)
+    return losses.bce_with_logits(input, target, weight, pos_weight, reduction=how)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """One binary cross entropy per class, averaged over the classes.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.multilabel_soft_margin_loss(mpigrad.zeros(1, 2), mpigrad.ones(1, 2))
+    tensor(0.6931)
+    """
+    how = kind(reduction, size_average, reduce)
+    loss = losses.bce_with_logits(input, target, None, None, reduction="none")
+    if weight is not None:
+        loss = loss * weight
+    return reduce_by(loss.sum(-1) / input.shape[-1], how)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input)) for targets 1 and -1.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.soft_margin_loss(mpigrad.zeros(2), mpigrad.ones(2))
+    tensor(0.6931)
+    """
+    need_tensors("soft_margin_loss", input=input, target=target)
+    return losses.soft_margin(input, target, reduction=kind(reduction, size_average, reduce))
+
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "soft_margin_loss",
+]
