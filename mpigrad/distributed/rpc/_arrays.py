@@ -27,7 +27,7 @@ _KINDS = "biufcmM?SU"  # dtypes whose text says everything
 # Kinds of entries of a layout. Odd ones follow on their own.
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN = 2, 4, 6, 8, 10
 
-_texts: dict[Any, bytes] = {}
+small: dict[Any, tuple[bytes, bytes]] = {}  # (kind, dtype, shape) of inline arrays -> layout text, padding
 _entries: dict[bytes, list[tuple[int, Any, Any, int]]] = {}
 _ONE = struct.Struct("<BBB")
 _ndarray = np.ndarray
@@ -40,29 +40,35 @@ def sendable(array: Any) -> bool:
 
 def describe(kind: int, array: Any) -> bytes:
     """The layout text of one array."""
-    key = (kind, array.dtype, array.shape)
-    text = _texts.get(key)
-    if text is None:
-        name = array.dtype.str.encode()
-        text = _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
-        if len(_texts) >= _REMEMBERED:
-            _texts.clear()
-        _texts[key] = text
-    return text
+    name = array.dtype.str.encode()
+    return _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
+
+
+def known(kind: int, array: Any) -> tuple[bytes, bytes] | None:
+    """Layout text and padding of a small array that travels inline; None for others."""
+    if array.nbytes > INLINE_MAX or not sendable(array):
+        return None
+    entry = describe(kind, array), _PAD[-array.nbytes & 15]
+    if len(small) >= _REMEMBERED:
+        small.clear()
+    small[kind, array.dtype, array.shape] = entry
+    return entry
 
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
     """Add one array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
-    if array.nbytes > INLINE_MAX and len(follow) < MAX_TRANSFERS:
+    entry = small.get((kind, array.dtype, array.shape)) or known(kind, array)
+    if entry is not None:
+        layout.append(entry[0])
+        data.append(array.tobytes())
+        data.append(entry[1])
+    elif len(follow) < MAX_TRANSFERS:
         layout.append(describe(kind + 1, array))
         follow.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
-        return
-    layout.append(describe(kind, array))
-    raw = array.tobytes()
-    data.append(raw)
-    odd = len(raw) & 15
-    if odd:
-        data.append(_PAD[16 - odd])
+    else:
+        layout.append(describe(kind, array))
+        data.append(array.tobytes())
+        data.append(_PAD[-array.nbytes & 15])
 
 
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
@@ -124,6 +130,14 @@ def take(
     tensors: list[Tensor] = []
     nth_plain = nth_followed = 0
     for kind, dtype, shape, nbytes in entries:
+        if kind == TENSOR or kind == TENSOR_GRAD:
+            tensor = wrap(_ndarray(shape, dtype, buffer, offset))
+            if kind == TENSOR_GRAD:
+                tensor._requires = True
+            offset += (nbytes + 15) & -16
+            tensors.append(tensor)
+            values.append(tensor)
+            continue
         if kind == PLAIN:
             values.append(plain[nth_plain])
             nth_plain += 1
@@ -136,8 +150,7 @@ def take(
             offset += (nbytes + 15) & -16
         if TENSOR <= kind < BUFFER:
             array = wrap(array)
-            if kind >= TENSOR_GRAD:
-                array._requires = True
+            array._requires = kind >= TENSOR_GRAD
             tensors.append(array)
         values.append(array)
     return values, tensors

@@ -28,13 +28,14 @@ from ._functions import is_library, label, name_of
 from ._latency import SAMPLE, Latency
 from ._message import (
     BODY_FOLLOWS,
+    CUSTOM,
     FLAT,
     HAS_CONTEXT,
     HEADER,
     HEADER_SIZE,
+    IS_TUPLE,
     NO_CALL,
     PICKLE,
-    RAW,
     TRANSFER,
     MessageType,
 )
@@ -113,7 +114,7 @@ class Calls:
         now = _monotonic()
         fut._deadline = now + timeout if timeout else _NEVER
         interceptor = _seams.interceptor
-        context = interceptor.on_send(dst, payload.tensors) if interceptor is not None else None
+        context = interceptor.on_send(dst, payload[4]) if interceptor is not None else None
         call_id = next(self._ids)
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
@@ -226,8 +227,10 @@ class Calls:
         extra: int,
         extra2: int,
     ) -> None:
-        if self.faults is not None and self.faults.stops(self, (dst, kind, payload, flags, call_id, context_id, message_id, name, extra, extra2)):
-            return
+        if self.faults is not None:
+            message = dst, kind, payload, flags, call_id, context_id, message_id, name, extra, extra2
+            if self.faults.stops(self, message):
+                return
         mode, data, meta, follow, _ = payload
         length = HEADER_SIZE + len(data) + len(meta) + len(name)
         epoch = self.epochs.get(dst, 0)
@@ -270,12 +273,11 @@ class Calls:
         next(self._lost)
 
     def _receive_answer(self, frame: Any, waiting_for: Future | None) -> Any:
-        kind, mode, flags, _, _, src, _, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
-        fut = self._pending.get(call_id)
-        if fut is None:
-            return frame if mode >= PICKLE and mode != RAW else None
-        if mode >= PICKLE and mode != RAW and fut is not waiting_for:
-            return frame  # may run user code: __setstate__ and the like
+        """Complete the call that a frame answers; the frame, if that may run user code (`__setstate__` and the like)."""
+        mode = frame[1]
+        if mode == PICKLE or mode == CUSTOM:
+            if waiting_for is None or self._pending.get(_unpack(frame)[10]) is not waiting_for:
+                return frame
         self._complete(frame)
         return None
 
@@ -283,10 +285,10 @@ class Calls:
         """Complete the future of a call with its answer; decode and drop it when nobody waits any more."""
         kind, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
         fut = self._pending.pop(call_id, None)
-        try:
-            value: Any = None
-            state = 1
-            if mode or kind == _EXCEPTION:
+        value: Any = None
+        state = 1
+        if mode:
+            try:
                 buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
                 value, tensors = decode(self, src, mode, buffer, offset, meta, followed)
                 if kind == _EXCEPTION:
@@ -294,14 +296,17 @@ class Calls:
                 elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:
                     _seams.interceptor.on_receive(src, context_id, message_id, tensors)
                 if mode == FLAT:
-                    value = value[0]
-        except Exception as error:
-            value, state = error, 2
+                    value = tuple(value) if flags & IS_TUPLE else value[0]
+            except Exception as error:
+                value, state = error, 2
         if fut is None:
             return
         if not call_id & SAMPLE:
             self.latency.end(call_id)
-        fut._finish(state, value)
+        fut._value = value
+        fut._state = state
+        if fut._sleepers is not None:
+            fut._wake()
         if fut._callbacks:
             fut._run_callbacks()
 

@@ -37,7 +37,7 @@ class Faults:
         dst, kind, payload, _, call_id, *_ = message
         if getattr(self._late, "sending", False):
             return False
-        if kind in self._fail and self._fails((dst, kind, payload.meta)):
+        if kind in self._fail and self._fails((dst, kind, payload[2])):
             self._report(agent, dst, kind, call_id)
             return True
         seconds = self._delay.get(kind, 0)

@@ -80,3 +80,4 @@ NO_CALL = 0  # call id of a message that has no answer
 # Flags
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
+IS_TUPLE = 4  # a flat result that is a tuple of values, not one value

@@ -20,7 +20,7 @@ from ._calls import Calls
 from ._errors import RemoteTraceback, pack_error
 from ._frame import parts
 from ._functions import function_of, label
-from ._message import CUSTOM, HAS_CONTEXT, HEADER, NO_CALL, PICKLE, RAW, MessageType
+from ._message import CUSTOM, HAS_CONTEXT, HEADER, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
 from ._worker import WorkerInfo
 
@@ -142,20 +142,25 @@ class Serving(Calls):
     def _answer(self, src: int, call_id: int, result: Any, in_context: bool) -> None:
         """Send a result. Raises, having sent nothing, when it cannot be encoded."""
         payload: Payload | None
+        flags = 0
         if result is None:
             payload = NOTHING
         else:
-            payload = encode_flat((result,))
+            if type(result) is tuple and result:
+                payload, flags = encode_flat(result), IS_TUPLE
+            else:
+                payload = encode_flat((result,))
             if payload is None:
-                payload = encode_any(self, src, result)
+                payload, flags = encode_any(self, src, result), 0
+        context_id = message_id = 0
         if in_context:
-            context = _seams.interceptor.on_send(src, payload.tensors)  # type: ignore[union-attr]
+            context = _seams.interceptor.on_send(src, payload[4])  # type: ignore[union-attr]
             if context is not None:
-                self._done(src, call_id)
-                self._post(src, _REPLY, payload, HAS_CONTEXT, call_id, context[0], context[1], b"", 0, 0)
-                return
-        self._done(src, call_id)
-        self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
+                context_id, message_id = context
+                flags |= HAS_CONTEXT
+        self._serving.pop(call_id << 20 | src, None)
+        next(self._handled)
+        self._post(src, _REPLY, payload, flags, call_id, context_id, message_id, b"", 0, 0)
 
     def _answer_error(self, src: int, call_id: int, error: BaseException) -> None:
         self._done(src, call_id)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._tensor import Tensor
 
 from . import _seams
-from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, parse, put, sendable, take
+from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, sendable, small, take
 from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
 from ._pickling import Tables, dumps, loads
 
@@ -24,30 +24,25 @@ if TYPE_CHECKING:
 
 _U32 = struct.Struct("<I")
 _NO_LAYOUT = _U32.pack(0)
+_flat: dict[bytes, Any] = {}  # meta of messages without plain scalars -> entries of their layout
 _PLAIN_TYPES = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _PLAIN_MARK = bytes([PLAIN])
 _ndarray = type(__import__("numpy").empty(0))
 
 
-class Payload(NamedTuple):
-    """An encoded payload: how, the inline bytes of its arrays, meta, the arrays that follow, and the tensors in it."""
-
-    mode: int
-    data: bytes
-    meta: bytes
-    follow: list[Any]
-    tensors: list[Tensor]
-
+# An encoded payload: how, the inline bytes of its arrays, meta, the arrays that follow, and the tensors in it. A plain tuple,
+# because making an instance of a class for each message would cost half a microsecond.
+Payload = tuple[int, bytes, bytes, list[Any], list[Tensor]]
 
 custom_pickler: Any = None  # see `api._use_rpc_pickler`
-NOTHING = Payload(EMPTY, b"", b"", [], [])
+NOTHING: Payload = (EMPTY, b"", b"", [], [])
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it."""
     if custom_pickler is not None or type(items) is not tuple:
         return None
-    layout: list[bytes] = []
+    text = b""
     data: list[bytes] = []
     follow: list[Any] = []
     tensors: list[Tensor] = []
@@ -55,23 +50,31 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     for item in items:
         kind = type(item)
         if kind is Tensor:
-            array = item._array
-            if not sendable(array):
-                return None
+            array, code = item._array, TENSOR_GRAD if item._requires else TENSOR
             tensors.append(item)
-            put(TENSOR_GRAD if item._requires else TENSOR, array, layout, data, follow)
         elif kind in _PLAIN_TYPES:
             plain.append(item)
-            layout.append(_PLAIN_MARK)
-        elif kind is _ndarray and sendable(item):
-            put(ARRAY, item, layout, data, follow)
+            text += _PLAIN_MARK
+            continue
+        else:
+            array, code = item, ARRAY
+        if type(array) is not _ndarray:
+            return None
+        entry = small.get((code, array.dtype, array.shape)) or known(code, array)
+        if entry is not None:
+            text += entry[0]
+            data.append(array.tobytes())
+            data.append(entry[1])
+        elif sendable(array):
+            layout: list[bytes] = []
+            put(code, array, layout, data, follow)
+            text += layout[0]
         else:
             return None
-    text = b"".join(layout)
     meta = _U32.pack(len(text)) + text
     if plain:
         meta += pickle.dumps(tuple(plain), 5)
-    return Payload(FLAT, b"".join(data), meta, follow, tensors)
+    return FLAT, b"".join(data), meta, follow, tensors
 
 
 def encode_any(agent: Agent, dst: int, obj: Any) -> Payload:
@@ -83,19 +86,19 @@ def encode_any(agent: Agent, dst: int, obj: Any) -> Payload:
     rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, _U32.pack(len(rrefs)), rrefs, text))
-    return Payload(PICKLE, b"".join(tables.data), meta, tables.follow, tables.tensors + tables.sparse)
+    return PICKLE, b"".join(tables.data), meta, tables.follow, tables.tensors + tables.sparse
 
 
 def _encode_custom(obj: Any) -> Payload:
     text, tensors = custom_pickler.serialize(obj)
     tensors = list(tensors)
-    return encode_raw(text, tensors)._replace(mode=CUSTOM, tensors=tensors)
+    return CUSTOM, *encode_raw(text, tensors)[1:4], tensors
 
 
 def encode_raw(body: bytes, arrays: list[Any]) -> Payload:
     """Encode bytes and a list of numpy arrays or tensors, with no pickle at all."""
     if not arrays:
-        return Payload(RAW, b"", _NO_LAYOUT + body, [], [])
+        return RAW, b"", _NO_LAYOUT + body, [], []
     tables = Tables()
     for array in arrays:
         if type(array) is Tensor:
@@ -103,7 +106,7 @@ def encode_raw(body: bytes, arrays: list[Any]) -> Payload:
         else:
             tables.add(ARRAY, array)
     layout = b"".join(tables.layout)
-    return Payload(RAW, b"".join(tables.data), b"".join((_U32.pack(len(layout)), layout, body)), tables.follow, [])
+    return RAW, b"".join(tables.data), b"".join((_U32.pack(len(layout)), layout, body)), tables.follow, []
 
 
 def decode(
@@ -112,6 +115,9 @@ def decode(
     """The payload again, and the tensors in it. FLAT gives a list of items, PICKLE the object, RAW (body, arrays)."""
     if mode == EMPTY:
         return (), []
+    entries = _flat.get(meta)
+    if entries is not None and mode == FLAT:
+        return take(entries, buffer, offset, followed, ())
     if len(meta) < 4:
         raise ValueError(f"malformed message: {len(meta)} bytes of meta in mode {mode}, expected at least 4")
     end = 4 + _U32.unpack_from(meta)[0]
@@ -120,6 +126,10 @@ def decode(
     entries = parse(meta[4:end])
     if mode == FLAT:
         plain = pickle.loads(meta[end:]) if end < len(meta) else ()
+        if end == len(meta) <= 256:
+            if len(_flat) >= 4096:
+                _flat.clear()
+            _flat[meta] = entries
         return take(entries, buffer, offset, followed, plain)
     values, tensors = take(entries, buffer, offset, followed, ())
     if mode == RAW:
