@@ -88,12 +88,13 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     shape: tuple[int, ...] = ()
     for each in tensors:
-        _check_pair(shape, each._array.shape)
+        check_pair(shape, each._array.shape)
         shape = tuple(broadcast_shapes(shape, each._array.shape))
-    return tuple(_expand(each, shape=shape) for each in tensors)
+    return tuple(each if each._array.shape == shape else _expand(each, shape=shape) for each in tensors)
 
 
-def _check_pair(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def check_pair(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """Refuse two shapes that do not broadcast."""
     for back, (m, n) in enumerate(zip(a[::-1], b[::-1]), start=1):
         if m != n and m != 1 and n != 1:
             raise RuntimeError(

@@ -13,6 +13,7 @@ from ._dims import wrap_dim
 from ._inplace import in_place
 from ._out import deliver
 from ._scatter import add_at
+from .broadcasting import check_pair
 
 _ALL = slice(None)
 
@@ -66,10 +67,9 @@ def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
 
 def check_bounds(index: Any, length: int, dim: int) -> None:
     """Refuse indices outside a dimension; negative ones too."""
-    if index.size:
-        low, high = index.min(), index.max()
-        if low < 0 or high >= length:
-            raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {length}")
+    if index.size and (index.min() < 0 or index.max() >= length):
+        wrong = index[(index < 0) | (index >= length)].reshape(-1)[0]
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
 
 
 def _check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
@@ -116,6 +116,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     at = wrap_dim(dim, input._array.ndim)
     shape, other = list(input._array.shape), list(indices._array.shape)
     shape[at] = other[at] = 1
+    check_pair(tuple(shape), tuple(other))
     both = list(np.broadcast_shapes(tuple(shape), tuple(other)))
     wide = [*both[:at], input._array.shape[at], *both[at + 1 :]]
     long = [*both[:at], indices._array.shape[at], *both[at + 1 :]]

@@ -151,7 +151,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         return INDEX_FILL_NUMBER(input, index, dim=at, number=value)
     if value._array.ndim:
         raise RuntimeError(
-            f"Only supports 0-dimensional value tensors. But got tensor with {value._array.ndim} dimensions instead."
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
         )
     return INDEX_FILL(input, index, value, dim=at)
 
@@ -231,7 +231,7 @@ def _check_flat(input: Tensor, index: Tensor) -> None:
     check_index("take", index, "Long")
     size, places = input._array.size, index._array
     if places.size and (places.min() < -size or places.max() >= size):
-        wrong = int(places.max()) if places.max() >= size else int(places.min())
+        wrong = places[(places < -size) | (places >= size)].reshape(-1)[0]
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {size} elements.")
 
 
@@ -252,7 +252,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """A copy with elements replaced (or added to) by their number in the flattened tensor."""
     _check_flat(input, index)
     if index._array.size != source._array.size:
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source._array.size}, index.numel() = {index._array.size}"
         )

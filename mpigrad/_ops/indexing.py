@@ -103,6 +103,8 @@ def _normal(each: Any) -> Any:
 def _other(each: Any) -> int:
     if hasattr(each, "__index__"):
         return each.__index__()
+    if isinstance(each, str):
+        raise TypeError("new(): invalid data type 'str'")
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(each).__name__})"

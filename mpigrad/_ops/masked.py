@@ -12,6 +12,7 @@ from ._arguments import c_name
 from ._define import operator
 from ._inplace import in_place
 from ._out import deliver
+from .broadcasting import check_pair
 
 
 def _fill(x: Any, mask: Any, value: Any = None, *, number: Any = 0) -> Any:
@@ -34,16 +35,6 @@ FILL_NUMBER = operator("masked_fill_number", _fill, _fill_backward, saves=(1,), 
 FILL = operator("masked_fill", _fill, _fill_backward, saves=(1,), node="MaskedFillBackward1")
 
 
-def _check_shapes(input: Tensor, mask: Tensor) -> None:
-    shape, other = input._array.shape, mask._array.shape
-    for back, (m, n) in enumerate(zip(shape[::-1], other[::-1]), start=1):
-        if m != n and m != 1 and n != 1:
-            raise RuntimeError(
-                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                f"{max(len(shape), len(other)) - back}"
-            )
-
-
 @method
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value written where the mask is True.
@@ -54,7 +45,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask._array)}")
-    _check_shapes(input, mask)
+    check_pair(mask._array.shape, input._array.shape)
     if not isinstance(value, Tensor):
         _check_number(input, value)
         return FILL_NUMBER(input, mask, number=value)
@@ -113,7 +104,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    _check_shapes(input, mask)
+    check_pair(mask._array.shape, input._array.shape)
     return deliver(SELECT(input, mask), out)
 
 
@@ -147,7 +138,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}"
         )
-    _check_shapes(input, mask)
+    check_pair(mask._array.shape, input._array.shape)
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     if source._array.size < int(np.broadcast_to(mask._array, shape).sum()):
         raise RuntimeError("Number of elements of source < number of ones in mask")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._layout import contiguous_format
 from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim, wrap_dims
@@ -182,7 +183,7 @@ def repeat_interleave(
     if not isinstance(repeats, Tensor):
         shape = input._array.shape
         wide = _expand(input.unsqueeze(at + 1), shape=(*shape[: at + 1], repeats, *shape[at + 1 :]))
-        return wide.clone(memory_format=None).reshape((*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
+        return wide.clone(memory_format=contiguous_format).reshape((*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
     return index_select(input, at, wrap(_places(input._array.shape[at], repeats._array)))
 
 

@@ -49,9 +49,13 @@ def _topk(x: Any, *, k: int, dim: int, largest: bool, sort: bool) -> Any:
     return _pick(x, array_module(x).take_along_axis(part, order, dim), dim)
 
 
-def _kth(x: Any, *, k: int, dim: int) -> Any:
+def _kth(x: Any, *, k: int, dim: int, keepdim: bool) -> Any:
     index = _order(x, dim, False)[(slice(None),) * dim + (slice(k - 1, k),)]
-    return _pick(x, index, dim)
+    return _kept(_pick(x, index, dim), dim, keepdim)
+
+
+def _kept(found: Any, dim: int, keepdim: bool) -> Any:
+    return found if keepdim else tuple(each.squeeze(dim) for each in found)
 
 
 def _running(x: Any, better: Any, *, dim: int) -> Any:
@@ -63,22 +67,29 @@ def _running(x: Any, better: Any, *, dim: int) -> Any:
     return values, np.maximum.accumulate(xp.where(same, places, 0), dim).astype(np.int64)
 
 
-def _mode(x: Any, *, dim: int) -> Any:
+def _mode(x: Any, *, dim: int, keepdim: bool) -> Any:
     """The most frequent value, the smallest of several; and the last place where it stands."""
     rows = np.moveaxis(x, dim, -1)
     index = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(index.shape):
         found, counts = np.unique(rows[place], return_counts=True)
         index[place] = np.flatnonzero(rows[place] == found[counts.argmax()])[-1]
-    return _pick(x, np.expand_dims(index, dim), dim)
+    return _kept(_pick(x, np.expand_dims(index, dim), dim), dim, keepdim)
 
 
 def _back(F: Any, node: Any, g: Any, index: Any) -> Any:
-    return F.gather_back(g[0], index, dim=node.kw["dim"], shape=node.shapes[0])
+    dim, shape, into = node.kw["dim"], node.shapes[0], g[0]
+    if shape and not node.kw.get("keepdim", True):
+        into, index = F.insert_dim(into, dim=dim), F.insert_dim(index, dim=dim)
+    return F.gather_back(into, index, dim=dim, shape=shape)
 
 
 def _chooser(name: str, forward: Any, node: str) -> Any:
-    return operator(name, forward, _back, saves=(-2,), node=node)
+    def any_dims(x: Any, **kw: Any) -> Any:
+        """Numbers count as vectors of one."""
+        return forward(x, **kw) if x.ndim else tuple(each.reshape(()) for each in forward(x.reshape(1), **kw))
+
+    return operator(name, any_dims, _back, saves=(-2,), node=node)
 
 
 _SORT = _chooser("sort", _sort, "SortBackward0")
@@ -90,14 +101,9 @@ _CUMMAX = _chooser("cummax", lambda x, *, dim: _running(x, np.maximum, dim=dim),
 _CUMMIN = _chooser("cummin", lambda x, *, dim: _running(x, np.minimum, dim=dim), "CumminBackward0")
 
 
-def _choose(op: Any, kind: Any, input: Tensor, dim: int, out: Any, keepdim: bool = True, **kw: Any) -> Any:
-    """Run an operator along a dimension; numbers count as vectors of one."""
-    at = wrap_dim(dim, input._array.ndim)
-    values, indices = op(input if input._array.ndim else input.reshape(1), dim=at, **kw)
-    if not input._array.ndim:
-        values, indices = values.reshape(()), indices.reshape(())
-    elif not keepdim:
-        values, indices = values.squeeze(at), indices.squeeze(at)
+def _choose(op: Any, kind: Any, input: Tensor, dim: int, out: Any, **kw: Any) -> Any:
+    """Run an operator along a dimension, and name its results."""
+    values, indices = op(input, dim=wrap_dim(dim, input._array.ndim), **kw)
     return kind(values, indices) if out is None else kind(deliver(values, out[0]), deliver(indices, out[1]))
 
 
@@ -152,12 +158,12 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    return _choose(_KTH, KthValue, input, dim, out, keepdim, k=k)
+    return _choose(_KTH, KthValue, input, dim, out, k=k, keepdim=keepdim)
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value of a dimension, and where it is."""
-    return _choose(_MODE, Mode, input, dim, out, keepdim)
+    return _choose(_MODE, Mode, input, dim, out, keepdim=keepdim)
 
 
 @method
