@@ -11,7 +11,7 @@ from .._graph.views import check_in_place
 from .._tensor import Tensor, method, wrap
 from ._binary import NUMBERS
 from ._define import OpNode, operator
-from ._inplace import before, changed
+from ._inplace import before, changed, check_writable
 
 
 def _fill_forward(x: Any, value: Any = None, *, number: Any = 0) -> Any:
@@ -27,7 +27,12 @@ def _copy_forward(x: Any, source: Any, **kw: Any) -> Any:
 
 
 def _copy_backward(F: Any, node: Any, g: Any) -> Any:
-    return g * 0, F.move_to(g, place=node.kw["place"]) if "place" in node.kw else g
+    return _nothing(F, node, g), F.move_to(g, place=node.kw["place"]) if "place" in node.kw else g
+
+
+def _nothing(F: Any, node: Any, g: Any) -> Any:
+    """The gradient of what was overwritten: zeros, whatever came (0 * nan would be nan)."""
+    return F.zeros_like_shaped(g, shape=node.shapes[0]) if node.needs[0] else None
 
 
 class _CopyNode(OpNode):
@@ -39,9 +44,9 @@ class _CopyNode(OpNode):
         return "torch::autograd::CopyBackwards"
 
 
-_ZERO = operator("zero_into", _fill_forward, lambda F, node, g: g * 0, node="ZeroBackward0")
-_FILL_NUMBER = operator("fill_number_into", _fill_forward, lambda F, node, g: g * 0, node="FillBackward2")
-_FILL = operator("fill_into", _fill_forward, lambda F, node, g: (g * 0, g), node="FillBackward3", broadcasts=True)
+_ZERO = operator("zero_into", _fill_forward, _nothing, node="ZeroBackward0")
+_FILL_NUMBER = operator("fill_number_into", _fill_forward, _nothing, node="FillBackward2")
+_FILL = operator("fill_into", _fill_forward, lambda F, node, g: (_nothing(F, node, g), g), node="FillBackward3", broadcasts=True)
 _COPY = operator("copy_into", _copy_forward, _copy_backward, node="CopyBackwards", broadcasts=True, base=_CopyNode)
 
 
@@ -99,7 +104,8 @@ def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, Any]) -> Tensor:
     """Run an operator that writes into its first input, and give the tensor its new history."""
-    check_in_place(tensor)
+    check_in_place(tensor, recorded=tensor._requires or any(each._requires for each in sources))
+    check_writable(tensor._array)
     old = before(tensor)
     here = device_of(tensor._array)
     arrays = [move(each._array, here) if each.ndim else each._array for each in sources]

@@ -66,7 +66,7 @@ def _raw(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
 
 
-add_to_both("constant", lambda value, like: value, lambda value, like: wrap(value))
+add_to_both("as_constant", lambda value, like: value, lambda value, like: wrap(value))
 
 
 def _untouched(index: Any, x: Any, dim: int) -> Any:
@@ -82,14 +82,14 @@ def _backward(F: Any, node: Any, g: Any, x: Any, index: Any, src: Any, result: A
     place, a, b = _raw(index), _raw(x), _cut(_raw(index), _raw(src))
     if reduce in ("sum", "mean"):
         if reduce == "mean":
-            g = g / F.constant(_count(a, place, dim, include).astype(a.dtype), g)
+            g = g / F.as_constant(_count(a, place, dim, include).astype(a.dtype), g)
         into_x, into_src = g, F.gather(g, index, dim=dim)
     elif reduce == "prod":
         into_x, into_src = _prod_backward(F, g, x, index, src, node)
     else:
         into_x, into_src = _extreme_backward(F, g, a, place, b, _raw(result), index, dim, include)
     if not include:
-        into_x = into_x * F.constant(_untouched(place, a, dim), into_x)
+        into_x = into_x * F.as_constant(_untouched(place, a, dim), into_x)
     return into_x, None, back_to_source(F, into_src, node.shapes[2])
 
 
@@ -102,9 +102,9 @@ def _extreme_backward(F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, i
     won = (b == result[key]).astype(a.dtype)
     ties = won_self.copy()
     array_module(a).add.at(ties, key, won)
-    shared = g / F.constant(np.maximum(ties, 1), g)
+    shared = g / F.as_constant(np.maximum(ties, 1), g)
     untouched = _untouched(place, a, dim) if not include else 0
-    return shared * F.constant(np.maximum(won_self, untouched), g), F.gather(shared, index, dim=dim) * F.constant(won, g)
+    return shared * F.as_constant(np.maximum(won_self, untouched), g), F.gather(shared, index, dim=dim) * F.as_constant(won, g)
 
 
 def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> Any:
@@ -117,12 +117,12 @@ def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> A
     if not kw["include_self"]:
         used[key] = 0
     xp.add.at(used, key, _cut(place, zero_b))
-    safe_x, safe_src = x + F.constant(zero_a, x), src + F.constant(zero_b, src)
+    safe_x, safe_src = x + F.as_constant(zero_a, x), src + F.as_constant(zero_b, src)
     rest = g * F.scatter_reduce(safe_x, index, safe_src, **kw)
-    into_x = rest / safe_x * F.constant((used == zero_a).astype(a.dtype), g)
+    into_x = rest / safe_x * F.as_constant((used == zero_a).astype(a.dtype), g)
     cut = tuple(slice(0, length) for length in place.shape)
     alone = (used[key] == zero_b[cut]).astype(a.dtype)
-    return into_x, F.gather(rest, index, dim=dim) / F.take_key(safe_src, key=cut) * F.constant(alone, g)
+    return into_x, F.gather(rest, index, dim=dim) / F.take_key(safe_src, key=cut) * F.as_constant(alone, g)
 
 
 _REDUCE = operator("scatter_reduce", _reduce, _backward, saves=(0, 1, 2, RESULT))
