@@ -58,12 +58,14 @@ from ._ops.broadcasting import *
 from ._ops.closeness import *
 from ._ops.compare import *
 from ._ops.complexes import *
+from ._ops.contractions import *
 from ._ops.convert import *
 from ._ops.counting import *
 from ._ops.create import *
 from ._ops.distances import *
 from ._ops.einsum import *
 from ._ops.elementwise import *
+from ._ops.extrema import *
 from ._ops.extremes import *
 from ._ops.filling import *
 from ._ops.gathering import *
@@ -76,6 +78,7 @@ from ._ops.masking import *
 from ._ops.matmul import *
 from ._ops.mixing import *
 from ._ops.modular import *
+from ._ops.moments import *
 from ._ops.new import *
 from ._ops.powers import *
 from ._ops.printing import *
@@ -85,7 +88,9 @@ from ._ops.random import *
 from ._ops.random_inplace import *
 from ._ops.ranges import *
 from ._ops.rearranging import *
+from ._ops.reduce import *
 from ._ops.rounding import *
+from ._ops.scans import *
 from ._ops.scatter_reduce import *
 from ._ops.shape import *
 from ._ops.slicing import *

@@ -1,199 +1,158 @@
-"""Products of other shapes: outer, inner, tensordot, kron, chain_matmul, cross, trace."""
+"""Products of elements and running products."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-from .._tensor import Tensor, method
+import numpy as np
+
+from .._device import array_module
+from .._dtype import as_dtype, dtype, int64
+from .._graph.namespace import add_to_both
+from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors
-from ._binary import common_dtype
+from ._define import RESULT, operator
+from ._dims import wrap_dim
+from ._inplace import in_place
 from ._out import deliver
 from .fitting import to_dtype
-from .matmul import matmul, mm, outer_op
+
+AS_SHAPE = operator("as_shape", lambda x, *, shape: x.reshape(shape), lambda F, node, g: F.as_shape(g, shape=node.shapes[0]),
+                    node="ViewBackward0")  # fmt: skip
 
 
-@method
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix of products of the elements of two vectors.
-
-    >>> import mpigrad
-    >>> mpigrad.outer(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([1.0, 3.0]))
-    tensor([[1., 3.],
-            [2., 6.]])
-    """
-    need_tensors("outer", input=input, vec2=vec2)
-    for name, each in (("self", input), ("vec2", vec2)):
-        if each._array.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each._array.ndim}-D")
-    kind = common_dtype((input, vec2))
-    return deliver(outer_op(to_dtype(input, kind), to_dtype(vec2, kind)), out)
+def _prod_dim(x: Any, *, dim: int, keepdim: bool) -> Any:
+    return x.copy() if x.ndim == 0 else np.multiply.reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 
-ger = outer
-method(outer, "ger")
+def _others(x: Any, *, dim: int) -> Any:
+    """For each element, the product of all others along the dimension: exact where some are zero."""
+    xp = array_module(x)
+    before, after = xp.ones_like(x), xp.ones_like(x)
+    head, tail = [slice(None)] * x.ndim, [slice(None)] * x.ndim
+    head[dim], tail[dim] = slice(0, -1), slice(1, None)
+    before[tuple(tail)] = xp.cumprod(x, axis=dim)[tuple(head)]
+    backwards = xp.flip(x, axis=dim)
+    after[tuple(tail)] = xp.cumprod(backwards, axis=dim)[tuple(head)]
+    return before * xp.flip(after, axis=dim)
 
 
-@method
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last dimension of both.
-
-    >>> import mpigrad
-    >>> mpigrad.inner(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
-    tensor(11.)
-    """
-    need_tensors("inner", input=input, other=other)
-    a, b = input._array, other._array
-    if a.ndim == 0 or b.ndim == 0:
-        return deliver(input * other, out)
-    if a.shape[-1] != b.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
-        )
-    return deliver(tensordot(input, other, ([-1], [-1])), out)
+def _diagonal(x: Any, dim: int) -> Any:
+    """True on the diagonal of the dimensions `dim` and `dim + 1` of an array that has one dimension more than `x`."""
+    array = getattr(x, "_array", x)
+    length = array.shape[dim]
+    shape = (1,) * dim + (length, length) + (1,) * (array.ndim - dim - 1)
+    return array_module(array).eye(length, dtype=bool).reshape(shape)
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last `dims` dimensions of `a` and the first of `b`, or over pairs of dimensions.
-
-    >>> import mpigrad
-    >>> mpigrad.tensordot(mpigrad.ones(2, 3, 4), mpigrad.ones(3, 4, 5)).shape
-    mpigrad.Size([2, 5])
-    """
-    need_tensors("tensordot", a=a, b=b)
-    first, second = _dims(a, b, dims)
-    p, q = a._array.shape, b._array.shape
-    for i, j in zip(first, second):
-        if p[i] != q[j]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {p[i]} in dim {i} and second has size "
-                f"{q[j]} in dim "
-                f"{j}"
-            )
-    first, second = [i % a._array.ndim for i in first], [j % b._array.ndim for j in second]
-    left = [i for i in range(a._array.ndim) if i not in first]
-    right = [j for j in range(b._array.ndim) if j not in second]
-    count = math.prod(p[i] for i in first)
-    x = a.permute(left + first).reshape(math.prod(p[i] for i in left), count)
-    y = b.permute(second + right).reshape(count, math.prod(q[j] for j in right))
-    return deliver(mm(x, y).view([p[i] for i in left] + [q[j] for j in right]), out)
+def _without_each(F: Any, x: Any, dim: int) -> tuple[Any, Any]:
+    """Copies of `x`, one per element along `dim`, in which that element is one; and the mask of the other elements."""
+    shape = getattr(x, "_array", x).shape
+    diagonal = _diagonal(x, dim)
+    wide = F.spread(x, shape=(*shape[: dim + 1], *shape[dim:]), dim=(dim,), keepdim=False)
+    rest, ones = F.constant_mask(~diagonal), F.constant_mask(diagonal)
+    full = F.spread_like(rest, wide)
+    return F.keep(wide, full) + F.cast(ones, dtype=getattr(x, "_array", x).dtype), full
 
 
-def _dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
-    if isinstance(dims, Tensor):
-        dims = dims.tolist()
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a._array.ndim, b._array.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        return list(range(-dims, 0)), list(range(dims))
-    first, second = (list(each) if isinstance(each, (list, tuple)) else [each] for each in dims)
-    if len(first) != len(second):
-        raise RuntimeError("both dimension lists should have same length")
-    return first, second
+def _spread_like(x: Any, y: Any) -> Any:
+    return array_module(x).broadcast_to(x, y.shape)
 
 
-@method
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: `input` with each element replaced by its product with `other`.
-
-    >>> import mpigrad
-    >>> mpigrad.kron(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([1.0, 3.0]))
-    tensor([1., 3., 2., 6.])
-    """
-    need_tensors("kron", input=input, other=other)
-    n = max(input._array.ndim, other._array.ndim)
-    p = (1,) * (n - input._array.ndim) + input._array.shape
-    q = (1,) * (n - other._array.ndim) + other._array.shape
-    x = input.reshape([each for length in p for each in (length, 1)])
-    y = other.reshape([each for length in q for each in (1, length)])
-    return deliver((x * y).reshape([a * b for a, b in zip(p, q)]), out)
+add_to_both("constant_mask", lambda x: x, wrap)
+add_to_both("spread_like", _spread_like, lambda x, y: wrap(_spread_like(x._array, y._array)))
 
 
-def multiply_chain(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of matrices, in the order that needs the fewest multiplications."""
-    sizes = [each._array.shape[0] for each in tensors] + [tensors[-1]._array.shape[1]]
-    n = len(tensors)
-    cost: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(n)}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            cost[i, j] = min(
-                (cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            )
-
-    def product(i: int, j: int) -> Tensor:
-        if i == j:
-            return tensors[i]
-        k = cost[i, j][1]
-        return mm(product(i, k), product(k + 1, j))
-
-    return product(0, n - 1)
+def _others_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
+    dim = node.kw["dim"]
+    copies, rest = _without_each(F, x, dim)
+    shape = getattr(copies, "_array", copies).shape
+    weights = F.spread(g, shape=shape, dim=(dim + 1,), keepdim=False)
+    return F.sum_dim(F.keep(weights * F.others(copies, dim=dim + 1), rest), dim=(dim,), keepdim=False)
 
 
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the cheapest order.
+def _prod_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    dim, keepdim = node.kw["dim"], node.kw["keepdim"]
+    shape = node.shapes[0]
+    if not shape:
+        return g
+    g = F.spread(g, shape=shape, dim=(dim,), keepdim=keepdim)
+    if getattr(x, "_array", x).all():
+        return g * F.conj(F.spread(y, shape=shape, dim=(dim,), keepdim=keepdim) / x)
+    return g * F.conj(F.others(x, dim=dim))
+
+
+def _prod_all_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    shape = node.shapes[0]
+    if getattr(x, "_array", x).all():
+        return F.spread(g * F.conj(y), shape=shape) / F.conj(x)
+    flat = F.others(F.as_shape(x, shape=(-1,)), dim=0)
+    return F.spread(g, shape=shape) * F.conj(F.as_shape(flat, shape=shape))
+
+
+def _cumprod_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    dim = node.kw["dim"]
+    array = getattr(x, "_array", x)
+    if array.ndim == 0:
+        return g
+    if array.all():
+        return F.cumsum(g * F.conj(y), dim=dim, reverse=True) / F.conj(x)
+    copies, _ = _without_each(F, x, dim)  # element j is one in copy j; only products that reach j depend on it
+    running = F.cumprod(copies, dim=dim + 1)
+    shape = getattr(running, "_array", running).shape
+    length = array.shape[dim]
+    later = array_module(array).tril(array_module(array).ones((length, length), bool)).T
+    later = later.reshape((1,) * dim + (length, length) + (1,) * (array.ndim - dim - 1))
+    weights = F.spread(g, shape=shape, dim=(dim,), keepdim=False)
+    kept = F.keep(weights * F.conj(running), F.spread_like(F.constant_mask(later), running))
+    return F.sum_dim(kept, dim=(dim + 1,), keepdim=False)
+
+
+def _cumprod(x: Any, *, dim: int) -> Any:
+    return x.copy() if x.ndim == 0 else array_module(x).cumprod(x, axis=dim, dtype=x.dtype)
+
+
+operator("others", _others, _others_backward, saves=(0,), node="ProdBackward1")
+PROD_DIM = operator("prod_dim", _prod_dim, _prod_backward, saves=(0, RESULT), node="ProdBackward1")
+PROD_ALL = operator("prod_all", lambda x: np.multiply.reduce(x, axis=None, dtype=x.dtype), _prod_all_backward,
+                    saves=(0, RESULT), node="ProdBackward0")  # fmt: skip
+CUMPROD = operator("cumprod", _cumprod, _cumprod_backward, saves=(0, RESULT))
+
+
+def _summable(input: Tensor, kind: dtype | None) -> Tensor:
+    wanted = as_dtype(kind) if kind is not None else int64 if input._array.dtype.kind in "biu" else None
+    return input if wanted is None else to_dtype(input, wanted)
+
+
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None,
+         out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The product of all elements, or along a dimension.
 
     >>> import mpigrad
-    >>> mpigrad.chain_matmul(mpigrad.ones(2, 3), mpigrad.ones(3, 4), mpigrad.ones(4, 5)).shape
-    mpigrad.Size([2, 5])
+    >>> mpigrad.prod(mpigrad.tensor([2.0, 3.0]))
+    tensor(6.)
     """
-    for position, each in enumerate(matrices):
-        if each._array.ndim != 2:
-            raise RuntimeError(
-                f"Tensor dimension is {each._array.ndim}, expected 2 instead (matrix {position} of chain_matmul)"
-            )
-    return deliver(matrices[0] if len(matrices) == 1 else multiply_chain(matrices), out)
-
-
-@method
-def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of length 3 (the first such one, if none is named).
-
-    >>> import mpigrad
-    >>> mpigrad.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))
-    tensor([0., 0., 1.])
-    """
-    need_tensors("cross", input=input, other=other)
+    need_tensors("prod", input=input)
+    x = _summable(input, dtype)
     if dim is None:
-        found = [i for i, length in enumerate(input._array.shape) if length == 3]
-        if not found:
-            raise RuntimeError("no dimension of size 3 in input")
-        dim = found[0]
-    if input._array.shape[dim] != 3 or other._array.shape[dim] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._array.shape[dim]} and "
-            f"{other._array.shape[dim]}"
-        )
-    a, b = input.roll(-1, dim), other.roll(-1, dim)
-    return deliver(a * other.roll(1, dim) - input.roll(1, dim) * b, out)
+        return deliver(PROD_ALL(x), out)
+    return deliver(PROD_DIM(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim), out)
 
 
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x1^T W_k x2 + b_k for each output feature k.
+def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Running products along a dimension.
 
     >>> import mpigrad
-    >>> F = mpigrad.nn.functional
-    >>> F.bilinear(mpigrad.ones(5, 2), mpigrad.ones(5, 3), mpigrad.ones(4, 2, 3), mpigrad.ones(4))[0]
-    tensor([7., 7., 7., 7.])
+    >>> mpigrad.cumprod(mpigrad.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
     """
-    need_tensors("bilinear", input1=input1, input2=input2, weight=weight, bias=bias)
-    p, q, w = input1._array.shape, input2._array.shape, weight._array.shape
-    for place, (m, n) in enumerate(zip(p[:-1], q[:-1])):
-        if m != n:
-            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {place}: got {m} and {n}")
-    for number, (shape, wanted) in enumerate(((p, w[1]), (q, w[2])), start=1):
-        if shape[-1] != wanted:
-            raise RuntimeError(
-                f"bilinear(): input{number} size does not match weight size: got {shape[-1]} but expected {wanted}"
-            )
-    x, y = input1.reshape(-1, p[-1]), input2.reshape(-1, q[-1])
-    left = matmul(x, weight.permute(1, 0, 2).reshape(w[1], w[0] * w[2])).reshape(-1, w[0], w[2])
-    made = matmul(left, y.unsqueeze(-1)).reshape([*p[:-1], w[0]])
-    return made if bias is None else made + bias
+    need_tensors("cumprod", input=input)
+    x = _summable(input, dtype)
+    return deliver(CUMPROD(x, dim=wrap_dim(dim, x._array.ndim)), out)
 
 
-__all__ = ["chain_matmul", "cross", "ger", "inner", "kron", "outer", "tensordot"]
+method(prod)
+method(cumprod)
+method(in_place(cumprod), "cumprod_")
+
+__all__ = ["cumprod", "prod"]

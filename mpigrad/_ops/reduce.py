@@ -1,0 +1,203 @@
+"""Other reductions: logsumexp, norm, any, all, count_nonzero, nansum, nanmean."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from .._dtype import as_dtype, dtype, int64
+from .._tensor import Tensor, method
+from ._arguments import need_tensors, title
+from ._define import RESULT, operator
+from ._dims import wrap_dims
+from ._out import deliver
+from ._unary import as_float
+from .compare import plain
+from .fitting import to_dtype
+from .sums import Dims
+
+
+def _logsumexp(x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    if x.ndim == 0:
+        return x.copy()
+    if x.size == 0:
+        return np.log(np.add.reduce(x, axis=dim, keepdims=keepdim))
+    top = np.maximum.reduce(x.real, axis=dim, keepdims=True)
+    top = array_module(x).where(np.isfinite(top), top, top.dtype.type(0))
+    made = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=keepdim))
+    return made + (top if keepdim else top.reshape(made.shape))
+
+
+def _spread(F: Any, node: Any, value: Any) -> Any:
+    return F.spread(value, shape=node.shapes[0], dim=node.kw["dim"], keepdim=node.kw["keepdim"])
+
+
+def _logsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    return _spread(F, node, g) * F.conj(F.exp(x - _spread(F, node, F.keep(y, F.isfinite(y)))))
+
+
+LOGSUMEXP = operator("logsumexp", _logsumexp, _logsumexp_backward, saves=(0, RESULT))
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """log(sum(exp(x))) over dimensions, without overflow.
+
+    >>> import mpigrad
+    >>> mpigrad.logsumexp(mpigrad.zeros(2), dim=0)
+    tensor(0.6931)
+    """
+    need_tensors("logsumexp", input=input)
+    return deliver(LOGSUMEXP(as_float(input), dim=wrap_dims(dim, input._array.ndim), keepdim=keepdim), out)
+
+
+def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
+    size = np.abs(x)
+    if x.ndim == 0:
+        return size if ord else (size != 0).astype(size.dtype)
+    kw: dict[str, Any] = {"axis": dim, "keepdims": keepdim}
+    if ord == 2:
+        return np.sqrt(np.add.reduce(size * size, **kw))
+    if ord == 1:
+        return np.add.reduce(size, **kw)
+    if ord == 0:
+        return np.add.reduce(size != 0, dtype=size.dtype, **kw)
+    if ord == math.inf:
+        return np.maximum.reduce(size, **kw)
+    if ord == -math.inf:
+        return np.minimum.reduce(size, **kw)
+    return np.power(np.add.reduce(np.power(size, size.dtype.type(ord)), **kw), size.dtype.type(1 / ord))
+
+
+def _norm_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    p = node.kw["ord"]
+    if p == 0:
+        return F.cast(x * 0, dtype=getattr(x, "_array", x).dtype)
+    if p == 1:
+        return _spread(F, node, g) * F.sgn(x)
+    if p in (math.inf, -math.inf):
+        return _extreme_backward(F, node, g, x, y)
+    if p == 2:
+        return x * _spread(F, node, F.keep(g / y, y != 0))
+    size = F.abs(x)
+    steep = F.pow_number(size, exponent=p - 1) if p > 1 else F.keep(F.pow_number(size, exponent=p - 1), size != 0)
+    return F.sgn(x) * steep * _spread(F, node, F.keep(g / F.pow_number(y, exponent=p - 1), y != 0))
+
+
+def _extreme_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    size = F.abs(x)
+    mask = size == _spread(F, node, y)
+    count = F.sum_dim(F.cast(mask, dtype=getattr(y, "_array", y).dtype), dim=node.kw["dim"], keepdim=node.kw["keepdim"])
+    return F.sgn(x) * F.keep(_spread(F, node, g / count), mask)
+
+
+VECTOR_NORM = operator("vector_norm", _norm, _norm_backward, saves=(0, RESULT), node="LinalgVectorNormBackward0")
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None,
+                out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The `ord`-norm of the elements over dimensions (all of them unless given)."""
+    need_tensors("linalg.vector_norm", x=x)
+    x = x if dtype is None else to_dtype(x, as_dtype(dtype))
+    if x._array.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x._array)}"
+        )
+    if x._array.size == 0 and ord in (math.inf, -math.inf):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+        )
+    return deliver(VECTOR_NORM(x, ord=float(ord), dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
+         dtype: dtype | None = None) -> Tensor:  # fmt: skip
+    """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given.
+
+    >>> import mpigrad
+    >>> mpigrad.norm(mpigrad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if p == "nuc":
+        from ..linalg import matrix_norm
+
+        return deliver(matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim), out)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype, out=out)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The `p`-norm of the difference.
+
+    >>> import mpigrad
+    >>> mpigrad.dist(mpigrad.tensor([3.0, 4.0]), mpigrad.zeros(2))
+    tensor(5.)
+    """
+    return vector_norm(input - other, p)
+
+
+def _nansum(x: Any, *, dim: Dims, keepdim: bool) -> Any:
+    known = array_module(x).where(np.isnan(x), x.dtype.type(0), x) if x.dtype.kind == "f" else x
+    return known.copy() if x.ndim == 0 else np.add.reduce(known, axis=dim, keepdims=keepdim, dtype=x.dtype)
+
+
+NANSUM = operator("nansum", _nansum, lambda F, node, g, x: F.keep(_spread(F, node, g), ~F.isnan(x)), saves=(0,))
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of the elements that are not nan.
+
+    >>> import mpigrad
+    >>> mpigrad.nansum(mpigrad.tensor([1.0, float("nan")]))
+    tensor(1.)
+    """
+    need_tensors("nansum", input=input)
+    kind = as_dtype(dtype) if dtype is not None else int64 if input._array.dtype.kind in "biu" else None
+    x = input if kind is None else to_dtype(input, kind)
+    return deliver(NANSUM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of the elements that are not nan."""
+    known = (~input.detach().isnan()).sum(dim, keepdim)
+    return deliver(nansum(input, dim, keepdim, dtype=dtype) / known, out)
+
+
+def _logical(name: str, ufunc: Any, doc: str) -> Any:
+    def call(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        need_tensors(name, input=input)
+        x = input._array
+        dims = wrap_dims(dim, x.ndim)
+        truth = x if x.dtype.kind == "b" else x != 0
+        made = truth if x.ndim == 0 else ufunc.reduce(truth, axis=dims, keepdims=keepdim)
+        made = np.asarray(made) if isinstance(made, (bool, np.generic)) else made
+        return deliver(plain(made.astype(np.uint8) if x.dtype == np.uint8 else made), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__, call.__module__ = doc, "mpigrad"
+    return method(call)
+
+
+any = _logical("any", np.logical_or, "Whether at least one element (of all, or along dimensions) is nonzero.")
+all = _logical("all", np.logical_and, "Whether all elements (or all along dimensions) are nonzero.")
+
+
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero.
+
+    >>> import mpigrad
+    >>> mpigrad.count_nonzero(mpigrad.tensor([0, 1, 2]))
+    tensor(2)
+    """
+    need_tensors("count_nonzero", input=input)
+    x = input._array
+    return plain((x != 0).astype("i8") if x.ndim == 0 else np.add.reduce(x != 0, axis=wrap_dims(dim, x.ndim), dtype="i8"))
+
+
+for _fn in (logsumexp, norm, dist, nansum, nanmean, count_nonzero):
+    method(_fn)
+
+__all__ = ["all", "any", "count_nonzero", "dist", "logsumexp", "nanmean", "nansum", "norm"]

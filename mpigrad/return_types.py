@@ -1,0 +1,34 @@
+"""Results with named parts: what `max(dim=...)`, `sort`, `var_mean` and others give."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+
+def _repr(self: Any) -> str:
+    parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+    return f"mpigrad.return_types.{type(self).__name__}(\n{parts})"
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _named, (type(self).__name__, tuple(self))
+
+
+def _named(name: str, values: tuple[Any, ...]) -> Any:
+    return globals()[name](*values)
+
+
+def _result(name: str, *fields: str) -> Any:
+    """A tuple whose places have names, printed as PyTorch prints it."""
+    base = namedtuple(name, fields)  # type: ignore[misc]
+    body = {"__slots__": (), "__repr__": _repr, "__reduce__": _reduce, "__module__": __name__}
+    return type(name, (base,), {**body, "__doc__": f"The result of `mpigrad.{name}`: {', '.join(fields)}."})
+
+
+_WITH_INDICES = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
+for _name in _WITH_INDICES:
+    globals()[_name] = _result(_name, "values", "indices")
+aminmax = _result("aminmax", "min", "max")
+
+__all__ = [*_WITH_INDICES, "aminmax"]
