@@ -89,6 +89,19 @@ prelu = operator(
     broadcasts=True,
 )
 glu = operator("glu", _glu, _glu_backward, saves=(0,))
+kernel("outside", lambda x, *, limit: (np.abs(x) > limit).astype(x.dtype))
+hardshrink = operator(
+    "hardshrink",
+    lambda x, *, limit: np.where(np.abs(x) <= limit, x.dtype.type(0), x),
+    lambda F, node, g, x: g * F.outside(x, limit=node.kw["limit"]),
+    saves=(0,),
+)
+softshrink = operator(
+    "softshrink",
+    lambda x, *, limit: x - np.clip(x, x.dtype.type(-limit), x.dtype.type(limit)),
+    lambda F, node, g, x: g * F.outside(x, limit=node.kw["limit"]),
+    saves=(0,),
+)
 scaled_by = operator(
     "rrelu_with_noise",
     lambda x, factor: x * factor,

@@ -44,6 +44,8 @@ def _scaled(y: Any, w: Any, b: Any, features: Ints) -> Any:
 
 def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any) -> Any:
     kw, g = node.kw, grads[0]
+    if g is None:
+        return None, None, None
     stats, features, eps, view = kw["stats"], kw["features"], kw["eps"], kw.get("view")
     shape = node.shapes[0]
     count = math.prod(shape) / max(math.prod(stats), 1)

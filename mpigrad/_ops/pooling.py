@@ -107,6 +107,8 @@ scatter_windows = operator(
 
 
 def _max_backward(F: Any, node: Any, grads: Any, where: Any) -> Any:
+    if grads[0] is None:
+        return None
     n = node.kw.get("ndim") or len(node.kw["out"])
     return F.scatter_windows(grads[0], where, size=node.shapes[0][len(node.shapes[0]) - n :])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..._ops.activation import celu, elu, gelu, hardtanh, leaky_relu, logsigmoid, relu6, selu, softplus
 from ..._ops.distances import cosine_similarity, pairwise_distance, pdist
 from ..._ops.linear import linear
-from ..._ops.products import bilinear
+from ..._ops.contractions import bilinear
 from ._activation import (
     glu,
     gumbel_softmax,
+    hardshrink,
     hardsigmoid,
     hardswish,
     log_softmax,
@@ -16,8 +18,10 @@ from ._activation import (
     relu,
     rrelu,
     sigmoid,
+    silu,
     softmax,
     softmin,
+    softshrink,
     softsign,
     tanh,
     tanhshrink,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._ops import gates
+from ..._ops import activation, gates
 from ..._ops._arguments import need_tensors
 from ..._ops._inplace import change
 from ..._ops.random import rand
@@ -75,6 +75,40 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     dim = _dim("softmin", input.dim()) if dim is None else dim
     return softmax(-input, dim, dtype=dtype)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x).
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.silu(mpigrad.zeros(1))
+    tensor([0.])
+    """
+    return change(input, activation.silu) if inplace else activation.silu(input)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x where it is farther than `lambd` from 0, else 0.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.hardshrink(mpigrad.tensor([0.2, 2.0]))
+    tensor([0., 2.])
+    """
+    need_tensors("hardshrink", input=input)
+    return gates.hardshrink(input, limit=lambd)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by `lambd`, at most to 0.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.softshrink(mpigrad.tensor([0.2, 2.0]))
+    tensor([0.0000, 1.5000])
+    """
+    need_tensors("softshrink", input=input)
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return gates.softshrink(input, limit=lambd)
 
 
 def _in_place(operator: Any, input: Tensor, inplace: bool, **kw: Any) -> Tensor:
@@ -228,6 +262,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 __all__ = [
     "glu",
     "gumbel_softmax",
+    "hardshrink",
     "hardsigmoid",
     "hardswish",
     "log_softmax",
@@ -236,8 +271,10 @@ __all__ = [
     "relu",
     "rrelu",
     "sigmoid",
+    "silu",
     "softmax",
     "softmin",
+    "softshrink",
     "softsign",
     "tanh",
     "tanhshrink",
