@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import return_types
-from .._device import array_module
+from .._device import array_module, host
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -47,7 +47,7 @@ operator("pick", _pick, _pick_backward, node="GatherBackward0")
 operator("unpick", _unpick, _unpick_backward, node="ScatterBackward0")
 _PICKERS = {
     name: operator(f"{name}_dim", _pick, _pick_backward, node=f"{name.capitalize()}Backward{nr}")
-    for name, nr in (("max", 0), ("min", 0), ("median", 1), ("nanmedian", 1))
+    for name, nr in (("max", 0), ("min", 0), ("median", 1), ("nanmedian", 1), ("mode", 0))
 }
 
 
@@ -263,6 +263,16 @@ def _nanmedian_index(x: Any, axis: int) -> Any:
     return xp.take_along_axis(order, place, axis=axis).squeeze(axis)
 
 
+def _mode_index(x: Any, axis: int) -> Any:
+    """The last place of the most frequent value; of equally frequent ones, the smallest."""
+    rows = np.moveaxis(host(x), axis, -1)
+    made = np.empty(rows.shape[:-1], "i8")
+    for place in np.ndindex(*rows.shape[:-1]):
+        values, counts = np.unique(rows[place], return_counts=True)
+        made[place] = np.flatnonzero(rows[place] == values[counts.argmax()])[-1]
+    return array_module(x).asarray(made)
+
+
 def _middle_of(name: str, op: Any, find: Any, input: Tensor, dim: int | None, keepdim: bool, out: Any) -> Any:
     if dim is not None:
         return _with_index(name, input, find, dim, keepdim, out)
@@ -287,7 +297,17 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     return _middle_of("nanmedian", NANMEDIAN_ALL, _nanmedian_index, input, dim, keepdim, out)
 
 
-for _fn in (max, min, amax, amin, aminmax, argmax, argmin, median, nanmedian):
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The most frequent value along a dimension, and where it was last seen: (values, indices).
+
+    >>> import mpigrad
+    >>> mpigrad.mode(mpigrad.tensor([1, 2, 2])).values
+    tensor(2)
+    """
+    return _with_index("mode", input, _mode_index, dim, keepdim, out)
+
+
+for _fn in (max, min, amax, amin, aminmax, argmax, argmin, median, mode, nanmedian):
     method(_fn)
 
-__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "median", "min", "nanmedian"]
+__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "median", "min", "mode", "nanmedian"]
