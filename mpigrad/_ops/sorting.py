@@ -18,7 +18,6 @@ TopK = namedtuple("topk", ["values", "indices"])
 KthValue = namedtuple("kthvalue", ["values", "indices"])
 CumMax = namedtuple("cummax", ["values", "indices"])
 CumMin = namedtuple("cummin", ["values", "indices"])
-Mode = namedtuple("mode", ["values", "indices"])
 
 
 def _order(x: Any, dim: int, descending: bool) -> Any:
@@ -67,16 +66,6 @@ def _running(x: Any, better: Any, *, dim: int) -> Any:
     return values, np.maximum.accumulate(xp.where(same, places, 0), dim).astype(np.int64)
 
 
-def _mode(x: Any, *, dim: int, keepdim: bool) -> Any:
-    """The most frequent value, the smallest of several; and the last place where it stands."""
-    rows = np.moveaxis(x, dim, -1)
-    index = np.empty(rows.shape[:-1], np.int64)
-    for place in np.ndindex(index.shape):
-        found, counts = np.unique(rows[place], return_counts=True)
-        index[place] = np.flatnonzero(rows[place] == found[counts.argmax()])[-1]
-    return _kept(_pick(x, np.expand_dims(index, dim), dim), dim, keepdim)
-
-
 def _back(F: Any, node: Any, g: Any, index: Any) -> Any:
     dim, shape, into = node.kw["dim"], node.shapes[0], g[0]
     if shape and not node.kw.get("keepdim", True):
@@ -96,7 +85,6 @@ _SORT = _chooser("sort", _sort, "SortBackward0")
 _SORT_STABLE = _chooser("sort_stable", _sort, "SortBackward1")
 _TOPK = _chooser("topk", _topk, "TopkBackward0")
 _KTH = _chooser("kthvalue", _kth, "KthvalueBackward0")
-_MODE = _chooser("mode", _mode, "ModeBackward0")
 _CUMMAX = _chooser("cummax", lambda x, *, dim: _running(x, np.maximum, dim=dim), "CummaxBackward0")
 _CUMMIN = _chooser("cummin", lambda x, *, dim: _running(x, np.minimum, dim=dim), "CumminBackward0")
 
@@ -161,11 +149,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     return _choose(_KTH, KthValue, input, dim, out, k=k, keepdim=keepdim)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent value of a dimension, and where it is."""
-    return _choose(_MODE, Mode, input, dim, out, keepdim=keepdim)
-
-
 @method
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The largest element so far along a dimension, and where it is.
@@ -184,7 +167,6 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 
 method(sort)
-method(mode)
 
 
 def unique(
@@ -245,5 +227,5 @@ method(_unique_method, "unique")
 method(unique_consecutive)
 
 __all__ = [
-    "argsort", "cummax", "cummin", "kthvalue", "mode", "msort", "sort", "topk", "unique", "unique_consecutive",
+    "argsort", "cummax", "cummin", "kthvalue", "msort", "sort", "topk", "unique", "unique_consecutive",
 ]  # fmt: skip
