@@ -9,5 +9,5 @@
 #SBATCH --output=%x-%j.out
 
 source "$SLURM_SUBMIT_DIR/slurm/site.sh"
-mpigrad --version
+python -m mpigrad --version
 "${LAUNCHER[@]}" python "$@"

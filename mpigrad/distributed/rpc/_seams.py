@@ -108,7 +108,12 @@ quiet_hooks: list[Callable[[Agent], bool]] = []  # False while a layer still has
 last_call_hooks: list[Callable[[Agent], None]] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
 
 
-LAYERS = ("mpigrad.distributed.rpc._rref_wire", "mpigrad.distributed.rpc._rref_calls", "mpigrad.distributed.autograd")
+LAYERS = (
+    "mpigrad.distributed.rpc._rref_wire",
+    "mpigrad.distributed.rpc._rref_calls",
+    "mpigrad.distributed.autograd",
+    "mpigrad._watchdog.install",
+)
 """Modules that plug themselves in when imported, which every worker must have done."""
 
 

@@ -1,0 +1,69 @@
+"""From a call that is not answered to the worker that everyone waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpigrad._watchdog.view import View, Wait, view
+
+if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent import Agent
+
+ANSWER_SECONDS = 5.0
+MOST_STEPS = 64
+
+
+class Link(NamedTuple):
+    """One step: somebody waits for a function on a worker; what that worker says (None: it says nothing)."""
+
+    wait: Wait
+    rank: int
+    answer: View | None
+
+
+def ask(agent: Agent, rank: int) -> View | None:
+    """A worker's view of itself, or None when it does not give one in time."""
+    try:
+        answer: View = agent.call(rank, view, (), {}, ANSWER_SECONDS).wait()
+    except Exception:
+        return None
+    return answer
+
+
+def follow(agent: Agent, wait: Wait) -> tuple[list[Link], bool]:
+    """The links from this worker's wait to the end, and whether they form a circle."""
+    links: list[Link] = []
+    seen = {agent.rank}
+    while len(links) < MOST_STEPS:
+        answer = ask(agent, wait.rank)
+        links.append(Link(wait, wait.rank, answer))
+        if answer is None or not answer.waits:
+            return links, False
+        if wait.rank in seen:
+            return links, True
+        seen.add(wait.rank)
+        wait = answer.waits[0]
+    return links, False
+
+
+def explain(agent: Agent, seconds: float, links: list[Link], circle: bool) -> str:
+    """The links in words, ending with the stack of the worker that holds up the others."""
+
+    def name(rank: int) -> str:
+        return agent.workers[rank].name if rank in agent.workers else f"rank {rank}"
+
+    lines = [f"{agent.info.name} has waited {seconds:.0f} s for {links[0].wait.function} on {name(links[0].rank)}"]
+    for before, link in zip(links, links[1:]):
+        lines.append(f"  {name(before.rank)} waits for {link.wait.function} on {name(link.rank)}")
+    last = links[-1]
+    if circle:
+        lines.append("  these workers wait for each other")
+    if last.answer is None:
+        lines.append(f"  {name(last.rank)} gives no answer: it is dead, cut off, or stuck outside of Python")
+        return "\n".join(lines)
+    if not circle:
+        lines.append(f"  everyone waits for {name(last.rank)}, which is here:")
+    for thread, stack in last.answer.stacks:
+        lines.append(f"  thread {thread} of {name(last.rank)}:")
+        lines += [f"  {line}" for line in stack.rstrip().splitlines()]
+    return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""Plugs itself into RPC when imported: every agent gets its watch, every process its signal.
+
+- `kill -USR2 PID` (or `scancel --signal=USR2 JOB`) makes a worker print the stacks of all its threads and go on.
+- `MPIGRAD_STALL_SECONDS=30` makes a worker that has waited so long for an answer say whom everyone waits for, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from mpigrad._watchdog.stall import StallWatch
+from mpigrad.distributed.rpc import _seams
+
+if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent import Agent
+
+VARIABLE = "MPIGRAD_STALL_SECONDS"
+
+_watches: dict[int, StallWatch] = {}
+
+
+def stall_seconds() -> float:
+    """The value of the variable; 0 means that nothing is watched."""
+    text = os.environ.get(VARIABLE, "0")
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0:
+            return seconds
+    raise ValueError(f"{VARIABLE}={text!r} is not a number of seconds; it can be 30, or 0 to switch it off")
+
+
+def stacks_on_signal() -> None:
+    """Print all stacks on USR2, unless the program uses that signal itself."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR2) == signal.SIG_DFL:
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # a stderr without a file descriptor
+            faulthandler.register(signal.SIGUSR2, all_threads=True, chain=False)
+
+
+def started(agent: Agent) -> None:
+    """An agent begins."""
+    stacks_on_signal()
+    seconds = stall_seconds()
+    if seconds:
+        _watches[id(agent)] = StallWatch(agent, seconds)
+
+
+def stopped(agent: Agent) -> None:
+    """An agent has ended."""
+    watch = _watches.pop(id(agent), None)
+    if watch is not None:
+        watch.stop()
+
+
+_seams.start_hooks.append(started)
+_seams.shutdown_hooks.append(stopped)

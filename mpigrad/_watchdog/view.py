@@ -1,0 +1,77 @@
+"""What a worker says of itself when another asks why it does not answer."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mpigrad.distributed.rpc._current import get_agent
+from mpigrad.distributed.rpc._functions import label
+
+if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent import Agent
+
+THREAD_NAME = "mpigrad-stall-watch"
+FRAMES = 12
+
+
+class Wait(NamedTuple):
+    """A call that has not been answered yet."""
+
+    call_id: int
+    rank: int
+    function: str
+    seconds: float | None  # None: the call has no deadline, so its beginning is not known
+
+
+class View(NamedTuple):
+    """One worker's state."""
+
+    name: str
+    waits: list[Wait]
+    stacks: list[tuple[str, str]]
+
+
+def waits_of(agent: Agent) -> list[Wait]:
+    """The calls that a worker waits for, those that began first in front."""
+    now, waits = time.monotonic(), []
+    for call_id, fut in list(agent._pending.items()):
+        info: Any = getattr(fut, "_info", None)
+        if info is None:
+            continue
+        rank, function, timeout = info
+        seconds = now - (fut._deadline - timeout) if timeout else None
+        waits.append(Wait(call_id, rank, function if isinstance(function, str) else label(function), seconds))
+    return sorted(waits)
+
+
+def _without_machinery(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
+    """A stack without the frames of RPC and threading that lead to the user's."""
+    own = ("/mpigrad/distributed/rpc/", "/mpigrad/_watchdog/", "/mpigrad/_launch/", "/threading.py", "runpy")
+    frames = list(stack)
+    while frames and any(part in frames[0].filename for part in own):
+        frames.pop(0)
+    return frames
+
+
+def stacks() -> list[tuple[str, str]]:
+    """Name and stack of each thread that runs a function for others or, when there is none, of the user's own threads."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    serving, others = [], []
+    for ident, frame in sys._current_frames().items():
+        name = names.get(ident, str(ident))
+        stack = traceback.extract_stack(frame)
+        frames = _without_machinery(stack)
+        if frames and ident != threading.get_ident() and name != THREAD_NAME:
+            serves = any("/mpigrad/distributed/rpc/_serving" in known.filename for known in stack)
+            (serving if serves else others).append((name, "".join(traceback.format_list(frames[:FRAMES]))))
+    return serving or others
+
+
+def view() -> View:
+    """This worker's state; called by others, as an RPC."""
+    agent = get_agent()
+    return View(agent.info.name, [wait for wait in waits_of(agent) if wait.function != view.__qualname__], stacks())
