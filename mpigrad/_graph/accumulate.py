@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, counter, wrap
 from .namespace import RAW
+from .tracing import unwatched
 
 _lock = threading.RLock()  # several backward passes may meet at one leaf
 
@@ -24,12 +25,9 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
             leaf._grad = grad.clone() if held is None else held + grad
         elif held is None:
             leaf._grad = wrap(_leaf_owner.keep(grad))
-        elif held._requires or held._grad_fn is not None:
-            leaf._grad = wrap(held._array + grad)
         else:
             held._array = _sum_into(held._array, grad)
-            if held._counter is not None:
-                held._counter[0] += 1
+            counter(held)[0] += 1
 
 
 def _sum_into(held: Any, grad: Any) -> Any:
@@ -69,7 +67,8 @@ class Ownership:
             if self._sole is None:
                 self._measuring = threading.get_ident()
                 try:
-                    self._rehearse()
+                    with unwatched():  # watchers would hold the array too
+                        self._rehearse()
                 finally:
                     self._measuring = None
 

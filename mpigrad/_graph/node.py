@@ -112,6 +112,11 @@ def _register(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandl
     return handle
 
 
+def short_name(node: Node) -> str:
+    """The operation's name as PyTorch's errors have it: Exp for ExpBackward0."""
+    return node.name().replace("Backward", "").removesuffix("0")
+
+
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
 

@@ -6,7 +6,9 @@ A watcher is an object with `operator(name)` and `node(node)`, each giving a con
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from .grad_mode import TRACING
@@ -23,18 +25,37 @@ class Watcher(Protocol):
 
 
 _watchers: list[Watcher] = []
+_lock = threading.Lock()
 
 
 def watch(watcher: Watcher) -> None:
     """Show every operation to `watcher` from now on."""
-    _watchers.append(watcher)
-    TRACING.on = True
+    _change(lambda: _watchers.append(watcher))
 
 
 def unwatch(watcher: Watcher) -> None:
     """Stop showing operations to `watcher`."""
-    _watchers.remove(watcher)
-    TRACING.on = bool(_watchers)
+    _change(lambda: _watchers.remove(watcher))
+
+
+class _Paused:
+    count = 0
+
+
+def _change(change: Callable[[], None]) -> None:
+    with _lock:
+        change()
+        TRACING.on = bool(_watchers) and not _Paused.count
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Take the roads without watchers inside, in all threads: for measuring those roads themselves."""
+    _change(lambda: setattr(_Paused, "count", _Paused.count + 1))
+    try:
+        yield
+    finally:
+        _change(lambda: setattr(_Paused, "count", _Paused.count - 1))
 
 
 def around_operator(name: str) -> ExitStack:

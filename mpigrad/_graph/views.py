@@ -16,7 +16,7 @@ from typing import Any
 
 from .._tensor import Tensor, counter
 from .grad_mode import MODE
-from .node import Edge, Node, edge_of, hooks_of
+from .node import Edge, Node, edge_of, hooks_of, short_name
 
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
 
@@ -50,7 +50,10 @@ class View:
         if not self.base._requires:
             self.version = now
             return
-        if self.fixed is ONE_OF_SEVERAL:
+        if self.fixed is MADE_UNRECORDED and not tensor._requires:
+            self.version = now
+            return
+        if self.fixed is ONE_OF_SEVERAL or self.fixed is MADE_UNRECORDED:
             raise_fixed(tensor, "its base or another view of its base has been modified inplace")
         self.version = now
         enabled, MODE.enabled = MODE.enabled, True
@@ -213,9 +216,11 @@ def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
             "tensor before doing inplace update."
         )
-    if not MODE.enabled or not (tensor._requires if recorded is None else recorded):
-        return
     view = tensor._view
+    if recorded is None:
+        recorded = tensor._requires or view is not None and view.base._requires
+    if not recorded or not MODE.enabled:
+        return
     if view is None:
         if tensor._requires and tensor._grad_fn is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -233,7 +238,7 @@ def raise_fixed(tensor: Tensor, what: str) -> None:
     if view.fixed is not ONE_OF_SEVERAL and view.fixed is not MADE_UNRECORDED:
         raise RuntimeError(view.fixed)
     if node is None:
-        start = "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+        start = f"A view was created in no_grad mode and {what} with grad mode enabled."
     else:
-        start = f"Output {tensor._nr} of {node.name().partition('Backward')[0]} is a view and {what}."
+        start = f"Output {tensor._nr} of {short_name(node)} is a view and {what}."
     raise RuntimeError(f"{start} {view.fixed}")

@@ -12,7 +12,7 @@ from .._graph.grad_mode import MODE, TRACING
 from .._graph.node import edge_of
 from .._graph.tracing import around_operator
 from .._tensor import Tensor, wrap
-from ._define import Operator, OpNode, check_one_device, operator
+from ._define import Operator, OpNode, check_one_device, operator, recordable
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
@@ -151,6 +151,10 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
                 s = a if first_if is None or first_if >= 0 and edges[first_if] is not None else None
                 t = b if second_if is None or second_if >= 0 and edges[second_if] is not None else None
                 node.saved = (s, t)
+                if not a._requires and a._extra is not None:
+                    recordable(s)
+                if not b._requires and b._extra is not None:
+                    recordable(t)
                 node.versions = (
                     0 if s is None or s._counter is None else s._counter[0],
                     0 if t is None or t._counter is None else t._counter[0],

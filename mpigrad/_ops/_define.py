@@ -211,7 +211,7 @@ class Operator:
             if needed_by is not None and node.edges[needed_by] is None:
                 saved.append(None)
             elif place >= 0:
-                saved.append(_recordable(inputs[place]))
+                saved.append(recordable(inputs[place]))
             else:  # an alias, since the output itself will hold the node
                 output = made[-1 - place]
                 alias = wrap(output._array)
@@ -251,11 +251,13 @@ def _fit(each: Tensor | None) -> tuple[Any, Any] | None:
     return each._array.shape, each._array.dtype
 
 
-def _recordable(tensor: Tensor | None) -> Tensor | None:
+def recordable(tensor: Tensor | None) -> Tensor | None:
+    """The tensor itself, if it may be saved."""
     if tensor is not None and tensor._extra is not None and tensor._extra.inference:
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
-            "use it in autograd."
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+            "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
         )
     return tensor
 
@@ -311,4 +313,6 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-__all__ = ["DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified"]
+__all__ = [
+    "DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified", "recordable",
+]

@@ -111,7 +111,7 @@ def vjp(
         args, given_many = _inputs(inputs, "vjp", create_graph)
         outs, made_many = _outputs(func(*args), "outputs of the user-provided function", "vjp")
         _check_outputs(outs, strict)
-        vector = _vector(v, outs, "function returns", create_graph)
+        vector = _vector(v, outs, "user-provided function returns", create_graph)
         found = _gradients(outs, args, vector, create_graph)
         products = _zeros_where_missing(found, args, create_graph, strict)
     return _finish(outs if made_many else outs[0], create_graph), _finish(

@@ -143,7 +143,7 @@ class _Check:
     def inputs_are_good(self) -> None:
         if not self.wanted:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
                 "requires_grad=True."
             )
         for place, each in enumerate(self.inputs):
@@ -190,7 +190,7 @@ class _Check:
             found = grad(out, self.wanted, unit, retain_graph=True, allow_unused=True)
             for row, each, by in zip(rows, found, self.wanted):
                 row.append(np.zeros(by._array.size) if each is None else _flat(each, by))
-        return [np.array(row).reshape(-1, by._array.size) for row, by in zip(rows, self.wanted)]
+        return [np.array(row).reshape(len(row), by._array.size) for row, by in zip(rows, self.wanted)]
 
     def _compare(self, output: int, place: int, numerical: np.ndarray, analytical: np.ndarray) -> None:
         if not np.allclose(analytical, numerical, self.rtol, self.atol):

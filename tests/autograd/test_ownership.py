@@ -1,0 +1,181 @@
+"""Gradients never share memory: changing one in place changes no other, and nothing that the user or the graph holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mpigrad
+
+F64 = mpigrad.float64
+
+
+def fresh(*values: float) -> mpigrad.Tensor:
+    return mpigrad.tensor(values, dtype=F64, requires_grad=True)
+
+
+def memories(tensors: list[mpigrad.Tensor]) -> list[np.ndarray]:
+    return [tensor._array for tensor in tensors]
+
+
+def assert_apart(arrays: list[np.ndarray]) -> None:
+    for i, one in enumerate(arrays):
+        for other in arrays[i + 1 :]:
+            assert not np.shares_memory(one, other)
+
+
+def test_one_gradient_for_two_leaves() -> None:
+    x, y, given_grad = fresh(1.0, 2.0), fresh(3.0, 4.0), mpigrad.ones(2, dtype=F64)
+    (x + y).backward(given_grad)
+    assert_apart(memories([x.grad, y.grad, given_grad]))
+    x.grad.mul_(5)
+    assert y.grad.tolist() == given_grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_twice_the_same_leaf_and_another(create_graph: bool) -> None:
+    x, y = fresh(1.0), fresh(2.0)
+    (x + y + x).backward(create_graph=create_graph)
+    assert x.grad is not y.grad
+    assert_apart(memories([x.grad, y.grad]))
+
+
+def test_views_of_one_gradient() -> None:
+    x, y = fresh(1.0, 2.0, 3.0), fresh(4.0, 5.0, 6.0)
+    whole = mpigrad.cat([x, y])
+    seed = mpigrad.ones(6, dtype=F64)
+    whole.backward(seed)
+    assert_apart(memories([x.grad, y.grad, seed]))
+    assert x.grad._array.flags.writeable and x.grad._array.flags.c_contiguous
+
+
+def test_expanded_gradients_become_real_memory() -> None:
+    x = fresh(1.0, 2.0)
+    x.sum().backward()
+    assert x.grad._array.strides == (8,)
+    x.grad[0] = 7.0
+    assert x.grad.tolist() == [7.0, 1.0]
+
+
+def test_hooks_that_keep_gradients() -> None:
+    x, kept = fresh(1.0, 2.0), []
+    x.register_hook(lambda grad: kept.append(grad))
+    y = x * 1.0
+    y.register_hook(lambda grad: kept.append(grad))
+    y.retain_grad()
+    (y + 0.0).backward(mpigrad.ones(2, dtype=F64))
+    x.grad.zero_()
+    assert [grad.tolist() for grad in kept] == [[1.0, 1.0], [1.0, 1.0]]
+    y.grad.zero_()
+    assert [grad.tolist() for grad in kept] == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_function_that_keeps_or_returns_what_it_should_not() -> None:
+    kept = []
+
+    class Keeps(mpigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            kept.append(grad)
+            ctx.mine = grad * 3
+            kept.append(ctx.mine)
+            return grad, ctx.mine
+
+    x, y = fresh(1.0), fresh(2.0)
+    Keeps.apply(x, y).backward()
+    x.grad.zero_()
+    y.grad.zero_()
+    assert [each.item() for each in kept] == [1.0, 3.0]
+
+
+def test_gradients_are_added_in_place_and_keep_their_tensor() -> None:
+    x = fresh(1.0, 2.0)
+    (x * 2).sum().backward()
+    grad, array = x.grad, x.grad._array
+    (x * 3).sum().backward()
+    assert x.grad is grad and x.grad._array is array
+    assert grad.tolist() == [5.0, 5.0]
+
+
+def test_the_engine_takes_over_what_only_it_holds() -> None:
+    """Copies would be right too, but cost time and memory: this is what the counting is for."""
+    made = []
+
+    class Makes(mpigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            out = grad * 2
+            made.append(out._array.__array_interface__["data"][0])
+            return out
+
+    x = fresh(*range(100))
+    Makes.apply(x).sum().backward()
+    assert x.grad._array.__array_interface__["data"][0] == made[0]
+
+
+OPERATIONS = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a + 1.0,
+    lambda a, b: -a,
+    lambda a, b: a.reshape(3, 2).reshape(6),
+    lambda a, b: mpigrad.cat([a[:3], b[3:]]),
+    lambda a, b: a.reshape(2, 3).t().reshape(6),
+    lambda a, b: a.sum().expand(6),
+    lambda a, b: mpigrad.stack([a, b]).sum(0),
+    lambda a, b: a.clone(),
+]
+PROGRAMS = st.lists(
+    st.tuples(st.integers(0, len(OPERATIONS) - 1), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(PROGRAMS, st.integers(0, 3), st.booleans())
+def test_random_programs_share_nothing(program: list[tuple[int, int, int]], leaves: int, twice: bool) -> None:
+    pool = [fresh(*np.arange(1.0, 7.0) * (i + 1)) for i in range(leaves + 2)]
+    roots, seen = list(pool), []
+    values = list(pool)
+    for which, i, j in program:
+        made = OPERATIONS[which](values[i % len(values)], values[j % len(values)])
+        made.register_hook(seen.append)
+        values.append(made)
+    seeds = [mpigrad.ones(6, dtype=F64) for _ in (0, 1)]
+    tops = [values[-1], values[-1 - len(program) // 2]]
+    before = [leaf._array.copy() for leaf in roots]
+    mpigrad.autograd.backward(tops, seeds, retain_graph=True)
+    if twice:
+        mpigrad.autograd.backward(tops, seeds)
+    grads = [leaf.grad for leaf in roots if leaf.grad is not None]
+    snapshots = [grad._array.copy() for grad in seen]
+    assert_apart([*memories(grads), *memories(roots)])
+    assert_apart([*memories(grads)[:1], *memories(seeds)])
+    for grad in grads:
+        others = [other for other in grads if other is not grad]
+        values_before = [other.tolist() for other in others]
+        grad.fill_(123.0)
+        assert [other.tolist() for other in others] == values_before
+    assert all((a == b).all() for a, b in zip(before, memories(roots)))
+    assert all((seed._array == 1).all() for seed in seeds)
+    assert all(np.array_equal(shot, grad._array) for shot, grad in zip(snapshots, seen))
+
+
+def test_counting_begins_right_under_a_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mpigrad._graph import accumulate
+
+    monkeypatch.setattr(accumulate._leaf_owner, "_sole", None)
+    with mpigrad.autograd.set_detect_anomaly(True):
+        (fresh(1.0) * 2).sum().backward()
+    test_one_gradient_for_two_leaves()
+    test_hooks_that_keep_gradients()

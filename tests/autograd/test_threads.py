@@ -1,0 +1,104 @@
+"""Several backward passes at once, from several threads."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import mpigrad
+
+F64 = mpigrad.float64
+THREADS, ROUNDS = 4, 200
+
+
+@pytest.fixture(autouse=True)
+def quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(work: Callable[[int], Any]) -> list[Any]:
+    results: list[Any] = [None] * THREADS
+    start = threading.Barrier(THREADS)
+
+    def run(place: int) -> None:
+        start.wait(10)
+        try:
+            results[place] = work(place)
+        except BaseException as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_one_leaf_gets_all_gradients(create_graph: bool) -> None:
+    x = mpigrad.ones(3, dtype=F64, requires_grad=True)
+
+    def work(place: int) -> None:
+        for _ in range(ROUNDS):
+            ((x * 2) + x).sum().backward(create_graph=create_graph)
+
+    in_threads(work)
+    assert x.grad.tolist() == [3.0 * THREADS * ROUNDS] * 3
+
+
+def test_one_graph_many_passes() -> None:
+    x = mpigrad.ones(3, dtype=F64, requires_grad=True)
+    y = x
+    for _ in range(50):
+        y = y * 1.0 + x * 0.0
+
+    def work(place: int) -> list[float]:
+        for _ in range(10):
+            (grad,) = mpigrad.autograd.grad(y.sum(), x, retain_graph=True)
+        return grad.tolist()
+
+    assert in_threads(work) == [[1.0, 1.0, 1.0]] * THREADS
+
+
+def test_modes_are_each_threads_own() -> None:
+    def work(place: int) -> bool:
+        x = mpigrad.ones(1, dtype=F64, requires_grad=True)
+        for _ in range(ROUNDS):
+            if place % 2:
+                with mpigrad.no_grad():
+                    assert not (x * 2).requires_grad
+            else:
+                assert (x * 2).requires_grad
+                (x * 2).backward()
+        return mpigrad.is_grad_enabled()
+
+    assert in_threads(work) == [True] * THREADS
+
+
+def test_hooks_of_one_leaf() -> None:
+    x, seen, lock = mpigrad.ones(1, dtype=F64, requires_grad=True), [], threading.Lock()
+
+    def hook(grad: mpigrad.Tensor) -> None:
+        with lock:
+            seen.append(grad.item())
+
+    x.register_hook(hook)
+    in_threads(lambda place: [(x * float(place)).backward() for _ in range(50)])
+    assert sorted(seen) == sorted([float(place) for place in range(THREADS)] * 50)
+
+
+def test_hook_ids_are_unique() -> None:
+    x = mpigrad.ones(1, dtype=F64, requires_grad=True)
+    handles = in_threads(lambda place: [x.register_hook(lambda grad: None).id for _ in range(ROUNDS)])
+    assert len({each for ids in handles for each in ids}) == THREADS * ROUNDS
