@@ -35,6 +35,8 @@ def common_environment(library: str, threads: int) -> dict[str, str]:
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), VARIABLE: library}
     environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    # What pip installs is compiled once; so must be what is imported from this repository.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
 

@@ -45,7 +45,7 @@ FAMILIES = (
     Family("parameter_server", 4, both("parameter_server"), ("step",), budget=1.0),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
-    Family("mlp", 1, both("local"), ("mlp_step",), budget=1.0),
+    Family("mlp", 1, both("mlp"), ("mlp_step",), budget=1.0),
     Family("memory", 1, both("mlp_memory"), ("mlp_peak",), fresh=True),
     Family("idle", 4, both("idle"), ("resident", "proportional", "cpu")),
     Family("start", 4, both("start"), ("launch",)),

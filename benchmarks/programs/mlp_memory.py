@@ -1,11 +1,11 @@
-"""Peak memory of the training step of local.py: how far a fresh process grows above where it stood before."""
+"""Peak memory of the training step of mlp.py: how far a fresh process grows above where it stood before."""
 
 from __future__ import annotations
 
 import gc
 
 from benchmarks.memory import peak_above_start
-from benchmarks.programs.local import perceptron, train
+from benchmarks.programs.mlp import perceptron, train
 from benchmarks.timing import Sample, summarise
 
 USES_RPC = False
