@@ -1,0 +1,31 @@
+"""New tensors for parameters and buffers, on a device and of a type, or of the default one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._device import module_for, on_device, resolve
+from ..._dtype import as_dtype, get_default_dtype
+from ..._tensor import Tensor, wrap
+
+
+def blank(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor whose elements will be set by an initialisation."""
+    return _made("empty", shape, device, dtype)
+
+
+def zeros(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor of zeros."""
+    return _made("zeros", shape, device, dtype)
+
+
+def ones(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor of ones."""
+    return _made("ones", shape, device, dtype)
+
+
+def _made(how: str, shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
+    place = resolve(device)
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    with on_device(place):
+        return wrap(getattr(module_for(place), how)(shape, kind.numpy))

@@ -1,0 +1,240 @@
+"""A module's members: parameters, buffers and submodules, kept by name behind ordinary attributes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from ..._tensor import Tensor
+from ..parameter import Buffer, Parameter
+from ._hooks import GLOBAL
+
+if TYPE_CHECKING:
+    from .module import Module
+
+TABLES = ("_parameters", "_buffers", "_modules")
+
+
+class Members:
+    """The part of `Module` that stores and finds members."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+
+    def _make_tables(self) -> None:
+        set_plainly = object.__setattr__
+        set_plainly(self, "_parameters", {})
+        set_plainly(self, "_buffers", {})
+        set_plainly(self, "_non_persistent_buffers_set", set())
+        set_plainly(self, "_modules", {})
+
+    # -- registering -------------------------------------------------------------------------------------------------
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, which becomes the attribute `name`."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{_type_name(param)}' object to parameter '{name}' (mpigrad.nn.Parameter or None "
+                    "required)"
+                )
+            if param._grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                    "explicitly. To "
+                    f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                )
+            for hook in GLOBAL.parameter.values():
+                changed = hook(self, name, param)
+                param = param if changed is None else changed
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is part of the state but no parameter; it becomes the attribute `name`."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (mpigrad Tensor or None required)"
+            )
+        for hook in GLOBAL.buffer.values():
+            changed = hook(self, name, tensor)
+            tensor = tensor if changed is None else changed
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module below this one; it becomes the attribute `name`."""
+        from .module import Module
+
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{_type_name(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        for hook in GLOBAL.module.values():
+            changed = hook(self, name, module)
+            module = module if changed is None else changed
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {_type_name(name)}")
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(
+                f'{kind} name can\'t contain ".", got: {name}'
+                if kind == "module"
+                else f'{kind} name can\'t contain "."'
+            )
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+
+    # -- attributes --------------------------------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        members = self.__dict__
+        for table in TABLES:
+            held = members.get(table)
+            if held is not None and name in held:
+                return held[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        from .module import Module
+
+        members = self.__dict__
+        if isinstance(value, Parameter):
+            self._need_tables("parameters")
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._need_tables("module")
+            self._forget(name, "_parameters", "_buffers")
+            self._set_module(name, value)
+        elif name in members.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as parameter '{name}' (mpigrad.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, value)
+        elif name in members.get("_modules", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' (mpigrad.nn.Module or None expected)"
+                )
+            self._set_module(name, value)
+        elif name in members.get("_buffers", ()) or isinstance(value, Buffer):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _need_tables(self, what: str) -> None:
+        if "_modules" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+
+    def _set_module(self, name: str, value: Module | None) -> None:
+        for hook in GLOBAL.module.values():
+            changed = hook(self, name, value)
+            value = value if changed is None else changed
+        self._modules[name] = value
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(value)}' as buffer '{name}' (mpigrad.nn.Buffer, mpigrad.Tensor or None "
+                "expected)"
+            )
+        if isinstance(value, Buffer) and name not in self._buffers:
+            self._forget(name, "_parameters", "_modules")
+            self.register_buffer(name, value, value.__dict__["persistent"])
+            return
+        for hook in GLOBAL.buffer.values():
+            changed = hook(self, name, value)
+            value = value if changed is None else changed
+        self._buffers[name] = value
+
+    def _forget(self, name: str, *tables: str) -> None:
+        self.__dict__.pop(name, None)
+        for table in tables:
+            self.__dict__[table].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for table in TABLES:
+            if name in self.__dict__[table]:
+                del self.__dict__[table][name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # -- by path -----------------------------------------------------------------------------------------------------
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as `"encoder.layers.0"`; the empty path is this module."""
+        from .module import Module
+
+        found: Any = self
+        for item in target.split(".") if target else ():
+            if not hasattr(found, item):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{item}`")
+            found = getattr(found, item)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{item}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a path, in the place of the one there."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and name not in parent._modules:
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path."""
+        return self._at(target, Parameter, "is not an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return getattr(module, name)
+
+    def _at(self, target: str, kind: type, complaint: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        found = getattr(module, name)
+        if not isinstance(found, kind):
+            raise AttributeError(f"`{name}` {complaint}")
+        return found
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def ordered() -> OrderedDict[int, Any]:
+    """A table for hooks: ordered, and able to take one in at the front."""
+    return OrderedDict()

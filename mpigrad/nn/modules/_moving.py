@@ -1,0 +1,126 @@
+"""Moving and converting all tensors of a module, keeping the parameters the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ... import _dtype
+from ..._device import device as Device
+from ..._device import move, resolve
+from ..._dtype import dtype as Dtype
+from ..._tensor import Tensor, wrap
+from ..parameter import Buffer
+
+if TYPE_CHECKING:
+    from .module import Module
+
+T = TypeVar("T", bound="Module")
+
+
+def _float_cast(wanted: Dtype) -> Callable[[Any], Any]:
+    return lambda array: (
+        array.astype(wanted.numpy) if array.dtype.kind == "f" and array.dtype != wanted.numpy else array
+    )
+
+
+class Moving:
+    """The part of `Module` that changes devices and types."""
+
+    def _apply_arrays(self, fn: Callable[[Any], Any]) -> None:
+        for module in self.modules():  # type: ignore[attr-defined]
+            module._apply(lambda tensor: wrap(fn(tensor._array)), recurse=False)
+
+    def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                parameter._array = fn(wrap(parameter._array))._array
+                if parameter._grad is not None:
+                    parameter._grad = wrap(fn(wrap(parameter._grad._array))._array)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                made = fn(wrap(buffer._array))
+                if isinstance(buffer, Buffer):
+                    made = Buffer(made, persistent=buffer.__dict__["persistent"])
+                self._buffers[name] = made
+        return self
+
+    def to(self: T, *args: Any, **kwargs: Any) -> T:
+        """Move to a device and convert floating-point members: `to(device, dtype)`, `to(dtype)`, `to(tensor)`."""
+        place, kind = _parse_to(*args, **kwargs)
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
+
+        def convert(array: Any) -> Any:
+            if kind is not None and array.dtype.kind in "fc" and array.dtype != kind.numpy:
+                array = array.astype(kind.numpy)
+            return array if place is None else move(array, place)
+
+        self._apply_arrays(convert)
+        return self
+
+    def cuda(self: T, device: Any = None) -> T:
+        """Move everything to a GPU."""
+        place = resolve("cuda" if device is None else device)
+        self._apply_arrays(lambda array: move(array, place))
+        return self
+
+    def cpu(self: T) -> T:
+        """Move everything to the CPU."""
+        place = resolve("cpu")
+        self._apply_arrays(lambda array: move(array, place))
+        return self
+
+    def type(self: T, dst_type: Dtype) -> T:
+        """Convert every member to one type."""
+        self._apply_arrays(lambda array: array.astype(dst_type.numpy))
+        return self
+
+    def float(self: T) -> T:
+        """Convert floating-point members to float32."""
+        self._apply_arrays(_float_cast(_dtype.float32))
+        return self
+
+    def double(self: T) -> T:
+        """Convert floating-point members to float64."""
+        self._apply_arrays(_float_cast(_dtype.float64))
+        return self
+
+    def half(self: T) -> T:
+        """Convert floating-point members to float16."""
+        self._apply_arrays(_float_cast(_dtype.float16))
+        return self
+
+    def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
+        """Move to a device without keeping the values."""
+        place = resolve(device)
+        return self._apply(lambda tensor: wrap(move(tensor._array.copy(), place)), recurse=recurse)
+
+    def share_memory(self: T) -> T:
+        """Every tensor of one process is shared by its threads already."""
+        return self
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Dtype | None]:
+    place, kind = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    kwargs.pop("non_blocking", None), kwargs.pop("memory_format", None)
+    other = kwargs.pop("tensor", None)
+    if kwargs:
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got an unexpected keyword {next(iter(kwargs))!r}"
+        )
+    for arg in args:
+        if isinstance(arg, Tensor):
+            other = arg
+        elif isinstance(arg, Dtype):
+            kind = arg
+        elif isinstance(arg, (Device, str)) or isinstance(arg, int) and not isinstance(arg, bool):
+            place = arg
+        elif arg is not None and not isinstance(arg, bool):
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(arg).__name__})")
+    if other is not None:
+        place, kind = other.device, other.dtype
+    return None if place is None else resolve(place), kind

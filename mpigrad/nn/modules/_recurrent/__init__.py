@@ -1,0 +1,1 @@
+"""Operators of recurrent layers: each a whole sequence, forwards and backwards."""

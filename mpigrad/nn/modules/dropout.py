@@ -1,0 +1,67 @@
+"""Dropout: forget some elements, or channels, while training."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..._tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+
+class _DropoutNd(Module):
+    function: ClassVar[str]
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self.function)(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Zero each element with probability `p`, and scale the others up."""
+
+    function = "dropout"
+
+
+class Dropout1d(_DropoutNd):
+    """Zero whole channels of sequences."""
+
+    function = "dropout1d"
+
+
+class Dropout2d(_DropoutNd):
+    """Zero whole channels of images."""
+
+    function = "dropout2d"
+
+
+class Dropout3d(_DropoutNd):
+    """Zero whole channels of volumes."""
+
+    function = "dropout3d"
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout that keeps mean and variance, for `SELU`."""
+
+    function = "alpha_dropout"
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self.function)(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(AlphaDropout):
+    """`AlphaDropout` of whole channels."""
+
+    function = "feature_alpha_dropout"
+
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]

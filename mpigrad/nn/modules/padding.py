@@ -1,0 +1,159 @@
+"""Padding as modules."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..._tensor import Tensor
+from .. import functional as F
+from ._sizes import tuple_of
+from .module import Module
+
+
+class _Pad(Module):
+    """Padding of the last `dims` dimensions by `mode`."""
+
+    dims: ClassVar[int]
+    mode: ClassVar[str]
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = tuple_of(padding, 2 * self.dims)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+    value: float
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Pad sequences with a value."""
+
+    dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Pad images with a value."""
+
+    dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Pad volumes with a value."""
+
+    dims = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """Pad sequences with zeros."""
+
+    dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Pad images with zeros."""
+
+    dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Pad volumes with zeros."""
+
+    dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Pad sequences with their mirror image."""
+
+    dims, mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Pad images with their mirror image."""
+
+    dims, mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Pad volumes with their mirror image."""
+
+    dims, mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Pad sequences with their ends."""
+
+    dims, mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Pad images with their border."""
+
+    dims, mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Pad volumes with their border."""
+
+    dims, mode = 3, "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Pad sequences with their other end."""
+
+    dims, mode = 1, "circular"
+
+
+class CircularPad2d(_Pad):
+    """Pad images with their other side."""
+
+    dims, mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """Pad volumes with their other side."""
+
+    dims, mode = 3, "circular"
+
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]

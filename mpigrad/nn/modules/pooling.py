@@ -1,0 +1,228 @@
+"""Pooling: the largest, mean or norm of windows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..._tensor import Tensor
+from .. import functional as F
+from ._sizes import tuple_of
+from .module import Module
+
+
+class _MaxPool(Module):
+    function: ClassVar[str]
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self.function)(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of a sequence."""
+
+    function = "max_pool1d"
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of an image."""
+
+    function = "max_pool2d"
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of a volume."""
+
+    function = "max_pool3d"
+
+
+class AvgPool1d(Module):
+    """The mean of each window of a sequence."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.padding = tuple_of(kernel_size, 1), tuple_of(padding, 1)
+        self.stride = tuple_of(kernel_size if stride is None else stride, 1)
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(Module):
+    """The mean of each window of an image."""
+
+    function: ClassVar[str] = "avg_pool2d"
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+        self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self.function)(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool3d(AvgPool2d):
+    """The mean of each window of a volume."""
+
+    function = "avg_pool3d"
+
+
+class _LPPool(Module):
+    function: ClassVar[str]
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self.function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        window = f"kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+        return f"norm_type={self.norm_type}, {window}"
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window of a sequence."""
+
+    function = "lp_pool1d"
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window of an image."""
+
+    function = "lp_pool2d"
+
+
+class _Adaptive(Module):
+    function: ClassVar[str]
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self.function)(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Means of as many windows as wanted, over a sequence."""
+
+    function = "adaptive_avg_pool1d"
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """Means of as many windows as wanted, over an image."""
+
+    function = "adaptive_avg_pool2d"
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """Means of as many windows as wanted, over a volume."""
+
+    function = "adaptive_avg_pool3d"
+
+
+class _AdaptiveMax(_Adaptive):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self.function)(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """Largest elements of as many windows as wanted, over a sequence."""
+
+    function = "adaptive_max_pool1d"
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """Largest elements of as many windows as wanted, over an image."""
+
+    function = "adaptive_max_pool2d"
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """Largest elements of as many windows as wanted, over a volume."""
+
+    function = "adaptive_max_pool3d"
+
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]

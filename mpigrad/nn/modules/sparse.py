@@ -1,0 +1,213 @@
+"""Look-up tables: `Embedding` and `EmbeddingBag`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._graph.grad_mode import no_grad
+from ..._tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ._blank import blank
+from .module import Module
+
+
+def _padding_row(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+class _Table(Module):
+    """What both kinds of tables have in common: the weight and its initialisation."""
+
+    def _make(self, given: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
+        shape = (self.num_embeddings, self.embedding_dim)
+        if given is None:
+            self.weight = Parameter(blank(*shape, device=device, dtype=dtype), requires_grad=not freeze)
+            self.reset_parameters()
+        else:
+            if tuple(given.shape) != shape:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(given, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew from the normal distribution; the padding row is zero."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
+    """One row of a table for each index.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Embedding(10, 3)(mpigrad.tensor([[1, 2], [4, 3]])).shape
+    mpigrad.Size([2, 2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = _padding_row(padding_idx, num_embeddings)
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._make(_weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
+
+    def extra_repr(self) -> str:
+        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            shown += f", padding_idx={self.padding_idx}"
+        if self.max_norm is not None:
+            shown += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            shown += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        return shown + (", sparse=True" if self.sparse else "")
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
+        """A table with given rows."""
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
+        return cls(
+            rows,
+            width,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+
+class EmbeddingBag(_Table):
+    """The sum, mean or maximum of the rows for each bag of indices."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else _bag_padding(padding_idx, num_embeddings)
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+        self._make(_weight, False, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.max_norm is not None:
+            shown += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            shown += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        shown += f", mode={self.mode!r}"
+        return shown + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """A table with given rows."""
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
+        made = cls(
+            rows,
+            width,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        made.weight.requires_grad_(not freeze)
+        return made
+
+
+def _bag_padding(padding_idx: int, rows: int) -> int:
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+__all__ = ["Embedding", "EmbeddingBag"]

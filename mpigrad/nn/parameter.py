@@ -1,0 +1,90 @@
+"""`Parameter` and `Buffer`: tensors that a module knows as its own."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from .._ops._binary import PLAIN
+from .._tensor import Tensor, wrap, wrap_as
+
+
+class Parameter(Tensor):
+    """A tensor that becomes one of a module's parameters when it is assigned to an attribute of the module.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> weight = nn.Parameter(mpigrad.zeros(2))
+    >>> weight
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            data = wrap(np.empty(0, np.float32))
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires a Tensor")
+        made = wrap_as(cls, data._array)
+        made.requires_grad_(requires_grad)
+        return made
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    __str__ = __repr__
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(wrap(self._array.copy()), self._requires)
+            _take_attributes(found, copy.deepcopy(self.__dict__, memo))
+        return found
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild, (type(self), wrap(self._array), self._requires, dict(self.__dict__))
+
+
+class Buffer(Tensor):
+    """A tensor that becomes one of a module's buffers when it is assigned to an attribute of the module."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        made = wrap_as(cls, np.empty(0, np.float32) if data is None else data._array)
+        if data is not None:
+            made._requires, made._grad_fn, made._nr = data._requires, data._grad_fn, data._nr
+        made.__dict__["persistent"] = persistent
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(wrap(self._array.copy()), persistent=self.__dict__["persistent"])
+        return found
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild_buffer, (wrap(self._array), self.__dict__["persistent"])
+
+
+def _take_attributes(made: Tensor, attributes: dict[str, Any]) -> None:
+    made.__dict__.update(attributes)
+
+
+def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool, attributes: dict[str, Any]) -> Parameter:
+    made = cls(data, requires_grad)
+    _take_attributes(made, attributes)
+    return made
+
+
+def _rebuild_buffer(data: Tensor, persistent: bool) -> Buffer:
+    return Buffer(data, persistent=persistent)
+
+
+PLAIN.update((Parameter, Buffer))
+
+__all__ = ["Buffer", "Parameter"]

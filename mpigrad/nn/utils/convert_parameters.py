@@ -1,0 +1,32 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..._ops.joining import cat
+from ..._tensor import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """One vector of all elements, in order.
+
+    >>> from mpigrad import nn
+    >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
+    mpigrad.Size([9])
+    """
+    return cat([each.reshape(-1) for each in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make the parameters slices of a vector."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected mpigrad.Tensor, but got: {type(vec).__name__}")
+    place = 0
+    for each in parameters:
+        array = each._array
+        each._array = vec._array[place : place + array.size].reshape(array.shape)
+        place += array.size
+
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -1,0 +1,60 @@
+"""The form in which an optimizer's state is saved: parameters are numbered through all groups."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from .._tensor import Tensor
+
+Groups = list[dict[str, Any]]
+
+
+def saved_state(state: Any, groups: Groups) -> dict[str, Any]:
+    """State and groups with numbers in place of parameters."""
+    numbers: dict[int, int] = {}
+    packed = []
+    for group in groups:
+        for parameter in group["params"]:
+            numbers.setdefault(id(parameter), len(numbers))
+        shown = {key: value for key, value in group.items() if key != "params"}
+        packed.append({**shown, "params": [numbers[id(parameter)] for parameter in group["params"]]})
+    named = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in state.items()}
+    return {"state": named, "param_groups": packed}
+
+
+def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
+    """State and groups with our parameters in place of numbers."""
+    given = saved["param_groups"]
+    if len(groups) != len(given):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(ours["params"]) != len(theirs["params"]) for ours, theirs in zip(groups, given)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    ours_by_number = {
+        number: parameter
+        for ours, theirs in zip(groups, given)
+        for number, parameter in zip(theirs["params"], ours["params"])
+    }
+    state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+    for key, value in saved["state"].items():
+        parameter = ours_by_number.get(key)
+        state[key if parameter is None else parameter] = value if parameter is None else _fitted(value, parameter)
+    made = [{**theirs, "params": ours["params"]} for ours, theirs in zip(groups, given)]
+    for ours, new in zip(groups, made):
+        if "param_names" in ours:
+            new["param_names"] = ours["param_names"]
+    return state, made
+
+
+def _fitted(value: Any, parameter: Tensor, key: str | None = None) -> Any:
+    from .optimizer import to_parameter
+
+    if isinstance(value, Tensor):
+        return value if key == "step" else to_parameter(value, parameter)
+    if isinstance(value, dict):
+        return {name: _fitted(each, parameter, name) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_fitted(each, parameter) for each in value)
+    return value

@@ -1,0 +1,86 @@
+"""Adagrad: steps shrink with the sum of all squared gradients so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number, rows_of
+
+
+class Adagrad(Optimizer):
+    """Steps along the gradient, divided by the root of the sum of its squares."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_settings(
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self._prepare(parameter, self.state[parameter], group)
+
+    def _prepare(self, parameter: Tensor, state: dict[str, Any], group: Group) -> None:
+        state["step"] = new_step()
+        state["sum"] = wrap(np.full_like(parameter._array, group["initial_accumulator_value"]))
+
+    def _size(self, parameter: Tensor, state: dict[str, Any], group: Group) -> float:
+        if not state:
+            self._prepare(parameter, state, group)
+        return number(group["lr"]) / (1 + (next_step(state) - 1) * group["lr_decay"])
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        size = self._size(parameter, state, group)
+        for p, g, total in self._blocks(parameter._array, grad, state["sum"]._array):
+            g, room = self._gradient(p, g, group), self._room(p, 2)
+            np.multiply(g, g, out=room)
+            total += room
+            np.sqrt(total, out=room)
+            room += group["eps"]
+            np.divide(g, room, out=room)
+            room *= size
+            p -= room
+
+    def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        size = self._size(parameter, state, group)
+        rows, values = rows_of(grad)
+        total = state["sum"]._array
+        sums = total[rows] + values * values
+        total[rows] = sums
+        change = values / (np.sqrt(sums) + group["eps"])
+        parameter._array[rows] += change * (size if group["maximize"] else -size)
+
+
+__all__ = ["Adagrad"]

@@ -1,0 +1,64 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .optimizer import Group, Optimizer, check_settings, drift, new_step, next_step, number, zeros_like
+
+
+class ASGD(Optimizer):
+    """Gradient descent that keeps an average of the parameters in its state, as `ax`."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_settings(lr=lr, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        lr = number(group["lr"])
+        if not state:
+            state["step"] = new_step()
+            state["eta"], state["mu"] = wrap(np.asarray(lr, np.float32)), wrap(np.ones((), np.float32))
+            state["ax"] = zeros_like(parameter)
+        step = next_step(state)
+        eta, mu = float(state["eta"]._array), float(state["mu"]._array)
+        for p, g, average in self._blocks(parameter._array, grad, state["ax"]._array):
+            g, room = self._gradient(p, g, group), self._room(p, 2)
+            p *= 1 - group["lambd"] * eta
+            np.multiply(g, eta, out=room)
+            p -= room
+            if mu == 1:
+                average[...] = p
+            else:
+                drift(average, p, mu, room)
+        state["eta"]._array[...] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
+        state["mu"]._array[...] = 1 / max(1, step - group["t0"])
+
+
+__all__ = ["ASGD"]

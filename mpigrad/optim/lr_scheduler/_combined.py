@@ -1,0 +1,94 @@
+"""Schedules made of others: one after the other, or all at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+from ._base import LRScheduler, set_rate
+
+
+def _check_same(schedulers: Sequence[LRScheduler], optimizer: Optimizer, title: str) -> None:
+    for place, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
+            raise TypeError(f"{title} at index {place} should have `optimizer` as its attribute.")
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{title} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(scheduler).__name__} at index {place} has {scheduler.optimizer}, which is different from "
+                f"{optimizer}."
+            )
+
+
+class SequentialLR(LRScheduler):
+    """One schedule until the first milestone, the next until the second, and so on."""
+
+    _NOT_SAVED = ("optimizer", "_schedulers")
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if not schedulers:
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+        _check_same(schedulers, optimizer, "SequentialLR")
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                "milestone "
+                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        for group in optimizer.param_groups:  # what the schedules did when they were made is undone
+            set_rate(group, group["initial_lr"])
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        schedulers[0]._initial_step()
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one step of the schedule whose turn it is."""
+        self.last_epoch += 1
+        place = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[place]
+        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+            scheduler._go_to(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of all schedules."""
+        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        state_dict = dict(state_dict)
+        for scheduler, state in zip(self._schedulers, state_dict.pop("_schedulers")):
+            scheduler.load_state_dict(state)
+        super().load_state_dict(state_dict)
+
+
+class ChainedScheduler(LRScheduler):
+    """All schedules at each step, each changing what the one before it left."""
+
+    _NOT_SAVED = ("optimizer", "_schedulers")
+    load_state_dict = SequentialLR.load_state_dict
+    state_dict = SequentialLR.state_dict
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if not schedulers:
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        _check_same(schedulers, optimizer, "ChainedScheduler")
+        self._schedulers, self.optimizer = schedulers, optimizer
+        self._last_lr = self._rates()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one step of every schedule."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates()

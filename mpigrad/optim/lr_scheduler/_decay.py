@@ -1,0 +1,189 @@
+"""Schedules that multiply learning rates: by functions, at milestones, at each step, or along a line or power."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..optimizer import Optimizer
+from ._base import LRScheduler
+
+Factor = Callable[[int], float]
+
+
+class LambdaLR(LRScheduler):
+    """The first learning rate times a function of the step.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = mpigrad.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.25]
+    """
+
+    _NOT_SAVED = ("optimizer", "lr_lambdas")
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
+        groups = len(optimizer.param_groups)
+        if isinstance(lr_lambda, (list, tuple)):
+            if len(lr_lambda) != groups:
+                raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
+            self.lr_lambdas = list(lr_lambda)
+        else:
+            self.lr_lambdas = [lr_lambda] * groups
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of functions, only the attributes of objects that can be called."""
+        kept = [None if hasattr(fn, "__code__") else dict(fn.__dict__) for fn in self.lr_lambdas]
+        return super().state_dict() | {"lr_lambdas": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        state_dict = dict(state_dict)
+        for fn, kept in zip(self.lr_lambdas, state_dict.pop("lr_lambdas")):
+            if kept is not None:
+                fn.__dict__.update(kept)
+        super().load_state_dict(state_dict)
+
+    def get_lr(self) -> list[float]:
+        return [base * fn(self.last_epoch) for fn, base in zip(self.lr_lambdas, self.base_lrs)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """The present learning rate times a function of the step."""
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return self._rates()
+        return [rate * fn(self.last_epoch) for fn, rate in zip(self.lr_lambdas, self._rates())]
+
+
+class StepLR(LRScheduler):
+    """Times `gamma` every `step_size` steps."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
+            return self._rates()
+        return [rate * self.gamma for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times `gamma` at each milestone."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        factor = self.gamma ** self.milestones[self.last_epoch]
+        return [rate * factor for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times `gamma` at each step."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        return self._rates() if self.last_epoch == 0 else [rate * self.gamma for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Times `factor` for the first `total_iters` steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return [rate * self.factor for rate in self._rates()]
+        if self.last_epoch == self.total_iters:
+            return [rate * (1.0 / self.factor) for rate in self._rates()]
+        return self._rates()
+
+    def _get_closed_form_lr(self) -> list[float]:
+        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        return [base * factor for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """From one factor to another along a line."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, step: int) -> float:
+        return (
+            self.start_factor + (self.end_factor - self.start_factor) * min(self.total_iters, step) / self.total_iters
+        )
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return [rate * self.start_factor for rate in self._rates()]
+        if self.last_epoch > self.total_iters:
+            return self._rates()
+        change = self._factor(self.last_epoch) / self._factor(self.last_epoch - 1)
+        return [rate * change for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to zero as a power of the steps left."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._rates()
+        left = 1.0 - self.last_epoch / self.total_iters
+        before = 1.0 - (self.last_epoch - 1) / self.total_iters
+        return [rate * (left / before) ** self.power for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]

@@ -1,0 +1,376 @@
+"""`Optimizer`: parameter groups, state, and a step that updates every parameter in place.
+
+An optimizer says in `_dense` how one parameter changes, on bare arrays, in place and without new memory: `self._blocks`
+cuts large parameters into pieces that fit into the cache, `self._room` lends scratch arrays. Gradients that are sparse
+go to `_sparse`, which refuses them unless an optimizer knows how to touch only the rows involved.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module, device_of, move
+from .._graph.grad_mode import enable_grad
+from .._graph.node import RemovableHandle
+from .._ops._clearing import clear_grad
+from .._tensor import Tensor, wrap
+from ._layout import load_state, saved_state
+
+BLOCK = 1 << 15  # elements; a few float32 arrays of this length fit into the second-level cache
+ndarray = np.ndarray
+Group = dict[str, Any]
+Closure = Callable[[], Any]
+
+_PRE: OrderedDict[int, Any] = OrderedDict()
+_POST: OrderedDict[int, Any] = OrderedDict()
+
+
+def _add(hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    return _add(_PRE, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    return _add(_POST, hook)
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """`step` with the hooks around it."""
+    if getattr(step, "_is_hooked", False):
+        return step
+
+    @functools.wraps(step)
+    def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True
+        pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if pre or _PRE:
+            args, kwargs = self._run_pre_hooks(args, kwargs)
+        out = step(self, *args, **kwargs)
+        for hook in [*post.values(), *_POST.values()] if post or _POST else ():
+            hook(self, args, kwargs)
+        return out
+
+    wrapper._is_hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+class Optimizer:
+    """Base class of all optimizers."""
+
+    def __init__(self, params: Any, defaults: Group) -> None:
+        if defaults.get("differentiable"):
+            raise ValueError("differentiable=True is not supported: steps of mpigrad's optimizers are not recorded")
+        self.defaults = defaults
+        self._start()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{_title(params)}"
+            )
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def _start(self) -> None:
+        self._opt_called = False
+        self._scratch: dict[Any, Any] = {}
+        for name in _HOOKS:
+            setattr(self, name, OrderedDict())
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    # -- groups ------------------------------------------------------------------------------------------------------
+    def add_param_group(self, param_group: Group) -> None:
+        """Add parameters, with settings of their own where they are given."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will "
+                "change between runs. Please use a list instead."
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if params and all(isinstance(each, tuple) for each in params):
+            param_group = {"params": None, "param_names": [name for name, _ in params]} | {
+                key: value for key, value in param_group.items() if key != "params"
+            }
+            params = [each for _, each in params]
+        _check_parameters(params)
+        if len(params) != len({id(each) for each in params}):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                stacklevel=3,
+            )
+        held = {id(each) for group in self.param_groups for each in group["params"]}
+        if not held.isdisjoint(id(each) for each in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**param_group, "params": params, **self._missing(param_group)})
+
+    def _missing(self, group: Group) -> Group:
+        return {key: value for key, value in self.defaults.items() if key not in group}
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop all gradients, or make them zero."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                clear_grad(parameter, set_to_none)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+    @_hooked
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update all parameters that have a gradient; `closure`, if given, computes the loss, which is given back."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                held = parameter._grad
+                if held is not None:
+                    grad = held._array
+                    if getattr(grad, "is_sparse_array", False):
+                        self._sparse(parameter, grad, self.state[parameter], group)
+                    else:
+                        self._dense(parameter, grad, self.state[parameter], group)
+                    if parameter._counter is not None:
+                        parameter._counter[0] += 1
+        return loss
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        """Update one parameter."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _dense()")
+
+    def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        """Update the rows of one parameter for which a sparse gradient has values."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def _room(self, like: Any, slot: int) -> Any:
+        """A scratch array of the same shape, lent until the next call with the same slot."""
+        key = (like.shape, like.dtype, slot)
+        found = self._scratch.get(key)
+        if found is None or type(found) is not type(like):
+            found = self._scratch[key] = array_module(like).empty(like.shape, like.dtype)
+        return found
+
+    def _blocks(self, *arrays: Any) -> Iterable[tuple[Any, ...]]:
+        """The arrays, cut into pieces that fit into the cache when they are large."""
+        first = arrays[0]
+        if first.size <= BLOCK or first.__class__ is not ndarray or not all(each.flags.c_contiguous for each in arrays):
+            return (arrays,)
+        return _pieces([each.reshape(-1) for each in arrays])
+
+    def _gradient(self, p: Any, g: Any, group: Group, slot: int = 0) -> Any:
+        """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
+        decay = group["weight_decay"]
+        if group["maximize"]:
+            g = np.negative(g, out=self._room(g, slot))
+        if decay != 0:
+            room = self._room(p, slot + 1)
+            np.multiply(p, decay, out=room)
+            room += g
+            return room
+        return g
+
+    # -- state -------------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """The state by number of the parameter, and the groups with numbers in place of parameters."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        made = saved_state(self.state, self.param_groups)
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
+            changed = hook(self, made)
+            made = made if changed is None else changed
+        return made
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave; tensors are copied, to the device and type of their parameters."""
+        state_dict = dict(state_dict)
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        self.state, self.param_groups = load_state(copy.deepcopy(state_dict), self.param_groups)
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start()
+        self.__dict__.update(state)
+        for group in self.param_groups:
+            group.update(self._missing(group))
+
+    # -- hooks -------------------------------------------------------------------------------------------------------
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def _run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for hook in [*self._optimizer_step_pre_hooks.values(), *_PRE.values()]:
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{type(self).step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+        return args, kwargs
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before every step; it may give new arguments back."""
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after every step."""
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before the state is gathered."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after the state was gathered; what it returns replaces it."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before a state is loaded; what it returns replaces it."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after a state was loaded."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    def __repr__(self) -> str:
+        shown = f"{type(self).__name__} ("
+        for place, group in enumerate(self.param_groups):
+            shown += f"\nParameter Group {place}\n"
+            shown += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return shown + ")"
+
+
+_HOOKS = [name for name in Optimizer.__annotations__ if name.endswith("_hooks")]
+
+
+def _pieces(arrays: list[Any]) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, arrays[0].size, BLOCK):
+        yield tuple(each[start : start + BLOCK] for each in arrays)
+
+
+def _title(tensor: Tensor) -> str:
+    return f"a {tensor.dtype} Tensor"
+
+
+def _check_parameters(params: list[Any]) -> None:
+    for each in params:
+        if not isinstance(each, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}")
+        if each._grad_fn is not None and not each.retains_grad:
+            raise ValueError("can't optimize a non-leaf Tensor")
+
+
+# -- what optimizers share ---------------------------------------------------------------------------------------------
+def zeros_like(parameter: Tensor) -> Tensor:
+    """State of a parameter's shape, zero."""
+    array = parameter._array
+    return wrap(array_module(array).zeros(array.shape, array.dtype))
+
+
+def new_step() -> Tensor:
+    """A count of steps, as PyTorch keeps it: a float32 of no dimensions."""
+    return wrap(np.zeros((), np.float32))
+
+
+def next_step(state: dict[str, Any]) -> int:
+    """Count one step, and give the count."""
+    count = state["step"]
+    if isinstance(count, Tensor):
+        count._array += 1
+        return int(count._array)
+    state["step"] = count + 1
+    return count + 1
+
+
+def number(value: Any) -> float:
+    """A setting that may be given as a tensor."""
+    return float(value._array) if isinstance(value, Tensor) else value
+
+
+def drift(average: Any, value: Any, weight: float, room: Any) -> None:
+    """Move `average` towards `value` by a weight, in place."""
+    np.subtract(value, average, out=room)
+    room *= weight
+    average += room
+
+
+def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
+    """`average = beta * average + (1 - beta) * g * g`, in place."""
+    average *= beta
+    np.multiply(g, g, out=room)
+    room *= 1 - beta
+    average += room
+
+
+def rows_of(grad: Any) -> tuple[tuple[Any, ...], Any]:
+    """A sparse gradient as an index of the parameter's array, each element once, and the values there."""
+    grad = grad.coalesce()
+    return tuple(grad.indices), grad.values
+
+
+def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
+    """State on the device and, if floating, of the type of its parameter."""
+    array = value._array
+    if getattr(array, "is_sparse_array", False):
+        return value
+    if parameter._array.dtype.kind == "f" and array.dtype.kind == "f":
+        array = array.astype(parameter._array.dtype, copy=False)
+    return wrap(move(array, device_of(parameter._array)))
+
+
+# -- checks of settings ------------------------------------------------------------------------------------------------
+def check_settings(**settings: Any) -> None:
+    """Refuse negative settings; the name `lr` reads `learning rate`, `eps` `epsilon value`, others as they are."""
+    for name, value in settings.items():
+        if not number(value) >= 0.0:
+            shown = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {shown}: {value}")
+
+
+def check_betas(betas: tuple[Any, Any]) -> None:
+    """Refuse factors outside [0, 1)."""
+    for place, beta in enumerate(betas):
+        if not 0.0 <= number(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

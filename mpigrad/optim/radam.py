@@ -1,0 +1,94 @@
+"""RAdam: Adam that waits with dividing until its root mean square can be trusted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from .optimizer import (
+    Group,
+    Optimizer,
+    check_betas,
+    check_settings,
+    decay_to_square,
+    drift,
+    new_step,
+    next_step,
+    number,
+    zeros_like,
+)
+
+
+def _trust(step: int, beta2: float) -> float | None:
+    """By how much to correct the divided step; None while the variance of the divisor is unknown."""
+    most = 2 / (1 - beta2) - 1
+    length = most - 2 * step * beta2**step / (1 - beta2**step)
+    if length <= 5.0:
+        return None
+    return math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+
+
+class RAdam(Optimizer):
+    """Rectified Adam."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_settings(lr=lr, eps=eps)
+        check_betas(betas)
+        check_settings(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if not state:
+            state["step"] = new_step()
+            state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
+        step, lr = next_step(state), number(group["lr"])
+        beta1, beta2 = group["betas"]
+        size, trust = lr / (1 - beta1**step), _trust(step, beta2)
+        arrays = (parameter._array, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array)
+        for p, g, mean, square in self._blocks(*arrays):
+            if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
+                p *= 1 - lr * group["weight_decay"]
+                g = np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
+            else:
+                g = self._gradient(p, g, group)
+            room = self._room(p, 2)
+            drift(mean, g, 1 - beta1, room)
+            decay_to_square(square, g, beta2, room)
+            if trust is None:
+                np.multiply(mean, size, out=room)
+            else:
+                np.sqrt(square, out=room)
+                room += group["eps"]
+                np.divide(mean, room, out=room)
+                room *= size * trust * math.sqrt(1 - beta2**step)
+            p -= room
+
+
+__all__ = ["RAdam"]

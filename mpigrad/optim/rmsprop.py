@@ -1,0 +1,88 @@
+"""RMSprop: steps divided by a running root mean square of the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from .optimizer import (
+    Group,
+    Optimizer,
+    check_settings,
+    decay_to_square,
+    drift,
+    new_step,
+    next_step,
+    number,
+    zeros_like,
+)
+
+
+class RMSprop(Optimizer):
+    """Steps along the gradient, divided by a running root mean square of it."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if not state:
+            state["step"], state["square_avg"] = new_step(), zeros_like(parameter)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = zeros_like(parameter)
+            if group["centered"]:
+                state["grad_avg"] = zeros_like(parameter)
+        next_step(state)
+        extra = [state[name]._array for name in ("grad_avg", "momentum_buffer") if name in state]
+        lr, alpha, momentum = number(group["lr"]), group["alpha"], group["momentum"]
+        for p, g, square, *more in self._blocks(parameter._array, grad, state["square_avg"]._array, *extra):
+            g, room = self._gradient(p, g, group), self._room(p, 2)
+            decay_to_square(square, g, alpha, room)
+            if group["centered"]:
+                mean = more[0]
+                drift(mean, g, 1 - alpha, room)
+                np.multiply(mean, mean, out=room)
+                np.subtract(square, room, out=room)
+                np.sqrt(room, out=room)
+            else:
+                np.sqrt(square, out=room)
+            room += group["eps"]
+            np.divide(g, room, out=room)
+            if momentum > 0:
+                buffer = more[-1]
+                buffer *= momentum
+                buffer += room
+                np.multiply(buffer, lr, out=room)
+            else:
+                room *= lr
+            p -= room
+
+
+__all__ = ["RMSprop"]

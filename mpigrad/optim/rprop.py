@@ -1,0 +1,68 @@
+"""Rprop: a step size for each element, which grows while the gradient keeps its sign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number, zeros_like
+
+
+class Rprop(Optimizer):
+    """Resilient backpropagation: only the gradient's sign counts."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_settings(lr=lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if not state:
+            state["step"], state["prev"] = new_step(), zeros_like(parameter)
+            state["step_size"] = wrap(np.full_like(parameter._array, number(group["lr"])))
+        next_step(state)
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        for p, g, before, sizes in self._blocks(
+            parameter._array, grad, state["prev"]._array, state["step_size"]._array
+        ):
+            if group["maximize"]:
+                g = np.negative(g, out=self._room(g, 0))
+            agree = np.multiply(g, before, out=self._room(p, 1))
+            turned = agree < 0
+            factor = self._room(p, 2)
+            factor[...] = 1
+            factor[agree > 0] = grow
+            factor[turned] = shrink
+            sizes *= factor
+            np.clip(sizes, least, most, out=sizes)
+            before[...] = g
+            before[turned] = 0  # no step where the sign changed, and a fresh start after it
+            np.sign(before, out=factor)
+            factor *= sizes
+            p -= factor
+
+
+__all__ = ["Rprop"]

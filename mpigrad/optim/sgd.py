@@ -1,0 +1,105 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from .optimizer import Group, Optimizer, check_settings, number, rows_of
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent.
+
+    >>> import mpigrad
+    >>> w = mpigrad.tensor([1.0], requires_grad=True)
+    >>> optimizer = mpigrad.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_settings(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        lr, momentum = number(group["lr"]), group["momentum"]
+        if momentum == 0:
+            for p, g in self._blocks(parameter._array, grad):
+                g = self._gradient(p, g, group)
+                room = self._room(p, 2)
+                np.multiply(g, lr, out=room)
+                p -= room
+            return
+        held = state.get("momentum_buffer")
+        if held is None:
+            held = state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
+            first = True
+        else:
+            first = False
+        for p, g, buffer in self._blocks(parameter._array, grad, held._array):
+            self._with_momentum(p, g, buffer, first, lr, group)
+
+    def _with_momentum(self, p: Any, g: Any, buffer: Any, first: bool, lr: float, group: Group) -> None:
+        g, room, momentum = self._gradient(p, g, group), self._room(p, 2), group["momentum"]
+        if first:
+            buffer[...] = g
+        else:
+            buffer *= momentum
+            if group["dampening"]:
+                np.multiply(g, 1 - group["dampening"], out=room)
+                buffer += room
+            else:
+                buffer += g
+        if group["nesterov"]:
+            np.multiply(buffer, momentum, out=room)
+            room += g
+            room *= lr
+        else:
+            np.multiply(buffer, lr, out=room)
+        p -= room
+
+    def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        momentum, lr = group["momentum"], number(group["lr"])
+        if momentum != 0:
+            held = state.get("momentum_buffer")
+            made = grad if held is None else held._array * momentum + grad * (1 - group["dampening"])
+            state["momentum_buffer"] = wrap(made)
+            grad = grad + made * momentum if group["nesterov"] else made
+        rows, values = rows_of(grad)
+        parameter._array[rows] += values * (lr if group["maximize"] else -lr)
+
+
+__all__ = ["SGD"]

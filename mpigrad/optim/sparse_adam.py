@@ -1,0 +1,55 @@
+"""Adam for sparse gradients: only the rows with values change, in the parameter and in the state."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from .optimizer import Group, Optimizer, check_betas, check_settings, next_step, number, rows_of, zeros_like
+
+
+class SparseAdam(Optimizer):
+    """Adam that touches only the rows for which a sparse gradient has values."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        check_settings(lr=lr, eps=eps)
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        for place, parameter in enumerate(each for group in self.param_groups for each in group["params"]):
+            if parameter.is_sparse:
+                raise ValueError(f"Sparse params at indices {[place]}: SparseAdam requires dense parameter tensors")
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+
+    def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        if not state:
+            state["step"] = 0
+            state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
+        step = next_step(state)
+        beta1, beta2 = group["betas"]
+        rows, values = rows_of(grad)
+        if values.size == 0:
+            return
+        if group["maximize"]:
+            values = -values
+        means, squares = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        mean, square = means[rows], squares[rows]
+        mean += (values - mean) * (1 - beta1)
+        square += (values * values - square) * (1 - beta2)
+        means[rows], squares[rows] = mean, square
+        size = number(group["lr"]) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+        parameter._array[rows] -= mean / (np.sqrt(square) + group["eps"]) * size
+
+
+__all__ = ["SparseAdam"]
