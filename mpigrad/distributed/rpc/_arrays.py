@@ -18,7 +18,7 @@ import numpy as np
 
 from mpigrad._tensor import Tensor, wrap
 
-INLINE_MAX = 8 * 1024  # larger arrays travel on their own
+INLINE_MAX = 32 * 1024  # larger arrays travel on their own
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
 _REMEMBERED = 4096  # layouts kept in each direction
 _PAD = [b"\0" * n for n in range(16)]
@@ -27,7 +27,7 @@ _KINDS = "biufcmM?SU"  # dtypes whose text says everything
 # Kinds of entries of a layout. Odd ones follow on their own.
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN = 2, 4, 6, 8, 10
 
-small: dict[Any, tuple[bytes, bytes]] = {}  # (kind, dtype, shape) of inline arrays -> layout text, padding
+texts: dict[Any, tuple[bytes, bytes | None]] = {}  # (kind, dtype, shape) -> layout text, padding of inline ones
 _entries: dict[bytes, list[tuple[int, Any, Any, int]]] = {}
 _ONE = struct.Struct("<BBB")
 _ndarray = np.ndarray
@@ -44,26 +44,30 @@ def describe(kind: int, array: Any) -> bytes:
     return _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
 
 
-def known(kind: int, array: Any) -> tuple[bytes, bytes] | None:
-    """Layout text and padding of a small array that travels inline; None for others."""
-    if array.nbytes > INLINE_MAX or not sendable(array):
+def known(kind: int, array: Any) -> tuple[bytes, bytes | None] | None:
+    """Layout text of an array, and the padding if it travels inline; None for arrays that cannot travel as their bytes."""
+    if not sendable(array):
         return None
-    entry = describe(kind, array), _PAD[-array.nbytes & 15]
-    if len(small) >= _REMEMBERED:
-        small.clear()
-    small[kind, array.dtype, array.shape] = entry
+    inline = array.nbytes <= INLINE_MAX
+    entry = describe(kind if inline else kind + 1, array), _PAD[-array.nbytes & 15] if inline else None
+    if len(texts) >= _REMEMBERED:
+        texts.clear()
+    texts[kind, array.dtype, array.shape] = entry
     return entry
 
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
-    """Add one array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
-    entry = small.get((kind, array.dtype, array.shape)) or known(kind, array)
-    if entry is not None:
-        layout.append(entry[0])
+    """Add one sendable array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
+    entry = texts.get((kind, array.dtype, array.shape)) or known(kind, array)
+    if entry is None:
+        raise TypeError(f"an array of dtype {array.dtype} cannot be sent as its bytes")
+    text, padding = entry
+    if padding is not None:
+        layout.append(text)
         data.append(array.tobytes())
-        data.append(entry[1])
+        data.append(padding)
     elif len(follow) < MAX_TRANSFERS:
-        layout.append(describe(kind + 1, array))
+        layout.append(text)
         follow.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
     else:
         layout.append(describe(kind, array))

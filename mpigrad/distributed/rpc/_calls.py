@@ -235,16 +235,13 @@ class Calls:
         length = HEADER_SIZE + len(data) + len(meta) + len(name)
         epoch = self.epochs.get(dst, 0)
         if not follow and length <= FRAME_MAX:
-            frame = (
-                _pack(
-                    kind, mode, flags, epoch, 0, self.rank, length, len(name), len(meta), 0,
-                    call_id, context_id, message_id, extra, extra2,
-                )
-                + data + meta + name
+            head = _pack(
+                kind, mode, flags, epoch, 0, self.rank, length, len(name), len(meta), 0,
+                call_id, context_id, message_id, extra, extra2,
             )  # fmt: skip
-            self.progress.post(dst, frame, follow, 0)
+            self.progress.post(dst, b"".join((head, data, meta, name)), follow, 0)
             return
-        body = data + meta + name
+        body = b"".join((data, meta, name))
         if length + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
             follow = [np.frombuffer(body, np.uint8), *follow]
             flags |= BODY_FOLLOWS

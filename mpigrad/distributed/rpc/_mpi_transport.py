@@ -99,7 +99,8 @@ class MPITransport(Transport):
         self.bytes_received += length
         if frame[6] or frame[7]:
             self._fetch(frame)
-            return None
+            self._complete_bulk()
+            return self._ready.popleft() if self._ready else None
         return frame
 
     def _fetch(self, frame: bytearray) -> None:
@@ -124,8 +125,9 @@ class MPITransport(Transport):
     def _complete_bulk(self) -> None:
         still = []
         for entry in self._coming:
-            if self._mpi.Request.Testall(entry[0]):
-                self._ready.append(entry[1])
+            requests, bulk = entry
+            if requests[0].Test() if len(requests) == 1 else self._mpi.Request.Testall(requests):
+                self._ready.append(bulk)
             else:
                 still.append(entry)
         self._coming = still

@@ -272,7 +272,12 @@ class Progress:
             self._housekeep(now)
         if idle < self._spin:
             return
-        if self.transport.pending() or idle < 0.0001:
+        if self.transport.pending():
+            if idle > self._spin * 25:
+                os.sched_yield()
+            if idle < 0.5:
+                return
+        elif idle < 0.0001:
             os.sched_yield()
             return
         nap = idle * 0.125

@@ -17,7 +17,7 @@ from typing import Any
 from ._blocks import receive_array
 from ._message import HEADER, HEADER_SIZE, TRANSFER
 
-FRAME_MAX = 16 * 1024
+FRAME_MAX = 64 * 1024
 CHUNK = 1 << 30  # bytes of one MPI message
 LARGEST = 1 << 46  # a longer array can only be a malformed frame
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mpigrad._tensor import Tensor
 
 from . import _seams
-from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, sendable, small, take
+from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
 from ._pickling import Tables, dumps, loads
 
@@ -60,17 +60,18 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             array, code = item, ARRAY
         if type(array) is not _ndarray:
             return None
-        entry = small.get((code, array.dtype, array.shape)) or known(code, array)
-        if entry is not None:
+        entry = texts.get((code, array.dtype, array.shape)) or known(code, array)
+        if entry is None:
+            return None
+        padding = entry[1]
+        if padding is not None:
             text += entry[0]
             data.append(array.tobytes())
-            data.append(entry[1])
-        elif sendable(array):
+            data.append(padding)
+        else:
             layout: list[bytes] = []
             put(code, array, layout, data, follow)
             text += layout[0]
-        else:
-            return None
     meta = _U32.pack(len(text)) + text
     if plain:
         meta += pickle.dumps(tuple(plain), 5)
