@@ -103,7 +103,10 @@ class Closing:
         self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))
 
     def on_report(self, message: _seams.RawMessage) -> None:
-        self._reports[message.src] = _REPORT.unpack(message.body)
+        report = _REPORT.unpack(message.body)
+        # two threads may handle a worker's reports in the wrong order: an old one must not hide the newest
+        if report[0] >= self._reports.get(message.src, report)[0]:
+            self._reports[message.src] = report
         if not self._changed.done():
             self._changed.set_result(None)
 
