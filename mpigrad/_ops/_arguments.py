@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .._tensor import Tensor
@@ -35,6 +36,13 @@ def refuse_non_tensors(function: str, **arguments: Any) -> NoReturn:
                 f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
             )
     raise TypeError(f"{function}(): arguments must be Tensors")
+
+
+def invalid_combination(function: str, given: Sequence[Any], *accepted: str) -> TypeError:
+    """The error for arguments that fit none of a function's signatures."""
+    kinds = ", ".join("Tensor" if isinstance(each, Tensor) else type(each).__name__ for each in given)
+    expected = "".join(f"\n * ({each})" for each in accepted)
+    return TypeError(f"{function}() received an invalid combination of arguments - got ({kinds}), but expected one of:{expected}")
 
 
 def need_tensors(function: str, **arguments: Any) -> None:

@@ -206,7 +206,10 @@ def _logit(x: Any, *, eps: float | None) -> Any:
 def _logit_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     eps = node.kw["eps"]
     made = g / (x * (1 - x))
-    return made if eps is None else F.keep(made, (x >= eps) & (x <= 1 - eps))
+    if eps is not None:
+        return F.keep(made, (x >= eps) & (x <= 1 - eps))
+    outside = F.cast((x < 0) | (x > 1), dtype=getattr(x, "_array", x).dtype)
+    return made + F.log(1 - 2 * outside)  # nan outside, as the function itself
 
 
 LOGIT = operator("logit", _logit, _logit_backward, saves=(0,))

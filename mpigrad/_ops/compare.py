@@ -11,7 +11,7 @@ from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import add_to_both
 from .._graph.tracing import around_operator
 from .._tensor import Tensor, extra, method, wrap
-from ._arguments import need_tensors, title
+from ._arguments import invalid_combination, need_tensors, title
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, as_common, check_shapes, common_dtype, ndarray, operand
 from ._define import check_one_device
 from ._inplace import in_place
@@ -36,6 +36,8 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
             each = each.item()
         found = operand(each)
         if found is None and not isinstance(each, NUMBERS):
+            if not name.startswith("logical"):
+                raise invalid_combination(name, (a, b), "Tensor input, Tensor other", "Tensor input, Number other")
             raise TypeError(f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(each).__name__}")
         values.append(each if found is None else found)
     values = [each.to_dense() if isinstance(each, Tensor) and each.is_sparse else each for each in values]
@@ -62,7 +64,7 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
         if a.__class__ in PLAIN and not TRACING.on and not MODE.inference:
             x = a._array
             kind = x.__class__ is ndarray and x.dtype
-            if kind is F32 or kind is F64:
+            if (kind is F32 or kind is F64) and refuse is not _refuse_floats:
                 if b.__class__ is float or b.__class__ is int:
                     return plain(forward(x, kind.type(b)))
                 if b.__class__ in PLAIN and b._array.__class__ is ndarray and b._array.dtype is kind:

@@ -45,6 +45,15 @@ VIEW_AS_COMPLEX = operator(
 )
 
 
+def _polar_backward(F: Any, node: Any, g: Any, size: Any, angle: Any) -> Any:
+    unit = F.complex(F.cos(angle), -F.sin(angle))
+    turned = g * unit
+    return F.real(turned), F.imag(turned) * size
+
+
+POLAR = operator("polar", lambda x, y: _complex(x * np.cos(y), x * np.sin(y)), _polar_backward, saves=(0, 1), broadcasts=True)
+
+
 def _angle_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     if not F.is_complex(x):
         return g * 0
@@ -77,7 +86,13 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> mpigrad.polar(mpigrad.tensor([2.0]), mpigrad.tensor([0.0]))
     tensor([2.+0.j])
     """
-    return deliver(complex(abs * angle.cos(), abs * angle.sin()), out)
+    need_tensors("polar", abs=abs, angle=angle)
+    x, y = abs._array, angle._array
+    if x.dtype.kind != "f" or y.dtype.kind != "f":
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}")
+    if x.dtype != y.dtype:
+        raise RuntimeError(f"Expected object of scalar type {title(x)} but got scalar type {title(y)} for second argument")
+    return deliver(POLAR(abs, angle), out)
 
 
 def real(input: Tensor) -> Tensor:
@@ -137,5 +152,10 @@ def _set_imag(self: Tensor, value: Any) -> None:
 method(property(real, _set_real), "real")  # type: ignore[type-var]
 method(property(imag, _set_imag), "imag")  # type: ignore[type-var]
 method(angle)
+method(lambda self: self, "resolve_conj")
+method(lambda self: self, "resolve_neg")
+method(lambda self: False, "is_conj")
+method(lambda self: False, "is_neg")
+method(lambda self: self.conj(), "conj_physical")
 
 __all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]

@@ -23,6 +23,9 @@ def _refuse_bool_abs(x: Tensor) -> None:
 
 
 def _sign(x: Any) -> Any:
+    """-1, 0 or 1, also for nan, which counts as 0."""
+    if x.dtype.kind == "f":
+        return (x > 0).astype(x.dtype) - (x < 0)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
@@ -34,7 +37,7 @@ def _sigmoid(x: Any) -> Any:
     limit = 88.0 if x.dtype.itemsize == 4 else 709.0 if x.dtype.itemsize == 8 else 11.0
     if made.__class__ is not np.ndarray:
         return 1 / (1 + np.exp(np.minimum(made, made.dtype.type(limit))))
-    np.minimum(made, made.dtype.type(limit), made)
+    np.minimum(made, made.dtype.type(limit), out=made)
     np.exp(made, made)
     made += 1
     return np.reciprocal(made, made)
@@ -62,6 +65,12 @@ def _sgn_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     return g * 0
 
 
+def _acosh_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
+    if F.is_complex(x):
+        return g * F.conj(F.rsqrt(x - 1) * F.rsqrt(x + 1))
+    return g * F.rsqrt(x * x - 1)
+
+
 def _sinc_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     px = x * math.pi
     slope = (F.cos(px) * px - F.sin(px)) / (px * x)
@@ -74,7 +83,7 @@ abs = unary("abs", np.abs, lambda F, node, g, x: g * F.sgn(x), saves="input", re
 absolute = abs
 method(abs, "__abs__")
 sign = unary("sign", _sign, lambda F, node, g: g * 0, refuse=refuse_complex(
-    "Unlike NumPy, mpigrad.sign doesn't support complex numbers: use mpigrad.sgn."),
+    "Unlike NumPy, mpigrad.sign is not intended to support complex numbers. Please use mpigrad.sgn instead."),
     doc="-1, 0 or 1: the sign of each element.")  # fmt: skip
 exp = unary("exp", np.exp, lambda F, node, g, y: g * F.conj(y), saves="result", to_float=True, doc="e to the power of each element.")
 exp2 = unary("exp2", np.exp2, lambda F, node, g, y: g * F.conj(y) * LN2, saves="result", to_float=True,
@@ -107,7 +116,7 @@ cosh = unary("cosh", np.cosh, lambda F, node, g, x: g * F.sinh(F.conj(x)), saves
 tanh = unary("tanh", np.tanh, lambda F, node, g, y: g * F.conj(1 - y * y), saves="result", to_float=True, doc="The hyperbolic tangent.")
 asinh = unary("asinh", np.arcsinh, lambda F, node, g, x: g * F.conj(F.rsqrt(x * x + 1)), saves="input", to_float=True,
               doc="The inverse of the hyperbolic sine.", aliases=("arcsinh",))  # fmt: skip
-acosh = unary("acosh", np.arccosh, lambda F, node, g, x: g * F.conj(F.rsqrt(x * x - 1)), saves="input", to_float=True,
+acosh = unary("acosh", np.arccosh, _acosh_backward, saves="input", to_float=True,
               doc="The inverse of the hyperbolic cosine.", aliases=("arccosh",))  # fmt: skip
 atanh = unary("atanh", np.arctanh, lambda F, node, g, x: g / F.conj(1 - x * x), saves="input", to_float=True,
               doc="The inverse of the hyperbolic tangent.", aliases=("arctanh",))  # fmt: skip

@@ -81,19 +81,41 @@ def _nan_middle(x: Any) -> Any:
     return _middle(known if known.size else flat)
 
 
+def _among_equals(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    """As `_even_backward`, but nan is equal to nothing: the gradient is nan then."""
+    kw = {"shape": node.shapes[0], "dim": node.kw.get("dim"), "keepdim": node.kw.get("keepdim", False)}
+    mask = x == F.spread(y, **kw)
+    count = F.sum_dim(F.cast(mask, dtype=getattr(g, "_array", g).dtype), dim=kw["dim"], keepdim=kw["keepdim"])
+    return F.keep(F.spread(g, **kw), mask) / F.spread(count, **kw)
+
+
+def _both_backward(F: Any, node: Any, grads: Any, x: Any, low: Any, high: Any) -> Any:
+    parts = [_among_equals(F, node, g, x, y) for g, y in zip(grads, (low, high)) if g is not None]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
 _EVEN = {"saves": (0, RESULT)}
-AMAX = operator("amax", _reduced(np.maximum), _even_backward, **_EVEN)  # type: ignore[arg-type]
-AMIN = operator("amin", _reduced(np.minimum), _even_backward, **_EVEN)  # type: ignore[arg-type]
+AMAX = operator("amax", _reduced(np.maximum), _among_equals, **_EVEN)  # type: ignore[arg-type]
+AMIN = operator("amin", _reduced(np.minimum), _among_equals, **_EVEN)  # type: ignore[arg-type]
 MAX_ALL = operator("max_all", _reduced(np.maximum), _even_backward, node="MaxBackward1", **_EVEN)  # type: ignore[arg-type]
 MIN_ALL = operator("min_all", _reduced(np.minimum), _even_backward, node="MinBackward1", **_EVEN)  # type: ignore[arg-type]
 MEDIAN_ALL = operator("median_all", _middle, _even_backward, node="MedianBackward0", **_EVEN)  # type: ignore[arg-type]
 NANMEDIAN_ALL = operator("nanmedian_all", _nan_middle, _even_backward, node="NanmedianBackward0", **_EVEN)  # type: ignore[arg-type]
 
 
+AMINMAX = operator(
+    "aminmax",
+    lambda x, **kw: (_reduced(np.minimum)(x, **kw), _reduced(np.maximum)(x, **kw)),
+    _both_backward,
+    saves=(0, -1, -2),
+)
+_KERNELS = {"amax": "max_values_cpu", "amin": "min_values_cpu", "max": "max_all", "min": "min_all"}
+
+
 def _check(name: str, input: Any) -> None:
     need_tensors(name, input=input)
     if input._array.dtype.kind == "c":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{title(input._array)}'")
+        raise NotImplementedError(f"\"{_KERNELS.get(name, name)}\" not implemented for '{title(input._array)}'")
 
 
 def _check_all(name: str, input: Tensor, error: type[Exception] = RuntimeError, advice: str = "") -> None:
@@ -212,8 +234,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> mpigrad.aminmax(mpigrad.tensor([3.0, 1.0])).max
     tensor(3.)
     """
-    dims = () if dim is None else dim
-    return return_types.aminmax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+    if dim is None:
+        _check_all("aminmax", input, advice=_ADVICE)
+    place = None if dim is None else (_check_dim("aminmax", input, dim),)
+    return return_types.aminmax(*AMINMAX(input, dim=place, keepdim=keepdim))
 
 
 def _arg(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool, out: Tensor | None) -> Tensor:

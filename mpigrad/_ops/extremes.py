@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, method, wrap
-from ._arguments import need_tensors
+from ._arguments import invalid_combination, need_tensors
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
-from ._define import check_one_device, operator
+from ._define import Operator, check_one_device, operator
 from ._inplace import in_place
 from ._out import deliver
 from .fitting import to_dtype
@@ -48,7 +48,7 @@ def _public(op: Binary, doc: str) -> Any:
     def call(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input, other=other)
         if any(each._array.dtype.kind == "c" for each in (input, other)):
-            raise NotImplementedError(f"{name} not implemented for complex tensors.")
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
         return op.fast(input, other) if out is None else deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
@@ -95,6 +95,8 @@ CLAMP_NUMBERS = operator("clamp_numbers", _clamp_numbers, _clamp_numbers_backwar
 CLAMP_MIN = operator("clamp_min", _clamp_numbers, _clamp_numbers_backward, saves=(0,), node="ClampMinBackward0")
 CLAMP_MAX = operator("clamp_max", _clamp_numbers, _clamp_numbers_backward, saves=(0,), node="ClampMaxBackward0")
 CLAMP = operator("clamp", _clamp, _clamp_backward, saves=(0, 1, 2), broadcasts=True)
+CLAMP_MIN_TENSOR = operator("clamp_min_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMinBackward1", broadcasts=True)
+CLAMP_MAX_TENSOR = operator("clamp_max_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMaxBackward1", broadcasts=True)
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -115,9 +117,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
 
 def _by_numbers(op: Any, input: Tensor, low: Any, high: Any) -> Tensor:
-    for name, each in (("min", low), ("max", high)):
+    for each in (low, high):
         if each is not None and not isinstance(each, (*NUMBERS, np.generic)):
-            raise TypeError(f"clamp(): argument '{name}' must be Number, not {type(each).__name__}")
+            given = [value for value in (low, high) if value is not None]
+            raise invalid_combination(
+                "clamp", given, "Tensor min = None, Tensor max = None", "Number min = None, Number max = None"
+            )
     kind = common_dtype([input, *(each for each in (low, high) if each is not None)])
     x = to_dtype(input, kind)
     if (low is not None and low != low) or (high is not None and high != high):
@@ -125,7 +130,7 @@ def _by_numbers(op: Any, input: Tensor, low: Any, high: Any) -> Tensor:
     return op(x, min=low, max=high)
 
 
-def _clamp_tensors(input: Tensor, low: Any, high: Any) -> Tensor:
+def _clamp_tensors(input: Tensor, low: Any, high: Any, op: Operator = CLAMP) -> Tensor:
     given = [each for each in (input, low, high) if each is not None]
     arrays = as_common(given, common_dtype(given))
     check_one_device("clamp", arrays)
@@ -137,14 +142,14 @@ def _clamp_tensors(input: Tensor, low: Any, high: Any) -> Tensor:
         each if each is None or isinstance(each, Tensor) else wrap(array)
         for each, array in zip((input, low, high), all_arrays)
     )
-    return CLAMP.finish(inputs, _clamp(*all_arrays), {})
+    return op.finish(inputs, _clamp(*all_arrays), {})
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, moved up to `min` if it is below."""
     need_tensors("clamp_min", input=input)
     if isinstance(min, Tensor):
-        return deliver(_clamp_tensors(input, min, None), out)
+        return deliver(_clamp_tensors(input, min, None, CLAMP_MIN_TENSOR), out)
     return deliver(_by_numbers(CLAMP_MIN, input, min, None), out)
 
 
@@ -152,7 +157,7 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, moved down to `max` if it is above."""
     need_tensors("clamp_max", input=input)
     if isinstance(max, Tensor):
-        return deliver(_clamp_tensors(input, None, max), out)
+        return deliver(_clamp_tensors(input, None, max, CLAMP_MAX_TENSOR), out)
     return deliver(_by_numbers(CLAMP_MAX, input, None, max), out)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._device import array_module
 from .._kernels import select
 from .._tensor import Tensor, method, wrap
-from ._arguments import need_tensors, title
+from ._arguments import invalid_combination, need_tensors, title
 from ._binary import NUMBERS, as_common, common_dtype
 from ._define import check_one_device, operator
 from ._out import deliver
@@ -46,9 +46,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {title(condition._array)}"
             )
         condition = wrap(condition._array != 0)
-    for position, (name, each) in enumerate((("input", input), ("other", other)), start=2):
-        if not isinstance(each, (Tensor, *NUMBERS)):
-            raise TypeError(f"where(): argument '{name}' (position {position}) must be Tensor, not {type(each).__name__}")
+    if not isinstance(input, (Tensor, *NUMBERS)) or not isinstance(other, (Tensor, *NUMBERS)):
+        raise invalid_combination(
+            "where", (condition, input, other), "Tensor condition", "Tensor condition, Tensor or Number input, Tensor or Number other"
+        )
     arrays = as_common((input, other), common_dtype((input, other)))
     check_one_device("where", [condition._array, *arrays])
     _check_broadcast(condition._array, arrays[0], arrays[1])

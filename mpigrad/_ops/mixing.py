@@ -133,6 +133,15 @@ def _copysign_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
     return g * ratio, g * 0
 
 
+def _ldexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
+    scale = F.exp2(y)
+    return g * scale, g * x * scale * math.log(2)
+
+
+def _heaviside(x: Any, values: Any) -> Any:
+    return array_module(x).where(x == 0, values, (x > 0).astype(x.dtype))
+
+
 _TWO = 1 / math.log(2)
 ATAN2 = binary("atan2", np.arctan2, _atan2_backward, (0, 1), to_float=True)
 HYPOT = binary("hypot", np.hypot, _hypot_backward, (0, 1))
@@ -143,14 +152,15 @@ LOGADDEXP = binary("logaddexp", np.logaddexp, _logaddexp_backward, (0, 1))
 LOGADDEXP2 = binary("logaddexp2", np.logaddexp2, lambda F, node, g, x, y: _logaddexp_backward(
     F, node, g, x / _TWO, y / _TWO), (0, 1))  # fmt: skip
 COPYSIGN = binary("copysign", np.copysign, _copysign_backward, (0, 1), to_float=True)
-HEAVISIDE = binary("heaviside", np.heaviside, lambda F, node, g: (g * 0, g * 0))
+COPYSIGN_NUMBER = binary("copysign_number", np.copysign, _copysign_backward, (0, 1), to_float=True, node="CopysignBackward1")
+LDEXP = binary("ldexp", lambda x, y: x * np.exp2(y), _ldexp_backward, (0, 1), to_float=True)
+HEAVISIDE = binary("heaviside", _heaviside, lambda F, node, g: (g * 0, g * 0))
 NEXTAFTER = binary("nextafter", np.nextafter, lambda F, node, g: (g, None))
 
 
-def _public(name: str, op: Binary, doc: str, numbers: bool = False, floats: bool = False) -> Any:
+def _public(name: str, op: Binary, doc: str, floats: bool = False) -> Any:
     def call(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        if not numbers:
-            need_tensors(name, input=input, other=other)
+        need_tensors(name, input=input, other=other)
         if floats and input._array.dtype.kind != "f":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(input._array)}'")
         return deliver(op.general(input, other), out)
@@ -168,9 +178,18 @@ method(atan2, "arctan2")
 hypot = _public("hypot", HYPOT, "sqrt(input^2 + other^2), without overflow.", floats=True)
 logaddexp = _public("logaddexp", LOGADDEXP, "log(exp(input) + exp(other)), without overflow.", floats=True)
 logaddexp2 = _public("logaddexp2", LOGADDEXP2, "log2(2^input + 2^other), without overflow.", floats=True)
-copysign = _public("copysign", COPYSIGN, "The size of `input` with the sign of `other`.", numbers=True)
 heaviside = _public("heaviside", HEAVISIDE, "0 below zero, 1 above, and the element of `other` (values) at zero.")
 nextafter = _public("nextafter", NEXTAFTER, "The next number from `input` towards `other`.", floats=True)
+
+
+def copysign(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """The size of `input` with the sign of `other`.
+
+    >>> import mpigrad
+    >>> mpigrad.copysign(mpigrad.tensor([1.0, 2.0]), -1)
+    tensor([-1., -2.])
+    """
+    return deliver((COPYSIGN_NUMBER if isinstance(other, NUMBERS) else COPYSIGN).general(input, other), out)
 
 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
@@ -191,10 +210,10 @@ def ldexp(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     >>> mpigrad.ldexp(mpigrad.tensor([1.0]), mpigrad.tensor([3]))
     tensor([8.])
     """
-    return deliver(input * 2.0 ** other, out)
+    return deliver(LDEXP.general(input, other), out)
 
 
-for _fn in (lerp, addcmul, addcdiv, xlogy, ldexp):
+for _fn in (lerp, addcmul, addcdiv, copysign, xlogy, ldexp):
     method(_fn)
     method(in_place(_fn), _fn.__name__ + "_")
 

@@ -42,6 +42,8 @@ def _pow_number_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 def _pow(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if x.dtype.kind in "biu":
         return _integer_pow(x, y)
     return np.power(x, y)
@@ -50,8 +52,6 @@ def _pow(x: Any, y: Any) -> Any:
 def _integer_pow(x: Any, y: Any) -> Any:
     """Negative powers of integers are 0, except those of 1 and -1."""
     xp = array_module(x)
-    if x.dtype.kind == "b":
-        return x | ~y
     negative = y < 0
     made = np.power(x, xp.where(negative, 0, y))
     odd = xp.where(y % 2 == 0, 1, -1)
@@ -111,7 +111,7 @@ def _to_number(x: Any, exponent: Any) -> Tensor:
     if kind.category < 2 and p < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if kind.category == 0:
-        return wrap(_integer_pow(x._array, np.asarray(bool(p))))
+        return wrap(x._array.copy() if p else np.ones_like(x._array))
     if p == 2 and kind.category >= 2:
         return square(to_dtype(x, kind))
     return POW_NUMBER(to_dtype(x, kind), exponent=p)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .._device import array_module
-from .._dtype import as_dtype, dtype, int64
+from .._dtype import as_dtype, dtype, int64, promote_types
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -36,7 +37,7 @@ def _spread(F: Any, node: Any, value: Any) -> Any:
 
 
 def _logsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    return _spread(F, node, g) * F.conj(F.exp(x - _spread(F, node, F.keep(y, F.isfinite(y)))))
+    return _spread(F, node, g) * F.conj(F.exp(x - _spread(F, node, y)))
 
 
 LOGSUMEXP = operator("logsumexp", _logsumexp, _logsumexp_backward, saves=(0, RESULT))
@@ -74,7 +75,7 @@ def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
 def _norm_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
     p = node.kw["ord"]
     if p == 0:
-        return F.cast(x * 0, dtype=getattr(x, "_array", x).dtype)
+        return None
     if p == 1:
         return _spread(F, node, g) * F.sgn(x)
     if p in (math.inf, -math.inf):
@@ -96,11 +97,31 @@ def _extreme_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
 VECTOR_NORM = operator("vector_norm", _norm, _norm_backward, saves=(0, RESULT), node="LinalgVectorNormBackward0")
 
 
+def _dist_backward(F: Any, node: Any, g: Any, x: Any, y: Any, result: Any) -> Any:
+    away = x - y
+    as_norm = SimpleNamespace(
+        kw={"ord": node.kw["ord"], "dim": None, "keepdim": False}, shapes=(getattr(away, "_array", away).shape,)
+    )
+    into = _norm_backward(F, as_norm, g, away, result)
+    return into, None if into is None else -into
+
+
+DIST = operator("dist", lambda x, y, *, ord: _norm(x - y, ord=ord, dim=None, keepdim=False), _dist_backward,
+                saves=(0, 1, RESULT), broadcasts=True)  # fmt: skip
+
+
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The `ord`-norm of the elements over dimensions (all of them unless given)."""
     need_tensors("linalg.vector_norm", x=x)
-    x = x if dtype is None else to_dtype(x, as_dtype(dtype))
+    if dtype is not None:
+        wanted = as_dtype(dtype)
+        if promote_types(x.dtype, wanted) is not wanted:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({title(x._array)}) should be convertible without narrowing to "
+                f"the specified dtype ({title(np.empty(0, wanted.numpy))})"
+            )
+        x = to_dtype(x, wanted)
     if x._array.dtype.kind not in "fc":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x._array)}"
@@ -125,7 +146,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
         return deliver(matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim), out)
     if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype, out=out)
 
 
@@ -136,7 +157,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> mpigrad.dist(mpigrad.tensor([3.0, 4.0]), mpigrad.zeros(2))
     tensor(5.)
     """
-    return vector_norm(input - other, p)
+    need_tensors("dist", input=input, other=other)
+    return DIST(input, other, ord=float(p))
 
 
 def _nansum(x: Any, *, dim: Dims, keepdim: bool) -> Any:

@@ -24,15 +24,26 @@ def _nothing(F: Any, node: Any, g: Any) -> Any:
     return g * 0
 
 
-floor = unary("floor", _for_floats(np.floor), _nothing, refuse=refuse_complex("floor is not supported for complex inputs"),
+def _refuse(name: str) -> Any:
+    bools, others = refuse_kinds("b", f"{name}_vml_cpu"), refuse_complex(f"{name} is not supported for complex inputs")
+
+    def refuse(x: Tensor) -> None:
+        bools(x)
+        others(x)
+
+    return refuse
+
+
+floor = unary("floor", _for_floats(np.floor), _nothing, refuse=_refuse("floor"),
               doc="The largest integer that is not above each element.")  # fmt: skip
-ceil = unary("ceil", _for_floats(np.ceil), _nothing, refuse=refuse_complex("ceil is not supported for complex inputs"),
+ceil = unary("ceil", _for_floats(np.ceil), _nothing, refuse=_refuse("ceil"),
              doc="The smallest integer that is not below each element.")  # fmt: skip
-trunc = unary("trunc", _for_floats(np.trunc), _nothing, refuse=refuse_complex("trunc is not supported for complex inputs"),
+trunc = unary("trunc", _for_floats(np.trunc), _nothing, refuse=_refuse("trunc"),
               doc="Each element without its fraction.", aliases=("fix",))  # fmt: skip
 fix = trunc
 frac = unary("frac", lambda x: x - np.trunc(x), lambda F, node, g: g, refuse=refuse_kinds("biu", "frac_cpu"),
              doc="The fraction of each element, with its sign.")  # fmt: skip
+_refuse_round = refuse_kinds("bc", "round_vml_cpu")
 ROUND = operator("round", _for_floats(np.rint), _nothing, node="RoundBackward0")
 ROUND_DECIMALS = operator("round_decimals", lambda x, *, decimals: _round(x, decimals), _nothing, node="RoundBackward1")
 
@@ -52,8 +63,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     tensor([0., 2., 3.])
     """
     need_tensors("round", input=input)
-    if input._array.dtype.kind == "c":
-        raise NotImplementedError("round is not supported for complex inputs")
+    _refuse_round(input)
     return deliver(ROUND(input) if decimals == 0 else ROUND_DECIMALS(input, decimals=decimals), out)
 
 
