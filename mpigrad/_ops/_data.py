@@ -106,7 +106,7 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, str):
         raise ValueError("too many dimensions 'str'")
     if _is_sequence(value):
-        raise TypeError(f"must be a number, not {type(value).__name__}: the lists are nested to different depths")
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 

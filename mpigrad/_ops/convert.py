@@ -44,7 +44,7 @@ add_to_both("move_to", lambda x, *, place: move(x, place), _move_to)
 
 def copied(x: Any) -> Any:
     """A copy of an array that owns its memory, in the same order of dimensions."""
-    return x.copy("K")
+    return x.copy() if 0 in x.strides else x.copy("K")
 
 
 clone_op = operator("clone", copied, lambda F, node, g: g)
@@ -115,7 +115,10 @@ def convert(tensor: Tensor, kind: dtype | None, place: device | None, copy: bool
         made = _move_to(made, place=place)
     if kind is not None and made._array.dtype != kind.numpy:
         made = _cast_dense(made, kind)
-    return clone_op(made) if copy and made is tensor else made
+    return _copied(made) if copy and made is tensor else made
+
+
+_copied = operator("copied", copied, lambda F, node, g: g, node="ToCopyBackward0")
 
 
 def _cast_dense(tensor: Tensor, kind: dtype) -> Tensor:
@@ -185,9 +188,7 @@ def detach_(input: Tensor) -> Tensor:
     """Forget this tensor's history, in place."""
     if input._view is not None:
         raise RuntimeError(
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-            "called on these gradients."
+            "Can't detach views in-place: a view shares the history of its base. Use detach() instead."
         )
     input._grad_fn, input._nr, input._requires = None, 0, False
     return input

@@ -9,6 +9,7 @@ import numpy as np
 from .._device import device_of, move
 from .._graph.views import check_in_place
 from .._tensor import Tensor, method, wrap
+from ._arguments import invalid_combination
 from ._binary import NUMBERS
 from ._define import OpNode, operator
 from ._inplace import before, changed, check_writable
@@ -65,7 +66,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             )
         return _write(self, _FILL, (value,), {})
     if not isinstance(value, (*NUMBERS, np.generic)):
-        raise TypeError(f"fill_(): argument 'value' must be a Number or a Tensor, not {type(value).__name__}")
+        raise invalid_combination("fill_", (value,), "Tensor value", "Number value")
     return _write(self, _FILL_NUMBER, (), {"number": value})
 
 
@@ -105,7 +106,8 @@ def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, Any]) -> Tensor:
     """Run an operator that writes into its first input, and give the tensor its new history."""
     check_in_place(tensor, recorded=tensor._requires or any(each._requires for each in sources))
-    check_writable(tensor._array)
+    if op is not _ZERO and op is not _FILL_NUMBER and not any(each is tensor for each in sources):
+        check_writable(tensor._array)
     old = before(tensor)
     here = device_of(tensor._array)
     arrays = [move(each._array, here) if each.ndim else each._array for each in sources]

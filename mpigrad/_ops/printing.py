@@ -203,7 +203,7 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    return format(self.item(), spec) if self._array.ndim == 0 and spec else object.__format__(self, spec)
+    return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
 
 
 method(_repr, "__repr__")

@@ -41,7 +41,8 @@ def _random(name: str, how: str, size: tuple[Any, ...], generator: Source, out: 
     shape = size_from(name, size)
     where, found = place_and_type(place, out.dtype if kind is None and out is not None else kind)
     if found.category < 2:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{title(np.empty(0, found.numpy))}'")
+        kernel = "check_uniform_bounds" if how == "uniform" else "normal_kernel_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(np.empty(0, found.numpy))}'")
     source = default_for(where) if generator is None else generator_for(generator, None)
     return deliver(new(drawn(source, how, shape, found.numpy), grad), out)
 
@@ -199,7 +200,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None
     if p is not None:
         x = wrap(array_module(input._array).full(input._array.shape, p, input._array.dtype))
     elif input._array.dtype.kind != "f":
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{title(input._array)}'")
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{title(input._array)}'")
     else:
         x = input
     return deliver(BERNOULLI(x, generator=generator), out)

@@ -36,13 +36,11 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     place, kind = place_and_type(device, dtype if dtype is not None else out.dtype if out else number_type(start, end, step))
-    count = math.ceil((end - start) / step) if isinstance(end - start, float) or isinstance(step, float) else -(
-        (start - end) // step
-    )  # fmt: skip
     if kind.category < 2:
-        made = build(place, "arange", int(count)) * int(step) + int(start)
-    else:
-        made = build(place, "arange", int(count), dtype="f8") * step + start
+        start, end, step = int(start), int(end), int(step)
+    exact = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    made = build(place, "arange", count, dtype="i8" if kind.category < 2 else "f8") * step + start
     return deliver(new(made.astype(kind.numpy), requires_grad), out)
 
 
