@@ -1,0 +1,51 @@
+"""Receive memory: reused once nobody refers to it, bounded, never shared by two arrays."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from mpigrad.distributed.rpc import _blocks
+
+
+@pytest.fixture(autouse=True)
+def empty_pool():
+    gc.collect()
+    _blocks.trim()
+    yield
+    _blocks.trim()
+
+
+def test_memory_comes_back_when_the_last_view_is_gone() -> None:
+    array = _blocks.receive_array(1 << 20)
+    address = array.ctypes.data
+    view = array.view(np.float64).reshape(256, -1)[3:]
+    del array
+    assert _blocks.kept_bytes() == 0
+    del view
+    assert _blocks.kept_bytes() >= 1 << 20
+    assert _blocks.receive_array(1 << 20).ctypes.data == address
+
+
+def test_live_arrays_never_share_memory() -> None:
+    arrays = [_blocks.receive_array(200_000) for _ in range(5)]
+    for index, array in enumerate(arrays):
+        array[:] = index
+    assert [int(a.min()) for a in arrays] == [int(a.max()) for a in arrays] == list(range(5))
+
+
+def test_no_more_than_the_limit_is_kept(monkeypatch) -> None:
+    monkeypatch.setattr(_blocks, "LIMIT", 3 << 20)
+    arrays = [_blocks.receive_array(1 << 20) for _ in range(8)]
+    del arrays
+    assert 0 < _blocks.kept_bytes() <= 3 << 20
+    _blocks.trim()
+    assert _blocks.kept_bytes() == 0
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 1000, 1 << 16, (1 << 16) + 1, 12_345_678])
+def test_exact_length(nbytes) -> None:
+    array = _blocks.receive_array(nbytes)
+    assert array.nbytes == nbytes and array.dtype == np.uint8 and array.flags.writeable
