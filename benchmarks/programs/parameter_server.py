@@ -56,11 +56,10 @@ def update_and_fetch(gradients: list[Any]) -> Any:
 
 
 def train(count: int) -> None:
-    """Send gradients, get parameters, make the next gradients from them."""
+    """Send gradients, get parameters; the loss is half their square, so that they are their own gradients."""
     gradients = [library.ones(*shape) for shape in SHAPES]
     for _ in range(count):
-        parameters = rpc.rpc_sync("worker0", update_and_fetch, args=(gradients,))
-        gradients = [parameter * 0.5 for parameter in parameters]
+        gradients = rpc.rpc_sync("worker0", update_and_fetch, args=(gradients,))
 
 
 def step(seconds: float) -> Sample:
