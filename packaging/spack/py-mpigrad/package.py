@@ -1,0 +1,27 @@
+# Recipe for Spack: copy the folder into packages/ of a repository of yours (spack repo create), then
+#   spack install py-mpigrad ^openmpi   (or ^mpich, ^cray-mpich, with +cuda for CuPy)
+from spack.package import *
+
+
+class PyMpigrad(PythonPackage):
+    """PyTorch's distributed RPC and distributed autograd on MPI, with NumPy and CuPy."""
+
+    pypi = "mpigrad/mpigrad-0.1.0.tar.gz"
+    license("Apache-2.0")
+
+    version("0.1.0")
+
+    variant("cuda", default=False, description="Arrays on NVIDIA GPUs, with CuPy")
+
+    depends_on("python@3.10:", type=("build", "run"))
+    depends_on("py-setuptools@64:", type="build")
+    depends_on("py-numpy@2:", type=("build", "run"))
+    depends_on("py-mpi4py@4:", type=("build", "run"))
+    depends_on("py-cloudpickle", type=("build", "run"))
+    depends_on("py-cupy@13:", when="+cuda", type=("build", "run"))
+    depends_on("mpi")
+
+    def test_doctor(self):
+        """The set-up is sound."""
+        mpigrad = which(self.prefix.bin.mpigrad)
+        mpigrad("doctor", "-n", "2")
