@@ -2,6 +2,65 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
+from ._collectives import (
+    P2POp,
+    ReduceOp,
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    batch_isend_irecv,
+    broadcast,
+    gather,
+    irecv,
+    isend,
+    monitored_barrier,
+    recv,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+    send,
+)
+from ._groups import (
+    GroupMember,
+    ProcessGroup,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_initialized,
+    new_group,
+)
+from ._objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from ._work import Work
+
+__all__ = [
+    "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor", "all_gather_object",
+    "all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
+    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available",
+    "is_initialized", "is_mpi_available", "isend", "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce",
+    "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
+]  # fmt: skip
+
 
 def is_available() -> bool:
     """Whether mpi4py is installed.
@@ -9,6 +68,20 @@ def is_available() -> bool:
     >>> is_available()
     True
     """
-    from mpigrad.distributed import _mpi
+    from . import _mpi
 
     return _mpi.available()
+
+
+def is_mpi_available() -> bool:
+    """Whether mpi4py is installed: MPI is the only backend."""
+    return is_available()
+
+
+_LAZY = {"autograd", "checkpoint", "nn", "optim", "rpc"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"mpigrad.distributed.{name}")
+    raise AttributeError(f"module 'mpigrad.distributed' has no attribute {name!r}")

@@ -1,0 +1,395 @@
+"""Collectives and messages on tensors: broadcast, reduce, gather, scatter, all-to-all, send and receive."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from . import _mpi
+from ._buffers import arrived, as_bytes, check_list, incoming, outgoing, same_shape
+from ._groups import ProcessGroup, resolve
+from ._work import Finished, Work, mpi_turn
+
+
+class ReduceOp(enum.Enum):
+    """How `all_reduce` and its relatives combine elements."""
+
+    SUM = "SUM"
+    AVG = "AVG"
+    PRODUCT = "PROD"
+    MIN = "MIN"
+    MAX = "MAX"
+    BAND = "BAND"
+    BOR = "BOR"
+    BXOR = "BXOR"
+
+
+def _start(
+    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool
+) -> Work | None:
+    with mpi_turn():
+        request = begin()
+    work = Work(name, request, lambda _: finish(), found.timeout.total_seconds(), keep)
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def _peer(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
+    if given is None and in_group is None:
+        raise ValueError(f"one of {what} and group_{what} must be given")
+    if given is not None and in_group is not None:
+        raise ValueError(f"Can't specify both group_{what} and {what}")
+    return in_group if in_group is not None else found.place(given)  # type: ignore[arg-type]
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
+    """Wait until every rank of the group is here."""
+    found = resolve(group)
+    if found is None:
+        return None
+    return _start("barrier", found, found.comm.Ibarrier, lambda: None, None, async_op)
+
+
+def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+    """A barrier whose error, after `timeout`, says so."""
+    found = resolve(group)
+    if found is not None:
+        with mpi_turn():
+            request = found.comm.Ibarrier()
+        Work("monitored_barrier", request, lambda _: None, (timeout or found.timeout).total_seconds()).wait()
+
+
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
+    """Bring `src`'s elements into every rank's tensor."""
+    found = resolve(group)
+    if found is None:
+        return None
+    root = _peer(found, src, group_src, "src")
+    mine = found.rank() == root
+    buffer = outgoing(tensor) if mine else incoming(tensor)
+    return _start(
+        "broadcast", found, lambda: found.comm.Ibcast(as_bytes(buffer), root),
+        lambda: None if mine else arrived(tensor, buffer), buffer, async_op,
+    )  # fmt: skip
+
+
+_WIDER = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
+
+
+def _operation(op: ReduceOp, kind: np.dtype) -> Any:
+    MPI = _mpi.mpi()
+    if not isinstance(op, ReduceOp):
+        raise ValueError(f"op must be a ReduceOp such as ReduceOp.SUM, not {op!r}")
+    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and kind.kind not in "iub":
+        raise ValueError(f"{op} works on integers and booleans, not on {kind}")
+    if op in (ReduceOp.MIN, ReduceOp.MAX) and kind.kind == "c":
+        raise ValueError(f"{op} does not order complex numbers")
+    return MPI.SUM if op is ReduceOp.AVG else getattr(MPI, op.value)
+
+
+def _reduced(buffer: np.ndarray, kind: np.dtype, op: ReduceOp, size: int) -> np.ndarray:
+    if op is ReduceOp.AVG:
+        buffer = buffer / size
+    return buffer.astype(kind, copy=False)
+
+
+def _for_reduction(tensor: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    array = outgoing(tensor)
+    array = array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
+    return array, np.empty_like(array)
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Combine the ranks' elements and give everyone the result, in place."""
+    found = resolve(group)
+    if found is None:
+        return None
+    given, made = _for_reduction(tensor)
+    how, kind = _operation(op, tensor._array.dtype), tensor._array.dtype
+    return _start(
+        "all_reduce", found, lambda: found.comm.Iallreduce(given, made, how),
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op,
+    )  # fmt: skip
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Combine the ranks' elements into `dst`'s tensor."""
+    found = resolve(group)
+    if found is None:
+        return None
+    root = _peer(found, dst, group_dst, "dst")
+    given, made = _for_reduction(tensor)
+    how, kind, mine = _operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
+    return _start(
+        "reduce", found, lambda: found.comm.Ireduce(given, made if mine else None, how, root),
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op,
+    )  # fmt: skip
+
+
+def _rows(size: int, like: np.ndarray) -> np.ndarray:
+    return np.empty((size, *like.shape), like.dtype)
+
+
+def _into_list(tensors: Sequence[Tensor], rows: np.ndarray) -> None:
+    for tensor, row in zip(tensors, rows):
+        arrived(tensor, row)
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Give everyone the tensors of all ranks, in `tensor_list`."""
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(tensor_list, found.size(), "tensor_list")
+    same_shape(tensor_list, tensor, "all_gather")
+    given = outgoing(tensor)
+    rows = _rows(found.size(), given)
+    return _start(
+        "all_gather", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(rows)),
+        lambda: _into_list(tensor_list, rows), (given, rows), async_op,
+    )  # fmt: skip
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """`all_gather` into one tensor, along its first dimension."""
+    found = resolve(group)
+    if found is None:
+        return None
+    if output_tensor.numel() != input_tensor.numel() * found.size():
+        raise ValueError(
+            f"output tensor size must be equal to world_size times input tensor size: {output_tensor.numel()} elements for "
+            f"{found.size()} x {input_tensor.numel()}"
+        )
+    given, made = outgoing(input_tensor), incoming(output_tensor)
+    return _start(
+        "all_gather_into_tensor", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(made)),
+        lambda: arrived(output_tensor, made), (given, made), async_op,
+    )  # fmt: skip
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Give `dst` the tensors of all ranks, in its `gather_list`."""
+    found = resolve(group)
+    if found is None:
+        return None
+    root = _peer(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    mine, given = found.rank() == root, outgoing(tensor)
+    if mine:
+        if gather_list is None:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        check_list(gather_list, found.size(), "gather_list")
+        same_shape(gather_list, tensor, "gather")
+    elif gather_list:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    rows = _rows(found.size(), given) if mine else None
+    return _start(
+        "gather", found, lambda: found.comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root),
+        lambda: None if rows is None else _into_list(gather_list or [], rows), (given, rows), async_op,
+    )  # fmt: skip
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Give each rank its tensor of `src`'s `scatter_list`."""
+    found = resolve(group)
+    if found is None:
+        return None
+    root = _peer(found, 0 if src is None and group_src is None else src, group_src, "src")
+    mine = found.rank() == root
+    if mine:
+        if not scatter_list:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+        check_list(scatter_list, found.size(), "scatter_list")
+        same_shape(scatter_list, tensor, "scatter")
+    elif scatter_list:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    rows = np.stack([outgoing(each) for each in scatter_list]) if mine and scatter_list else None
+    made = incoming(tensor)
+    return _start(
+        "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
+        lambda: arrived(tensor, made), (rows, made), async_op,
+    )  # fmt: skip
+
+
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Combine the ranks' lists element by element, and give each rank its place of the result."""
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(input_list, found.size(), "input_list")
+    same_shape(input_list, output, "reduce_scatter")
+    return _reduce_scatter(output, np.stack([_for_reduction(each)[0] for each in input_list]), op, found, async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """`reduce_scatter` of one tensor, along its first dimension."""
+    found = resolve(group)
+    if found is None:
+        return None
+    if input.numel() != output.numel() * found.size():
+        raise ValueError(
+            f"input tensor must be the same size as output size times world size: {input.numel()} elements for "
+            f"{found.size()} x {output.numel()}"
+        )
+    return _reduce_scatter(output, _for_reduction(input)[0], op, found, async_op)
+
+
+def _reduce_scatter(output: Tensor, given: np.ndarray, op: ReduceOp, found: ProcessGroup, async_op: bool) -> Work | None:
+    made = np.empty(output._array.shape, given.dtype)
+    how, kind = _operation(op, output._array.dtype), output._array.dtype
+    return _start(
+        "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(given, made, how),
+        lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op,
+    )  # fmt: skip
+
+
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Send the i-th input tensor to rank i, receive the i-th output tensor from it; shapes may differ by rank."""
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(output_tensor_list, found.size(), "output_tensor_list")
+    check_list(input_tensor_list, found.size(), "input_tensor_list")
+    sent = [as_bytes(outgoing(each)) for each in input_tensor_list]
+    back = [np.empty(each._array.shape, each._array.dtype) for each in output_tensor_list]
+    given = np.concatenate(sent) if sent else np.empty(0, np.uint8)
+    made = np.empty(sum(each.nbytes for each in back), np.uint8)
+    counts, places = [each.nbytes for each in sent], [each.nbytes for each in back]
+
+    def finish() -> None:
+        start = 0
+        for tensor, buffer in zip(output_tensor_list, back):
+            as_bytes(buffer)[...] = made[start : start + buffer.nbytes]
+            start += buffer.nbytes
+            arrived(tensor, buffer)
+
+    MPI = _mpi.mpi()
+    return _start(
+        "all_to_all", found, lambda: found.comm.Ialltoallv([given, counts, MPI.BYTE], [made, places, MPI.BYTE]),
+        finish, (given, made), async_op,
+    )  # fmt: skip
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`all_to_all` on pieces of one tensor, split along its first dimension."""
+    found = resolve(group)
+    if found is None:
+        return None
+    pieces = [_split(each, sizes, found.size(), what) for each, sizes, what in (
+        (output, output_split_sizes, "output"), (input, input_split_sizes, "input"))]  # fmt: skip
+    return all_to_all(pieces[0], pieces[1], group, async_op)
+
+
+def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> list[Tensor]:
+    length = tensor.shape[0] if tensor.ndim else 0
+    if not sizes:
+        if length % ranks:
+            raise RuntimeError(f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks")
+        sizes = [length // ranks] * ranks
+    if sum(sizes) != length or len(sizes) != ranks:
+        raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}, {ranks} ranks")
+    return list(tensor.split(sizes))
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+    """Start sending a tensor to a rank."""
+    found = resolve(group)
+    if found is None:
+        return None
+    rank = _peer(found, dst, group_dst, "dst")
+    if rank == found.rank():
+        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
+    buffer = outgoing(tensor)
+    return _start("send", found, lambda: found.comm.Isend(as_bytes(buffer), rank, tag), lambda: None, buffer, True)
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+    """Start receiving a tensor from a rank, or from any."""
+    found = resolve(group)
+    if found is None:
+        return None
+    anyone = src is None and group_src is None
+    rank = _mpi.mpi().ANY_SOURCE if anyone else _peer(found, src, group_src, "src")
+    buffer = incoming(tensor)
+    return _start(
+        "recv", found, lambda: found.comm.Irecv(as_bytes(buffer), rank, tag), lambda: arrived(tensor, buffer), buffer, True
+    )
+
+
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Send a tensor to a rank."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive a tensor from a rank, or from any; gives the sender's rank."""
+    work = irecv(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    found = resolve(group)
+    assert found is not None
+    return found.ranks[work.source_rank()]
+
+
+class P2POp:
+    """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)`."""
+
+    def __init__(
+        self, op: Any, tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
+    ) -> None:
+        if op not in (isend, irecv):
+            raise RuntimeError("Invalid ``op``. Expected ``op`` to be of type ``mpigrad.distributed.isend`` or ``irecv``.")
+        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = op, tensor, peer, group, tag, group_peer
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Start several sends and receives at once."""
+    if not p2p_op_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
+        raise RuntimeError("Invalid ``p2p_op_list``. Each op is expected to be of type ``mpigrad.distributed.P2POp``.")
+    made = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    return [Finished() if work is None else work for work in made]

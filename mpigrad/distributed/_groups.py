@@ -1,0 +1,205 @@
+"""Process groups: ranks with a communicator of their own, apart from RPC's and from each other's."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from . import _mpi
+from ._work import Work, mpi_turn
+
+logger = logging.getLogger(__name__)
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+_IGNORED = ("MASTER_ADDR", "MASTER_PORT")
+
+
+class ProcessGroup:
+    """Some ranks of the job, in order; made by `init_process_group` and `new_group`."""
+
+    def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str) -> None:
+        self.comm, self.ranks, self.timeout, self.group_name = comm, ranks, timeout, name
+
+    def rank(self) -> int:
+        """This process's rank in the group."""
+        return self.comm.Get_rank()
+
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The name of the backend."""
+        return "mpi"
+
+    def place(self, rank: int) -> int:
+        """A global rank's place in the group."""
+        if rank not in self.ranks:
+            raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
+        return self.ranks.index(rank)
+
+    def __repr__(self) -> str:
+        return f"<mpigrad.distributed.ProcessGroup {self.group_name!r}, ranks {self.ranks}>"
+
+
+class GroupMember:
+    """What `new_group` gives to ranks that are not in the group."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = object()
+
+
+class _Group:
+    """`group.WORLD`: the default group."""
+
+    @property
+    def WORLD(self) -> ProcessGroup | None:
+        return GroupMember.WORLD
+
+    @WORLD.setter
+    def WORLD(self, value: ProcessGroup | None) -> None:
+        GroupMember.WORLD = value
+
+
+group = _Group()
+_groups: list[ProcessGroup] = []
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Make the default process group of all ranks of the MPI job. Addresses and stores are not needed and not used.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group()
+    >>> dist.get_rank(), dist.get_world_size()
+    (0, 1)
+    >>> dist.destroy_process_group()
+    """
+    if GroupMember.WORLD is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    MPI = _mpi.mpi()
+    _mpi.check_thread_level()
+    for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
+        if given not in (-1, None) and given != found:
+            raise ValueError(f"init_process_group was given {what}={given}, but MPI says {found}; leave it out, or start the "
+                             f"program with `mpiexec -n {world_size}`")
+    if init_method or store or any(name in os.environ for name in _IGNORED):
+        logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
+    seconds = timeout or DEFAULT_TIMEOUT
+    with mpi_turn():
+        comm, request = MPI.COMM_WORLD.Idup()
+    Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
+    GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "default_pg")
+    _groups.append(GroupMember.WORLD)
+
+
+def is_initialized() -> bool:
+    """Whether `init_process_group` has been called."""
+    return GroupMember.WORLD is not None
+
+
+def world() -> ProcessGroup:
+    """The default group, or PyTorch's complaint."""
+    if GroupMember.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return GroupMember.WORLD
+
+
+def resolve(given: Any) -> ProcessGroup | None:
+    """The group meant by an argument; None for ranks that are not in it."""
+    if given is GroupMember.NON_GROUP_MEMBER:
+        return None
+    return world() if given is None else given
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
+    """Make a group of some ranks. Only they need to call it; others that do get `GroupMember.NON_GROUP_MEMBER`."""
+    whole = world()
+    members = sorted(ranks) if ranks is not None and sort_ranks else list(ranks) if ranks is not None else whole.ranks
+    if len(set(members)) != len(members):
+        raise ValueError(f"new_group: ranks must not repeat, got {list(members)}")
+    if any(not 0 <= rank < whole.size() for rank in members):
+        raise ValueError(f"new_group: ranks must be in [0, {whole.size()}), got {list(members)}")
+    if whole.rank() not in members:
+        return GroupMember.NON_GROUP_MEMBER
+    with mpi_turn():
+        chosen = whole.comm.Get_group().Incl(members)
+        comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
+    made = ProcessGroup(comm, members, timeout or whole.timeout, group_desc or f"group {len(_groups)}")
+    _groups.append(made)
+    return made
+
+
+def _tag_of(members: Sequence[int]) -> int:
+    """Groups of different members may be made at the same time by threads: keep their messages apart."""
+    return hash(tuple(members)) % 30000
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """End a group, or with the default group (or None) all of them."""
+    whole = world()
+    ending = list(_groups) if group is None or group is whole else [group]
+    for each in reversed(ending):
+        if each not in _groups:
+            raise ValueError(f"Invalid process group specified: {each!r}")
+        _groups.remove(each)
+        with mpi_turn():
+            each.comm.Free()
+    if whole in ending:
+        GroupMember.WORLD = None
+
+
+def get_rank(group: Any = None) -> int:
+    """This process's rank in a group; -1 if it is not in it."""
+    found = resolve(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """The number of ranks in a group; -1 if this process is not in it."""
+    found = resolve(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: Any = None) -> str:
+    """The name of the backend: "mpi"."""
+    resolve(group)
+    return "mpi"
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The global rank of a place in a group."""
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group with ranks {group.ranks}")
+    return group.ranks[group_rank]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The place of a global rank in a group."""
+    return group.place(global_rank)
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The global ranks of a group, in order."""
+    found = resolve(group)
+    return [] if found is None else list(found.ranks)

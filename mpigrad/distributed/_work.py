@@ -1,0 +1,91 @@
+"""`Work`: an MPI operation under way, and how to wait for it without standing in anybody's way.
+
+Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
+RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread. With an MPI
+that allows only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC's transport takes too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from ..futures import Future
+from . import _mpi
+
+_SHORTEST, _LONGEST = 20e-6, 1e-3
+_serialized = threading.Lock()
+
+
+def mpi_turn() -> Any:
+    """A context manager for one MPI call."""
+    MPI = _mpi.mpi()
+    return nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _serialized
+
+
+class Work:
+    """An operation that was started: `wait()` for it, or look with `is_completed()`."""
+
+    def __init__(self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None) -> None:
+        self._name, self._request, self._finish, self._seconds = name, request, finish, seconds
+        self._keep = keep  # buffers that MPI still uses
+        self._lock = threading.Lock()
+        self._done = False
+        self._result: Any = None
+        self._source = -1
+
+    def is_completed(self) -> bool:
+        """Whether the operation is over; completes it if so."""
+        with self._lock:
+            return self._test()
+
+    def _test(self) -> bool:
+        if not self._done:
+            status = _mpi.mpi().Status()
+            with mpi_turn():
+                self._done = self._request.Test(status)
+            if self._done:
+                self._source = status.Get_source()
+                self._result = self._finish(self)
+                self._keep = self._request = None
+        return self._done
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait until the operation is over; RuntimeError when its time runs out first."""
+        seconds = timeout.total_seconds() if timeout else self._seconds
+        deadline = None if seconds is None else time.monotonic() + seconds
+        pause = _SHORTEST
+        while not self.is_completed():
+            if deadline is not None and time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"{self._name} did not end within {seconds} s: another rank of the group has not called it, or is gone"
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.3, _LONGEST)
+        return True
+
+    def source_rank(self) -> int:
+        """The rank that sent, after a receive."""
+        return self._source
+
+    def result(self) -> Any:
+        """What the operation gave, after it is over."""
+        self.wait()
+        return self._result
+
+    def get_future(self) -> Future:
+        """A Future of the result; completed by waiting here."""
+        future: Future = Future()
+        future.set_result(self.result())
+        return future
+
+
+class Finished(Work):
+    """An operation that had nothing to wait for."""
+
+    def __init__(self, result: Any = None) -> None:
+        super().__init__("nothing", None, lambda work: None, None)
+        self._done, self._result = True, result
