@@ -49,7 +49,7 @@ class Size(tuple):
 class Extra:
     """What few tensors have: hooks, a kept gradient, the accumulator of a leaf, a name."""
 
-    __slots__ = ("accumulate", "hooks", "inference", "name", "post_hooks", "retains_grad")
+    __slots__ = ("accumulate", "hooks", "inference", "name", "post_hooks", "retains_grad", "undo")
 
     def __init__(self) -> None:
         self.accumulate: Any = None  # weak reference to the leaf's AccumulateGrad
@@ -58,6 +58,7 @@ class Extra:
         self.retains_grad = False
         self.inference = False
         self.name: str | None = None
+        self.undo: tuple[Any, ...] = ()  # steps back from changes of the shape in place, for older views
 
 
 class Tensor:

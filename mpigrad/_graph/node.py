@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -114,7 +115,7 @@ def _register(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandl
 
 def short_name(node: Node) -> str:
     """The operation's name as PyTorch's errors have it: Exp for ExpBackward0."""
-    return node.name().replace("Backward", "").removesuffix("0")
+    return re.sub(r"Backward(\d*)$", lambda found: found[1].removesuffix("0"), node.name())
 
 
 class AccumulateGrad(Node):

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._tensor import Tensor, counter, extra, wrap
 from .grad_mode import MODE
-from .node import AccumulateGrad, Node, edge_of
+from .node import AccumulateGrad, Node, edge_of, short_name
 from .tracing import unwatch, watch
 
 TWICE = (
@@ -156,10 +156,10 @@ def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None 
     """Complain of a saved tensor that was changed in place since."""
     if output is None:
         output = _output_number(node, tensor)
-    made_by = node if output is not None else tensor._grad_fn
+    made_by = node if output is not None else tensor.grad_fn
     title = _TITLES.get(tensor.dtype.name, tensor.dtype.name)
     nr = tensor._nr if output is None else output
-    origin = "" if made_by is None else f", which is output {nr} of {made_by.name().partition('Backward')[0]},"
+    origin = "" if made_by is None else f", which is output {nr} of {short_name(made_by)},"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[mpigrad.{title}Tensor {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "

@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .._tensor import Tensor, counter
+from .._tensor import Tensor, counter, extra
 from .grad_mode import MODE
 from .node import Edge, Node, edge_of, hooks_of, short_name
 
@@ -66,7 +66,8 @@ class View:
 
     def whole_chain(self) -> tuple[Step, ...]:
         """The steps from the base as it is now, shape changes included."""
-        undo = _shared(self.base)[2]
+        rare = self.base._extra
+        undo = () if rare is None else rare.undo
         return self.chain if self.age == len(undo) else (*reversed(undo[self.age :]), *self.chain)
 
 
@@ -85,13 +86,12 @@ def replay_raw(array: Any, chain: tuple[Step, ...]) -> Any:
 
 
 def _shared(tensor: Tensor) -> list[Any]:
-    """What a base and its views share: the version, weak references to views that need no gradient, and the steps that
-    undo changes of the base's shape."""
+    """What a base and its views share: the version, and weak references to views that need no gradient."""
     shared = tensor._counter
     if shared is None:
-        shared = tensor._counter = [0, set(), ()]
+        shared = tensor._counter = [0, set()]
     elif len(shared) == 1:
-        shared += (set(), ())
+        shared.append(set())
     return shared
 
 
@@ -102,7 +102,7 @@ def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) ->
         fixed = MADE_UNRECORDED
     above = of._view
     if above is None:
-        made._view = View(of, (step,), shared[0], fixed, len(shared[2]))
+        made._view = View(of, (step,), shared[0], fixed, 0 if of._extra is None else len(of._extra.undo))
     else:
         made._view = View(above.base, (*above.chain, step), shared[0], above.fixed or fixed, above.age)
     if not made._requires and made._array.dtype.kind in "fc":
@@ -119,8 +119,8 @@ def flag_views(base: Tensor) -> None:
 
 def note_reshaped(base: Tensor, undo: Step) -> None:
     """Leave the way back for views made before the base's shape was changed in place."""
-    shared = _shared(base)
-    shared[2] = (*shared[2], undo)
+    rare = extra(base)
+    rare.undo = (*rare.undo, undo)
 
 
 class CopySlices(Node):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from .._dtype import can_cast
+from .._graph.grad_mode import MODE
 from .._graph.node import Node
 from .._graph.views import check_in_place, note_reshaped, rebase
 from .._tensor import Tensor, counter, wrap
@@ -14,17 +16,40 @@ from ._arguments import title
 from ._define import Operator
 
 
+_UNSEEN = 2  # references to a local variable that nobody else holds: the variable, and getrefcount's argument
+
+
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace the elements of `tensor` by those of `compute(old)`, `old` being the tensor as it was."""
     check_in_place(tensor)
     check_writable(tensor._array)
-    new = compute(before(tensor))
+    old = before(tensor)
+    new = compute(old)
     check_result(new, tensor)
-    if new._requires and not tensor._requires:
-        check_in_place(tensor, recorded=True)
+    if new._requires:
+        if not tensor._requires:
+            check_in_place(tensor, recorded=True)
+        if sys.getrefcount(old) > _UNSEEN:  # somebody saved the old elements: they get a copy of their own
+            old._array, old._counter = old._array.copy(), [old._version]
     tensor._array[...] = new._array
     changed(tensor, new._grad_fn)
+    if new._requires:
+        _share_results(new, tensor)
     return tensor
+
+
+def _share_results(new: Tensor, tensor: Tensor) -> None:
+    """Where the operation saved its result, save the tensor's own memory, which holds the same: one array, not two."""
+    node: Any = new._grad_fn
+    saved, array = getattr(node, "saved", None), tensor._array
+    if not saved or array.dtype != new._array.dtype:
+        return
+    versions = list(node.versions)
+    for place, each in enumerate(saved):
+        if each is not None and each.__class__ is Tensor and each._array is new._array:
+            each._array, each._counter = array, counter(tensor)
+            versions[place] = each._counter[0]
+    node.versions = tuple(versions)
 
 
 def changed(tensor: Tensor, node: Node | None) -> None:
@@ -37,8 +62,9 @@ def changed(tensor: Tensor, node: Node | None) -> None:
 def before(tensor: Tensor) -> Tensor:
     """The tensor as it is now: the same memory and history, in an object that the coming change leaves alone."""
     made = wrap(tensor._array)
-    made._grad_fn, made._nr, made._counter = tensor.grad_fn, tensor._nr, counter(tensor)
-    made._requires = tensor._requires
+    made._counter = counter(tensor)
+    if MODE.enabled:
+        made._grad_fn, made._nr, made._requires = tensor.grad_fn, tensor._nr, tensor._requires
     return made
 
 

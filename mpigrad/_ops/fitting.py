@@ -15,7 +15,10 @@ from .viewing import view_operator
 
 
 def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
-    return array_module(x).broadcast_to(x, shape)
+    made = array_module(x).broadcast_to(x, shape)
+    if made.__class__ is np.ndarray and x.flags.writeable:
+        made.flags.writeable = True  # parts of it may be written to; the operators refuse what would overlap
+    return made
 
 
 def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:

@@ -27,7 +27,7 @@ def _back_to_shape(F: Any, node: Any, g: Any) -> Any:
 
 
 def _swap(x: Any, *, dim0: int, dim1: int) -> Any:
-    return x.swapaxes(dim0, dim1)
+    return x.swapaxes(dim0, dim1) if x.ndim else x[...]
 
 
 def _swap_back(F: Any, node: Any, g: Any) -> Any:
@@ -254,7 +254,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 def _pair(input: Tensor, dim0: int, dim1: int) -> dict[str, int]:
     ndim = input._array.ndim
     first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
-    return {"dim0": first, "dim1": second} if ndim else {"dim0": 0, "dim1": 0}
+    return {"dim0": first, "dim1": second}
 
 
 @method
@@ -265,13 +265,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     >>> mpigrad.ones(2, 3).transpose(0, 1).shape
     mpigrad.Size([3, 2])
     """
-    return _SWAP(input, **_pair(input, dim0, dim1)) if input._array.ndim else _still(input, dim0, dim1)
-
-
-def _still(input: Tensor, *dims: int) -> Tensor:
-    for dim in dims:
-        wrap_dim(dim, 0)
-    return _PERMUTE(input, dims=())
+    return _SWAP(input, **_pair(input, dim0, dim1))
 
 
 @method

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim
 from ._out import deliver
-
-Sorted = namedtuple("sort", ["values", "indices"])
-TopK = namedtuple("topk", ["values", "indices"])
-KthValue = namedtuple("kthvalue", ["values", "indices"])
-CumMax = namedtuple("cummax", ["values", "indices"])
-CumMin = namedtuple("cummin", ["values", "indices"])
 
 
 def _order(x: Any, dim: int, descending: bool) -> Any:
@@ -103,7 +97,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     >>> values, indices
     (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
-    return _choose(_SORT if stable is None else _SORT_STABLE, Sorted, input, dim, out, descending=bool(descending))
+    return _choose(_SORT if stable is None else _SORT_STABLE, return_types.sort, input, dim, out, descending=bool(descending))
 
 
 @method
@@ -137,7 +131,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     at = wrap_dim(dim, input._array.ndim)
     if not 0 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    return _choose(_TOPK, TopK, input, dim, out, k=k, largest=largest, sort=sorted)
+    return _choose(_TOPK, return_types.topk, input, dim, out, k=k, largest=largest, sort=sorted)
 
 
 @method
@@ -146,7 +140,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    return _choose(_KTH, KthValue, input, dim, out, k=k, keepdim=keepdim)
+    return _choose(_KTH, return_types.kthvalue, input, dim, out, k=k, keepdim=keepdim)
 
 
 @method
@@ -157,13 +151,13 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
-    return _choose(_CUMMAX, CumMax, input, dim, out)
+    return _choose(_CUMMAX, return_types.cummax, input, dim, out)
 
 
 @method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The smallest element so far along a dimension, and where it is."""
-    return _choose(_CUMMIN, CumMin, input, dim, out)
+    return _choose(_CUMMIN, return_types.cummin, input, dim, out)
 
 
 method(sort)

@@ -62,6 +62,8 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def _unfold(x: Any, *, dim: int, size: int, step: int) -> Any:
+    if not x.ndim:
+        return x.reshape(1)[:size]
     count = (x.shape[dim] - size) // step + 1
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
     strides = (*x.strides[:dim], x.strides[dim] * step, *x.strides[dim + 1 :], x.strides[dim])
@@ -71,6 +73,8 @@ def _unfold(x: Any, *, dim: int, size: int, step: int) -> Any:
 def _fold_back(x: Any, *, shape: tuple[int, ...], dim: int, size: int, step: int) -> Any:
     """Add overlapping windows up: one slice per place in the window."""
     made = array_module(x).zeros(shape, x.dtype)
+    if not shape:
+        return made + x.sum()
     before, count = (slice(None),) * dim, x.shape[dim]
     for place in range(size):
         made[(*before, slice(place, place + step * (count - 1) + 1, step))] += x[..., place]
@@ -92,10 +96,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     tensor([[1, 2],
             [2, 3]])
     """
-    if not self._array.ndim:
-        self = self.reshape(1)
     dim = wrap_dim(dimension, self._array.ndim)
-    length = self._array.shape[dim]
+    length = self._array.shape[dim] if self._array.ndim else 1
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:

@@ -14,6 +14,7 @@ from .._graph.node import edge_of
 from .._graph.views import Step, make_view, replay, replay_raw
 from .._tensor import Tensor
 from ._define import Operator, operator
+from ._inplace import check_writable
 
 ndarray = np.ndarray
 _new = object.__new__
@@ -69,6 +70,7 @@ def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[i
         raise RuntimeError(
             "an in-place change of a view cannot be differentiated: its base's memory has gaps. Please clone() the base first."
         )
+    check_writable(target)
     target[...] = 0 if value is None else value
     return made
 
