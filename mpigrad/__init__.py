@@ -99,6 +99,7 @@ from ._ops.sorting import *
 from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.triangles import *
+from .linalg._toplevel import *
 from . import autograd
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

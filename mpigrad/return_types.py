@@ -31,4 +31,19 @@ for _name in _WITH_INDICES:
     globals()[_name] = _result(_name, "values", "indices")
 aminmax = _result("aminmax", "min", "max")
 
-__all__ = [*_WITH_INDICES, "aminmax"]
+_FACTORS = {
+    "linalg_cholesky_ex": ("L", "info"),
+    "linalg_eig": ("eigenvalues", "eigenvectors"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"),
+    "linalg_inv_ex": ("inverse", "info"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_qr": ("Q", "R"),
+    "linalg_slogdet": ("sign", "logabsdet"),
+    "linalg_svd": ("U", "S", "Vh"),
+    "qr": ("Q", "R"),
+    "svd": ("U", "S", "V"),
+}
+for _name, _fields in _FACTORS.items():
+    globals()[_name] = _result(_name, *_fields)
+
+__all__ = [*_FACTORS, *_WITH_INDICES, "aminmax"]

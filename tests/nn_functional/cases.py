@@ -174,6 +174,78 @@ POOLS: list[Case] = [
     ("pad circular", _f("pad", pad=(2, 1), mode="circular"), ((1, 2, 4),)),
 ]
 
+
+def well(*shape: int) -> Any:
+    """Well conditioned square matrices."""
+    return lambda random: random.standard_normal(shape) * 0.3 + 2 * np.eye(shape[-1])
+
+
+def symmetric(x: Any) -> Any:
+    """A symmetric matrix with eigenvalues far apart, from any."""
+    return x + x.transpose(-1, -2)
+
+
+def definite(x: Any) -> Any:
+    """A positive definite matrix, from any."""
+    return x @ x.transpose(-1, -2)
+
+
+LINEAR_ALGEBRA: list[Case] = [
+    ("inv", lambda m, a: m.linalg.inv(a), (well(3, 3),)),
+    ("inv batch", lambda m, a: m.linalg.inv(a), (well(2, 3, 3),)),
+    ("inverse method", lambda m, a: a.inverse(), (well(3, 3),)),
+    ("solve", lambda m, a, b: m.linalg.solve(a, b), (well(3, 3), (3, 2))),
+    ("solve vector", lambda m, a, b: m.linalg.solve(a, b), (well(3, 3), (3,))),
+    ("solve batch", lambda m, a, b: m.linalg.solve(a, b), (well(2, 3, 3), (2, 3, 2))),
+    ("solve batch of vectors", lambda m, a, b: m.linalg.solve(a, b), (well(2, 3, 3), (2, 3))),
+    ("solve broadcast", lambda m, a, b: m.linalg.solve(a, b), (well(3, 3), (2, 3, 2))),
+    ("solve right", lambda m, a, b: m.linalg.solve(a, b, left=False), (well(3, 3), (2, 3))),
+    ("solve_triangular", lambda m, a, b: m.linalg.solve_triangular(a, b, upper=True), (well(3, 3), (3, 2))),
+    (
+        "solve_triangular lower unit right",
+        lambda m, a, b: m.linalg.solve_triangular(a, b, upper=False, left=False, unitriangular=True),
+        (well(3, 3), (2, 3)),
+    ),
+    ("det", lambda m, a: m.linalg.det(a), (well(3, 3),)),
+    ("det batch", lambda m, a: m.det(a), (well(2, 3, 3),)),
+    ("slogdet", lambda m, a: m.linalg.slogdet(a).logabsdet, (well(2, 3, 3),)),
+    ("logdet", lambda m, a: m.logdet(a), (well(3, 3),)),
+    ("cholesky", lambda m, a: m.linalg.cholesky(definite(a)), (well(3, 3),)),
+    ("cholesky upper", lambda m, a: m.linalg.cholesky(definite(a), upper=True), (well(2, 3, 3),)),
+    ("cholesky_solve", lambda m, b, a: m.cholesky_solve(b, a.tril()), ((3, 2), well(3, 3))),
+    ("cholesky_inverse", lambda m, a: m.cholesky_inverse(a.tril()), (well(3, 3),)),
+    ("qr", lambda m, a: m.linalg.qr(a)[0].abs() + m.linalg.qr(a)[1].abs().sum(), (well(3, 3),)),
+    ("qr tall", lambda m, a: m.linalg.qr(a)[0].abs(), ((4, 2),)),
+    ("qr r", lambda m, a: m.linalg.qr(a)[1].abs(), ((4, 2),)),
+    ("qr wide", lambda m, a: m.linalg.qr(a)[1].abs(), ((2, 4),)),
+    ("svdvals", lambda m, a: m.linalg.svdvals(a), ((3, 4),)),
+    ("svd u", lambda m, a: m.linalg.svd(a, full_matrices=False)[0].abs(), ((4, 3),)),
+    ("svd v", lambda m, a: m.linalg.svd(a, full_matrices=False)[2].abs(), ((3, 4),)),
+    ("svd square", lambda m, a: m.linalg.svd(a)[0].abs() @ m.linalg.svd(a)[2].abs(), (well(3, 3),)),
+    ("eigvalsh", lambda m, a: m.linalg.eigvalsh(symmetric(a)), ((3, 3),)),
+    ("eigh", lambda m, a: m.linalg.eigh(symmetric(a))[1].abs(), ((2, 3, 3),)),
+    ("eigvals", lambda m, a: m.linalg.eigvals(a).abs().sum(), (well(3, 3),)),
+    ("pinv", lambda m, a: m.linalg.pinv(a), ((4, 2),)),
+    ("pinv wide", lambda m, a: m.linalg.pinv(a), ((2, 2, 4),)),
+    ("matrix_power", lambda m, a: m.linalg.matrix_power(a, 3), (well(3, 3),)),
+    ("matrix_power negative", lambda m, a: m.linalg.matrix_power(a, -2), (well(3, 3),)),
+    ("multi_dot", lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((3,), (3, 4), (4, 2))),
+    ("lstsq", lambda m, a, b: m.linalg.lstsq(a, b).solution, ((4, 2), (4, 3))),
+    ("norm", lambda m, a: m.linalg.norm(a), ((3, 2),)),
+    ("norm 3", lambda m, a: m.linalg.norm(a, 3.0), ((4,),)),
+    ("norm 2 of matrix", lambda m, a: m.linalg.norm(a, 2), ((3, 2),)),
+    ("norm nuclear", lambda m, a: m.linalg.norm(a, "nuc"), ((3, 2),)),
+    ("norm inf of matrix", lambda m, a: m.linalg.norm(a, float("inf")), ((3, 2),)),
+    ("matrix_norm", lambda m, a: m.linalg.matrix_norm(a, 1), ((2, 3, 2),)),
+    ("matrix_norm kept", lambda m, a: m.linalg.matrix_norm(a, -2, dim=(0, 2), keepdim=True), ((3, 2, 2),)),
+    ("vector_norm", lambda m, a: m.linalg.vector_norm(a, 3, dim=1), ((3, 2),)),
+    ("cond", lambda m, a: m.linalg.cond(a), (well(3, 3),)),
+    ("linalg cross", lambda m, a, b: m.linalg.cross(a, b), ((2, 3), (2, 3))),
+    ("vecdot", lambda m, a, b: m.linalg.vecdot(a, b), ((2, 3), (2, 3))),
+    ("tensorinv", lambda m, a: m.linalg.tensorinv(a.reshape(2, 2, 4), 2), (well(4, 4),)),
+    ("tensorsolve", lambda m, a, b: m.linalg.tensorsolve(a.reshape(2, 2, 4), b), (well(4, 4), (2, 2))),
+]
+
 ZEROS, ONES = Fixed(np.zeros(3)), Fixed(np.ones(3) * 2)
 
 NORMS: list[Case] = [

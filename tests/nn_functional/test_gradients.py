@@ -10,9 +10,9 @@ import pytest
 import mpigrad
 from mpigrad.autograd import gradcheck, gradgradcheck
 
-from .cases import ACTIVATIONS, CONVOLUTIONS, LOSSES, MATRIX_PRODUCTS, NORMS, POOLS, arrays, tensors
+from .cases import ACTIVATIONS, CONVOLUTIONS, LINEAR_ALGEBRA, LOSSES, MATRIX_PRODUCTS, NORMS, POOLS, arrays, tensors
 
-ALL = MATRIX_PRODUCTS + CONVOLUTIONS + POOLS + NORMS + ACTIVATIONS + LOSSES
+ALL = MATRIX_PRODUCTS + LINEAR_ALGEBRA + CONVOLUTIONS + POOLS + NORMS + ACTIVATIONS + LOSSES
 
 
 @pytest.mark.parametrize(("call", "inputs"), [pytest.param(call, given, id=title) for title, call, given in ALL])

@@ -13,6 +13,7 @@ from tests.nn_functional.cases import (
     ACTIVATIONS,
     ADJUSTED,
     CONVOLUTIONS,
+    LINEAR_ALGEBRA,
     LOSSES,
     MATRIX_PRODUCTS,
     NORMS,
@@ -22,7 +23,7 @@ from tests.nn_functional.cases import (
 )
 
 torch = pytest.importorskip("torch")
-ALL = MATRIX_PRODUCTS + CONVOLUTIONS + POOLS + NORMS + ADJUSTED + ACTIVATIONS + LOSSES
+ALL = MATRIX_PRODUCTS + LINEAR_ALGEBRA + CONVOLUTIONS + POOLS + NORMS + ADJUSTED + ACTIVATIONS + LOSSES
 
 
 def _run(m: Any, call: Any, found: list[Any]) -> tuple[Any, list[Any]]:

@@ -1,0 +1,146 @@
+"""Inverses, linear equations and determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from ._define import kernel, operator
+from .matmul import adjoint_of, transpose_raw
+
+kernel("identity_of", lambda x: array_module(x).eye(x.shape[-1], dtype=x.dtype))
+
+
+def _adjoint(x: Any) -> Any:
+    return transpose_raw(x.conj() if x.dtype.kind == "c" else x)
+
+
+def _inverse_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    turned = adjoint_of(F, y)
+    return -(turned @ g @ turned)
+
+
+inverse = operator(
+    "inverse", lambda a: array_module(a).linalg.inv(a), _inverse_backward, saves=(-1,), node="LinalgInvExBackward0"
+)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    return array_module(a).linalg.solve(a, b)
+
+
+def _solve_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:
+    into_b = F.solve_matrix(adjoint_of(F, a), g)
+    into_a = -(into_b @ adjoint_of(F, x)) if node.needs[0] else None
+    first, second = node.shapes
+    return (
+        None if into_a is None else F.sum_to(into_a, shape=first),
+        F.sum_to(into_b, shape=second) if node.needs[1] else None,
+    )
+
+
+solve_matrix = operator("solve_matrix", _solve, _solve_backward, saves=(0, -1), node="LinalgSolveExBackward0")
+
+
+def _solve_vector(a: Any, b: Any) -> Any:
+    return array_module(a).linalg.solve(a, b[..., None])[..., 0]
+
+
+def _solve_vector_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:
+    into_b = F.solve_matrix(adjoint_of(F, a), g.reshape(*g.shape, 1))
+    into_a = -(into_b @ F.conj(x.reshape(*x.shape[:-1], 1, x.shape[-1]))) if node.needs[0] else None
+    first, second = node.shapes
+    return (
+        None if into_a is None else F.sum_to(into_a, shape=first),
+        F.sum_to(into_b.reshape(into_b.shape[:-1]), shape=second) if node.needs[1] else None,
+    )
+
+
+solve_vector = operator(
+    "solve_vector", _solve_vector, _solve_vector_backward, saves=(0, -1), node="LinalgSolveExBackward0"
+)
+
+
+# -- determinants ------------------------------------------------------------------------------------------------------
+def _cofactors(a: Any) -> Any:
+    """The matrix of cofactors, also of singular matrices: from singular values, without dividing by the determinant."""
+    xp = array_module(a)
+    u, s, vh = xp.linalg.svd(a)
+    n = s.shape[-1]
+    others = xp.stack([xp.delete(s, i, axis=-1).prod(axis=-1) for i in range(n)], axis=-1) if n else s
+    turn = xp.linalg.det(u @ vh)
+    found = (u * others[..., None, :]) @ vh
+    return (found.conj() if found.dtype.kind == "c" else found) * turn[..., None, None]
+
+
+def _cofactors_backward(F: Any, node: Any, g: Any, a: Any) -> Any:
+    """The derivative where the matrix is invertible: cofactors = det * inverse^T."""
+    y = F.mt(F.inverse(a))
+    d = F.determinant(a)
+    wide = d.reshape(*d.shape, 1, 1)
+    inner = F.trace_of(F.mt(F.conj(y)) @ g)
+    return F.conj(wide * y) * inner.reshape(*inner.shape, 1, 1) - F.conj(wide) * (F.conj(y) @ F.mt(g) @ F.conj(y))
+
+
+operator("cofactors", _cofactors, _cofactors_backward, saves=(0,), node="LinalgDetBackwardBackward0")
+
+
+def _trace_backward(F: Any, node: Any, g: Any, a: Any) -> Any:
+    return g.reshape(*g.shape, 1, 1) * F.identity_of(a)
+
+
+operator(
+    "trace_of",
+    lambda a: array_module(a).trace(a, axis1=-2, axis2=-1, dtype=a.dtype),
+    _trace_backward,
+    saves=(0,),
+    node="TraceBackward0",
+)
+determinant = operator(
+    "determinant",
+    lambda a: array_module(a).linalg.det(a),
+    lambda F, node, g, a: g.reshape(*g.shape, 1, 1) * F.conj(F.cofactors(a)),
+    saves=(0,),
+    node="LinalgDetBackward0",
+)
+
+
+def _slogdet_backward(F: Any, node: Any, grads: Any, a: Any) -> Any:
+    g = grads[1]  # the sign of a real determinant does not change
+    if g is None:
+        return None
+    return g.reshape(*g.shape, 1, 1) * adjoint_of(F, F.inverse(a))
+
+
+signed_log_determinant = operator(
+    "slogdet",
+    lambda a: tuple(array_module(a).linalg.slogdet(a)),
+    _slogdet_backward,
+    saves=(0,),
+    node="LinalgSlogdetBackward0",
+)
+
+
+# -- the pseudo-inverse ------------------------------------------------------------------------------------------------
+def _pinv(a: Any, *, atol: float, rtol: float) -> Any:
+    xp = array_module(a)
+    u, s, vh = xp.linalg.svd(a, full_matrices=False)
+    largest = s.max(axis=-1, keepdims=True) if s.shape[-1] else s
+    keep = s > np.maximum(atol, rtol * largest)
+    inverse = xp.where(keep, 1 / xp.where(keep, s, 1), 0).astype(s.dtype)
+    return _adjoint(vh) @ (inverse[..., None] * _adjoint(u))
+
+
+def _pinv_backward(F: Any, node: Any, g: Any, a: Any, p: Any) -> Any:
+    """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, transposed."""
+    ph, gh = adjoint_of(F, p), adjoint_of(F, g)
+    second = gh @ p @ ph
+    third = ph @ p @ gh
+    return -(ph @ g @ ph) + (second - a @ (p @ second)) + (third - (third @ p) @ a)
+
+
+pseudo_inverse = operator("pinv", _pinv, _pinv_backward, saves=(0, -1), node="LinalgPinvBackward0")
+
+__all__: list[str] = []

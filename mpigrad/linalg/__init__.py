@@ -1,0 +1,57 @@
+"""Linear algebra: products, equations, factorizations, norms."""
+
+from __future__ import annotations
+
+from .._ops.matmul import matmul
+from .._ops.reduce import vector_norm
+from ._checking import LinAlgError
+from ._factoring import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from ._norms import cond, cross, diagonal, matrix_norm, matrix_rank, norm, vecdot
+from ._solving import (
+    det,
+    inv,
+    inv_ex,
+    lstsq,
+    matrix_power,
+    multi_dot,
+    pinv,
+    slogdet,
+    solve,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vecdot",
+    "vector_norm",
+]

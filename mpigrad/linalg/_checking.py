@@ -1,0 +1,106 @@
+"""What linear algebra refuses, and how it says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module, host
+from .._ops._arguments import need_tensors, title
+from .._tensor import Tensor
+
+
+class LinAlgError(RuntimeError):
+    """A matrix for which there is no result: singular, or not positive definite."""
+
+
+def check_matrix(name: str, a: Tensor, square: bool = False, argument: str = "A") -> None:
+    """Refuse what is no (batch of square) matrices of floating-point numbers."""
+    need_tensors(name, **{argument: a})
+    x = a._array
+    if x.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} "
+            "matrices"
+        )
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {title(x)}")
+    if x.dtype.itemsize == 2:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {title(x)}")
+
+
+def check_same_type(name: str, a: Tensor, b: Tensor) -> None:
+    """Refuse operands of different element types."""
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {title(a._array)} and B of type "
+            f"{title(b._array)} instead"
+        )
+
+
+def _zero_pivot(a: Any) -> int:
+    """The number (from 1) of the first zero on the diagonal of the U of an LU factorization, or 0."""
+    u = np.array(host(a))
+    n = u.shape[0]
+    for k in range(n):
+        row = k + int(np.abs(u[k:, k]).argmax())
+        if u[row, k] == 0:
+            return k + 1
+        u[[k, row]] = u[[row, k]]
+        u[k + 1 :, k:] -= np.outer(u[k + 1 :, k] / u[k, k], u[k, k:])
+    return 0
+
+
+def _bad_minor(a: Any) -> int:
+    """The order of the first leading minor that is not positive definite, or 0."""
+    for order in range(1, a.shape[0] + 1):
+        try:
+            np.linalg.cholesky(host(a)[:order, :order])
+        except np.linalg.LinAlgError:
+            return order
+    return 0
+
+
+def infos(a: Any, find: Any) -> Any:
+    """What `find` says of each matrix of a batch, as 32-bit integers."""
+    flat = a.reshape(-1, *a.shape[-2:])
+    found = np.array([find(each) for each in flat], np.int32).reshape(a.shape[:-2])
+    return array_module(a).asarray(found)
+
+
+def singular_infos(a: Any) -> Any:
+    """Per matrix, 0 or the place of the first zero pivot."""
+    return infos(a, _zero_pivot)
+
+
+def indefinite_infos(a: Any) -> Any:
+    """Per matrix, 0 or the order of the first minor that is not positive definite."""
+    return infos(a, _bad_minor)
+
+
+def raise_singular(name: str, a: Any, found: Any = None) -> None:
+    """Complain of the first singular matrix of a batch."""
+    where, order = _first(singular_infos(a) if found is None else found, a)
+    raise LinAlgError(
+        f"{name}: {where}The diagonal element {order} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
+
+
+def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
+    """Complain of the first matrix of a batch that is not positive definite."""
+    where, order = _first(indefinite_infos(a) if found is None else found, a)
+    raise LinAlgError(
+        f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
+        "leading "
+        f"minor of order {order} is not positive-definite)."
+    )
+
+
+def _first(found: Any, a: Any) -> tuple[str, int]:
+    flat = np.ravel(found)
+    place = int(np.flatnonzero(flat)[0]) if flat.any() else 0
+    return (f"(Batch element {place}): " if a.ndim > 2 else ""), int(flat[place]) or a.shape[-1]

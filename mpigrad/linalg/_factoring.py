@@ -1,0 +1,183 @@
+"""Factorizations: Cholesky, QR, singular values, eigenvalues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import return_types
+from .._device import array_module
+from .._ops import factorizations
+from .._ops._out import deliver
+from .._tensor import Tensor, method, wrap
+from ._checking import check_matrix, indefinite_infos, raise_indefinite
+
+
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """The lower triangular L with A = L L^H (the upper one with A = U^H U).
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.cholesky(mpigrad.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+    check_matrix("linalg.cholesky", A, square=True)
+    return deliver(_factor("linalg.cholesky", A, upper), out)
+
+
+def _factor(name: str, A: Tensor, upper: bool) -> Tensor:
+    try:
+        lower = factorizations.cholesky(A)
+    except np.linalg.LinAlgError:
+        raise_indefinite(name, A._array)
+    return lower.mH if upper else lower
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """`cholesky`, and per matrix 0 or the order of the minor at which it failed.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.cholesky_ex(-mpigrad.eye(2)).info
+    tensor(1, dtype=mpigrad.int32)
+    """
+    check_matrix("linalg.cholesky_ex", A, square=True)
+    found = indefinite_infos(A._array)
+    if not found.any():
+        return return_types.linalg_cholesky_ex(_factor("linalg.cholesky_ex", A, upper), wrap(found))
+    if check_errors:
+        raise_indefinite("linalg.cholesky_ex", A._array, found)
+    return return_types.linalg_cholesky_ex(wrap(array_module(A._array).full_like(A._array, np.nan)), wrap(found))
+
+
+def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`linalg.cholesky` under its old name.
+
+    >>> import mpigrad
+    >>> mpigrad.cholesky(mpigrad.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+    return cholesky(input, upper=upper, out=out)
+
+
+def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """Q with orthonormal columns and an upper triangular R with A = Q R.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.qr(mpigrad.ones(3, 2)).R.shape
+    mpigrad.Size([2, 2])
+    """
+    check_matrix("linalg.qr", A)
+    if mode not in ("reduced", "r", "complete"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    if mode == "r":
+        if A.requires_grad:
+            raise RuntimeError(
+                "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                "mpigrad.linalg.qr(A, mode='reduced') if you are going to require gradients."
+            )
+        xp = array_module(A._array)
+        return return_types.linalg_qr(wrap(xp.empty(0, A._array.dtype)), wrap(xp.linalg.qr(A._array, mode="r")))
+    return return_types.linalg_qr(*factorizations.qr(A, mode=mode))
+
+
+def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """`linalg.qr` under its old name.
+
+    >>> import mpigrad
+    >>> mpigrad.qr(mpigrad.ones(3, 2)).Q.shape
+    mpigrad.Size([3, 2])
+    """
+    return return_types.qr(*qr(input, "reduced" if some else "complete"))
+
+
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
+    """U, S and Vh with A = U diag(S) Vh.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    check_matrix("linalg.svd", A)
+    return return_types.linalg_svd(*factorizations.svd(A, full_matrices=full_matrices))
+
+
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
+    """The singular values.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.svdvals(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+    """
+    check_matrix("linalg.svdvals", A)
+    return deliver(factorizations.svd(A, full_matrices=False)[1], out)
+
+
+def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """U, S and V with A = U diag(S) V^H.
+
+    >>> import mpigrad
+    >>> mpigrad.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    u, s, vh = svd(input, full_matrices=not some)
+    if not compute_uv:
+        xp = array_module(input._array)
+        u, vh = wrap(xp.zeros_like(u._array)), wrap(xp.zeros_like(vh._array))
+    return return_types.svd(u, s, vh.mH)
+
+
+def _check_uplo(UPLO: str) -> bool:
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return UPLO.upper() == "L"
+
+
+def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+    """The eigenvalues and eigenvectors of symmetric matrices.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.eigh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+    check_matrix("linalg.eigh", A, square=True)
+    return return_types.linalg_eigh(*factorizations.eigh(A, lower=_check_uplo(UPLO)))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues of symmetric matrices.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.eigvalsh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    check_matrix("linalg.eigvalsh", A, square=True)
+    return deliver(factorizations.eigh(A, lower=_check_uplo(UPLO))[0], out)
+
+
+def eig(A: Tensor, *, out: Any = None) -> Any:
+    """The complex eigenvalues and eigenvectors of square matrices.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.eig(mpigrad.eye(2)).eigenvalues.real
+    tensor([1., 1.])
+    """
+    check_matrix("linalg.eig", A, square=True)
+    return return_types.linalg_eig(*factorizations.eig(A))
+
+
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex eigenvalues of square matrices.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.eigvals(mpigrad.eye(2)).real
+    tensor([1., 1.])
+    """
+    check_matrix("linalg.eigvals", A, square=True)
+    return deliver(factorizations.eig(A)[0], out)
+
+
+for _name, _fn in (("cholesky", old_cholesky), ("qr", old_qr), ("svd", old_svd)):
+    method(_fn, _name)

@@ -1,0 +1,159 @@
+"""Norms of vectors and matrices, rank, condition, and small products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._ops._out import deliver
+from .._ops.contractions import cross as _cross
+from .._ops.reduce import vector_norm
+from .._tensor import Tensor, wrap
+from ._checking import check_matrix
+from ._factoring import eigvalsh, svdvals
+from ._solving import inv
+
+
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None
+) -> Tensor:
+    """A vector norm, or a matrix norm where there are two dimensions and an order.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.norm(mpigrad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if dim is not None:
+        dims = (dim,) if isinstance(dim, int) else tuple(dim)
+        if len(dims) not in (1, 2):
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    elif ord is not None and A.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
+        )
+    else:
+        dims = None if ord is None else tuple(range(A.dim()))
+    if ord is not None and dims is not None and len(dims) == 2:
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
+    return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
+
+
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Frobenius or nuclear norm, or one induced by vector norms (1, inf, 2 and their negatives).
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.matrix_norm(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
+    tensor(4.)
+    """
+    check_matrix("linalg.matrix_norm", A)
+    if dtype is not None:
+        A = A.to(dtype)
+    n = A.dim()
+    row, column = (each % n for each in dim)
+    if row == column:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord in ("fro", "f"):
+        return deliver(vector_norm(A, 2, (row, column), keepdim), out)
+    if ord in ("nuc", 2, -2, 2.0, -2.0):
+        return deliver(_by_singular_values(A, ord, row, column, keepdim), out)
+    if ord in (1, -1, math.inf, -math.inf):
+        along, then = (row, column) if abs(ord) == 1 else (column, row)
+        sums = vector_norm(A, 1, along, True)
+        found = sums.amax(then, keepdim=True) if ord > 0 else sums.amin(then, keepdim=True)
+        return deliver(found if keepdim else _without(found, row, column), out)
+    raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+
+
+def _without(found: Tensor, row: int, column: int) -> Tensor:
+    first, second = sorted((row, column), reverse=True)
+    return found.squeeze(first).squeeze(second)
+
+
+def _by_singular_values(A: Tensor, ord: Any, row: int, column: int, keepdim: bool) -> Tensor:
+    others = [i for i in range(A.dim()) if i not in (row, column)]
+    values = svdvals(A.permute([*others, row, column]))
+    found = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+    if keepdim:
+        for each in sorted((row, column)):
+            found = found.unsqueeze(each)
+    return found
+
+
+def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The condition number in a norm; by singular values if none is named.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.cond(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor(2.)
+    """
+    check_matrix("linalg.cond", A)
+    if p is None or p in (2, -2):
+        values = svdvals(A)
+        first, last = values[..., 0], values[..., -1]
+        return deliver(last / first if p == -2 else first / last, out)
+    return deliver(matrix_norm(A, p) * matrix_norm(inv(A), p), out)
+
+
+def matrix_rank(
+    A: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: Tensor | None = None,
+    tol: float | None = None,
+) -> Tensor:
+    """How many singular values are not negligible.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.matrix_rank(mpigrad.ones(3, 3))
+    tensor(1)
+    """
+    check_matrix("linalg.matrix_rank", A, square=hermitian)
+    plain = A.detach()
+    values = abs(eigvalsh(plain)._array) if hermitian else svdvals(plain)._array
+    least = tol if tol is not None else atol
+    eps = max(A._array.shape[-2:]) * float(np.finfo(values.dtype).eps)
+    share = (eps if least is None else 0.0) if rtol is None else rtol
+    top = values.max(axis=-1, keepdims=True) if values.shape[-1] else values
+    return deliver(wrap(np.asarray((values > np.maximum(least or 0.0, share * top)).sum(axis=-1))), out)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The vector product along `dim`.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    return _cross(input, other, dim, out=out)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Inner products along `dim`, the first factor conjugated.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.vecdot(mpigrad.ones(2, 3), mpigrad.ones(2, 3))
+    tensor([3., 3.])
+    """
+    return deliver((x.conj() * y).sum(dim), out)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices, as a view.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.diagonal(mpigrad.eye(2))
+    tensor([1., 1.])
+    """
+    return A.diagonal(offset, dim1, dim2)

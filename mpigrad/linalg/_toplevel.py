@@ -1,0 +1,22 @@
+"""The functions of linear algebra that PyTorch also has at its top level, under their old names."""
+
+from __future__ import annotations
+
+from ._factoring import old_cholesky as cholesky
+from ._factoring import old_qr as qr
+from ._factoring import old_svd as svd
+from ._solving import cholesky_inverse, cholesky_solve, det, inverse, logdet, matrix_power, pinverse, slogdet
+
+__all__ = [
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "det",
+    "inverse",
+    "logdet",
+    "matrix_power",
+    "pinverse",
+    "qr",
+    "slogdet",
+    "svd",
+]
