@@ -1,0 +1,1 @@
+"""The path under which PyTorch has RemoteModule."""

@@ -1,0 +1,9 @@
+"""Optimizers whose parameters are spread over workers."""
+
+from __future__ import annotations
+
+from ._clipping import clip_grad_norm_
+from ._optimizer import DistributedOptimizer
+from ._scheduler import DistributedScheduler
+
+__all__ = ["DistributedOptimizer", "DistributedScheduler", "clip_grad_norm_"]

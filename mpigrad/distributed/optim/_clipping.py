@@ -1,0 +1,51 @@
+"""Clipping the gradients of a context by their norm over all workers; an addition to PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._graph.grad_mode import no_grad
+from ..._tensor import Tensor
+from .. import rpc
+from ..autograd import _retrieve_context, get_gradients
+from ..rpc import RRef
+from ._local import powers
+from ._optimizer import gather_errors
+
+
+def clip_grad_norm_(context_id: int, params_rref: Sequence[RRef], max_norm: float, norm_type: float = 2.0) -> float:
+    """Scale the context's gradients of `params_rref`, wherever they are, so that their joint norm is at most `max_norm`.
+
+    Gives the norm before clipping.
+    """
+    by_owner: dict[Any, list[RRef]] = {}
+    for each in params_rref:
+        by_owner.setdefault(each.owner(), []).append(each)
+    parts = _everywhere(by_owner, _norm_part, context_id, float(norm_type))
+    total = max(parts, default=0.0) if norm_type == float("inf") else sum(parts) ** (1.0 / norm_type)
+    factor = max_norm / (total + 1e-6)
+    if factor < 1.0:
+        _everywhere(by_owner, _scale, context_id, factor)
+    return total
+
+
+def _everywhere(by_owner: dict[Any, list[RRef]], function: Any, *args: Any) -> list[Any]:
+    return gather_errors([rpc.rpc_async(owner, function, args=(owned, *args)) for owner, owned in by_owner.items()])
+
+
+def _own(rrefs: list[RRef], context_id: int) -> list[Tensor]:
+    grads = get_gradients(context_id)
+    return [param for param in (rref.local_value() for rref in rrefs) if param in grads]
+
+
+def _norm_part(rrefs: list[RRef], context_id: int, norm_type: float) -> float:
+    grads = get_gradients(context_id)
+    return powers([grads[param] for param in _own(rrefs, context_id)], norm_type)
+
+
+def _scale(rrefs: list[RRef], context_id: int, factor: float) -> None:
+    context = _retrieve_context(context_id)
+    for param in _own(rrefs, context_id):
+        with context.lock, no_grad():
+            context.gradients[param] = context.gradients[param] * factor

@@ -1,0 +1,67 @@
+"""`LocalOptimizer`: one worker's share of a distributed optimizer, and the functions that run where the parameters are.
+
+Gradients of a step come from the step's autograd context, not from `.grad`: several trainers may step at the same time, each
+with its own context. A lock keeps their steps apart; the parameters' own `.grad` is put back after each.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ..._graph.grad_mode import no_grad
+from ..autograd import get_gradients
+from ..rpc import RRef
+
+_stepping = threading.Lock()  # optimizers of one worker may share parameters
+
+
+class LocalOptimizer:
+    """An optimizer on the worker that owns the parameters."""
+
+    def __init__(self, optim_cls: Any, local_params_rref: list[RRef], *args: Any, **kwargs: Any) -> None:
+        self.params = [rref.local_value() for rref in local_params_rref]
+        self.optim = optim_cls(self.params, *args, **kwargs)
+        self.scheduler: Any = None
+
+    def step(self, context_id: int) -> None:
+        """Step with the gradients that a context gathered for these parameters."""
+        grads = get_gradients(context_id)
+        with _stepping:
+            before = [param._grad for param in self.params]
+            try:
+                for param in self.params:
+                    param._grad = grads.get(param)
+                self.optim.step()
+            finally:
+                for param, grad in zip(self.params, before):
+                    param._grad = grad
+
+
+def powers(grads: list[Any], norm_type: float) -> float:
+    """Sum over gradients of |g|^p; the maximum of |g| when p is infinite."""
+    with no_grad():
+        found = [(grad.coalesce().values() if grad.is_sparse else grad).abs().double() for grad in grads]
+        if norm_type == float("inf"):
+            return max((each.max().item() for each in found if each.numel()), default=0.0)
+        return sum((each**norm_type).sum().item() for each in found)
+
+
+def make_local(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> LocalOptimizer:
+    """Runs on the owner: make its share."""
+    return LocalOptimizer(optim_cls, params, *args, **kwargs)
+
+
+def step_local(local: RRef, context_id: int) -> None:
+    """Runs on the owner: step."""
+    local.local_value().step(context_id)
+
+
+def state_local(local: RRef) -> Any:
+    """Runs on the owner: its optimizer's state."""
+    return local.local_value().optim.state_dict()
+
+
+def load_local(local: RRef, state: Any) -> None:
+    """Runs on the owner: put a state back."""
+    local.local_value().optim.load_state_dict(state)

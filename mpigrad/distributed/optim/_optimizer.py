@@ -1,0 +1,79 @@
+"""`DistributedOptimizer`: one optimizer over parameters of many workers, each updated where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import rpc
+from ..rpc import RRef
+from ._local import load_local, make_local, state_local, step_local
+
+
+def gather_errors(futures: Sequence[Any]) -> list[Any]:
+    """Wait for all futures, whatever becomes of them; then raise the first error, with the others noted on it."""
+    results, errors = [], []
+    for future in futures:
+        try:
+            results.append(future.wait())
+        except Exception as error:
+            errors.append(error)
+    if not errors:
+        return results
+    first, *others = errors
+    for other in others:
+        if hasattr(first, "add_note"):
+            first.add_note(f"and on another worker: {type(other).__name__}: {other}")
+    raise first
+
+
+class DistributedOptimizer:
+    """Runs `optimizer_class` on every worker that owns some of `params_rref`, at once.
+
+    >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
+    ...     loss = rpc.rpc_sync("worker1", forward, args=(weight_rref, x)).sum()
+    ...     dist_autograd.backward(context_id, [loss])
+    ...     DistributedOptimizer(mpigrad.optim.SGD, [weight_rref], lr=0.05).step(context_id)
+    """
+
+    def __init__(self, optimizer_class: Any, params_rref: Sequence[RRef], *args: Any, **kwargs: Any) -> None:
+        params = list(params_rref)
+        if not params:
+            raise ValueError("DistributedOptimizer needs at least one RRef of a parameter, got an empty list")
+        for each in params:
+            if not isinstance(each, RRef):
+                raise TypeError(f"DistributedOptimizer takes RRefs of parameters, got {type(each).__name__}; wrap it in rpc.RRef")
+        by_owner: dict[Any, list[RRef]] = {}
+        for each in params:
+            by_owner.setdefault(each.owner(), []).append(each)
+        making = [
+            rpc.rpc_async(owner, _make_rref, args=(optimizer_class, owned, args, kwargs)) for owner, owned in by_owner.items()
+        ]
+        self.is_functional_optim = False
+        self.remote_optimizers: list[RRef] = gather_errors(making)
+
+    def step(self, context_id: int) -> None:
+        """Update every parameter with the gradients of a context, on all workers at once; errors come after all are done."""
+        from ..autograd import _is_valid_context
+
+        _is_valid_context(context_id)
+        gather_errors([rpc.rpc_async(each.owner(), step_local, args=(each, context_id)) for each in self.remote_optimizers])
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimizers' states by the name of their worker; an addition to PyTorch."""
+        states = gather_errors([rpc.rpc_async(each.owner(), state_local, args=(each,)) for each in self.remote_optimizers])
+        return {each.owner_name(): state for each, state in zip(self.remote_optimizers, states)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Put states back that `state_dict` gave, on the workers of the same names."""
+        names = [each.owner_name() for each in self.remote_optimizers]
+        if set(names) != set(state_dict):
+            raise ValueError(f"load_state_dict: this optimizer is on workers {sorted(names)}, the state on {sorted(state_dict)}")
+        gather_errors(
+            [rpc.rpc_async(each.owner(), load_local, args=(each, state_dict[each.owner_name()])) for each in self.remote_optimizers]
+        )
+
+
+def _make_rref(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
+    """Runs on the owner: errors of the constructor reach the caller here, not at the first step."""
+    return RRef(make_local(optim_cls, params, args, kwargs))
