@@ -81,7 +81,7 @@ def _norm_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
     if p in (math.inf, -math.inf):
         return _extreme_backward(F, node, g, x, y)
     if p == 2:
-        return x * _spread(F, node, F.keep(g / y, y != 0))
+        return x * _spread(F, node, F.keep(g / (y + (y == 0)), y != 0))  # no 0 / 0: its own derivative would be nan
     size = F.abs(x)
     steep = F.pow_number(size, exponent=p - 1) if p > 1 else F.keep(F.pow_number(size, exponent=p - 1), size != 0)
     return F.sgn(x) * steep * _spread(F, node, F.keep(g / F.pow_number(y, exponent=p - 1), y != 0))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .._device import array_module
 from .._dtype import dtype
-from .._tensor import Tensor, method
+from .._graph.namespace import RAW
+from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dim
@@ -50,11 +52,24 @@ def _logcumsumexp(x: Any, *, dim: int) -> Any:
 
 
 def _logcumsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """The gradient is summed on the side of its exponent, positive and negative parts apart, so that nothing overflows."""
+    """The gradient is summed on the side of its exponent, its positive and negative parts apart: nothing overflows."""
     dim = node.kw["dim"]
-    up = F.logcumsumexp_back(F.log(F.keep(g, g > 0)) - y, dim=dim)
-    down = F.logcumsumexp_back(F.log(F.keep(-g, g < 0)) - y, dim=dim)
+    if F is not RAW:
+        return _logcumsumexp_recorded(g, x, y, dim)
+    up = _logcumsumexp_back(F.log(F.keep(g, g > 0)) - y, dim=dim)
+    down = _logcumsumexp_back(F.log(F.keep(-g, g < 0)) - y, dim=dim)
     return F.exp(up + x) - F.exp(down + x)
+
+
+def _logcumsumexp_recorded(g: Tensor, x: Tensor, y: Tensor, dim: int) -> Tensor:
+    """The sum over j >= i of g[j] exp(x[i] - y[j]), pair by pair: no exponent is above 0, and no derivative is lost
+    where the sign of `g` splits it."""
+    if x._array.ndim == 0:
+        return g
+    length, trailing = x._array.shape[dim], (1,) * (x._array.ndim - dim - 1)
+    earlier = array_module(x._array).tri(length, k=-1, dtype=bool).reshape(length, length, *trailing)
+    pairs = (x.unsqueeze(dim + 1) - y.unsqueeze(dim)).masked_fill(wrap(earlier), -math.inf)
+    return (pairs.exp() * g.unsqueeze(dim)).sum(dim + 1)
 
 
 def _logcumsumexp_back(x: Any, *, dim: int) -> Any:
@@ -62,15 +77,7 @@ def _logcumsumexp_back(x: Any, *, dim: int) -> Any:
     return xp.flip(_logcumsumexp(xp.flip(x, axis=dim), dim=dim), axis=dim) if x.ndim else x.copy()
 
 
-def _logcumsumexp_back_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    dim = node.kw["dim"]
-    up = F.logcumsumexp(F.log(F.keep(g, g > 0)) - y, dim=dim)
-    down = F.logcumsumexp(F.log(F.keep(-g, g < 0)) - y, dim=dim)
-    return F.exp(up + x) - F.exp(down + x)
-
-
 LOGCUMSUMEXP = operator("logcumsumexp", _logcumsumexp, _logcumsumexp_backward, saves=(0, RESULT))
-operator("logcumsumexp_back", _logcumsumexp_back, _logcumsumexp_back_backward, saves=(0, RESULT), node="LogcumsumexpBackward0")
 
 
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Gradients never share memory: changing one in place changes no other, and nothing that the user or the graph holds."""
+"""Gradients never share memory: changing one in place changes no other, nor what the user or the graph holds."""
 
 from __future__ import annotations
 
