@@ -1,7 +1,8 @@
 """The error function, its inverse, and the gamma family on arrays: NumPy has none of them.
 
 The polynomials were fitted for this file: erf(x)/x on |x| < 1 in powers of 2 x^2 - 1, and, for larger |x|,
-exp(x^2) erfc(x) (x + 3) in powers of (4 t - 1) / 3 with t = (x - 3) / (x + 3). Errors are a few units in the last place.
+exp(x^2) erfc(x) (x + 3) in powers of (4 t - 1) / 3 with t = (x - 3) / (x + 3); in single precision a quotient of two
+polynomials of x^2. Errors are a few units in the last place.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .select import choose
 
 _SMALL = (
     -3.0316490059097606e-13, 8.711253940418828e-12, -2.0370786539084893e-10, 4.116895269135057e-09,
@@ -33,6 +35,13 @@ _LARGE = (
 _LARGE_32 = (
     -7.020500671004446e-05, 0.0002074612181056999, 0.0005019809126795033, -0.005992756651141748,
     0.027320501043682305, -0.0876256143166537, 0.22387254579064056, -0.4796614485815054, 0.8856371018645486,
+)  # fmt: skip
+_ABOVE = (
+    1.986488882275891e-06, 0.00028435637752564035, 0.0038779858143199422, 0.0530848409767889, 0.1934328359523644,
+    1.1283791407880275,
+)  # fmt: skip
+_BELOW = (
+    3.7406120181429106e-05, 0.0011841065353985873, 0.015196564421220615, 0.11530175058231575, 0.5047579741380401, 1.0,
 )  # fmt: skip
 _CHUNK = 1 << 14  # elements at a time: what a polynomial needs stays in the cache
 
@@ -76,18 +85,30 @@ def _erfc_far(x: Any) -> Any:
     return low * _polynomial((4 * ((x - 3) / shifted) - 1) / 3, table) / shifted
 
 
+def _erf_single(x: Any) -> Any:
+    """erf in single precision, where one quotient of polynomials of x^2 serves all |x| < 4."""
+    xp = array_module(x)
+    near = xp.clip(x, -4, 4)
+    squared = near * near
+    near *= _polynomial(squared, _ABOVE)
+    near /= _polynomial(squared, _BELOW)
+    return xp.clip(near, -1, 1, out=near)
+
+
 def _erf(x: Any) -> Any:
+    if x.dtype.itemsize == 4:
+        return _erf_single(x)
     xp = array_module(x)
     size = np.abs(x)
     far = xp.minimum(size, 6)  # beyond, erf is 1 to the last digit
-    return xp.where(size < 1, _erf_near(xp.clip(x, -1, 1)), xp.copysign(1 - _erfc_far(far), x))
+    return choose(size < 1, _erf_near(xp.clip(x, -1, 1)), xp.copysign(1 - _erfc_far(far), x), xp)
 
 
 def _erfc(x: Any) -> Any:
     xp = array_module(x)
     size = xp.clip(np.abs(x), 1, 28)
     far = _erfc_far(xp.ascontiguousarray(size))
-    return xp.where(np.abs(x) < 1, 1 - _erf_near(xp.clip(x, -1, 1)), xp.where(x > 0, far, 2 - far))
+    return choose(np.abs(x) < 1, 1 - _erf_near(xp.clip(x, -1, 1)), choose(x > 0, far, 2 - far, xp), xp)
 
 
 def erf(x: Any) -> Any:

@@ -124,6 +124,14 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
     first_if = next((by for place, by in made.saves if place == 0), -1)
     second_if = next((by for place, by in made.saves if place == 1), -1)
 
+    def broadcast(a: Any, b: Any, x: Any, y: Any) -> Any:
+        """Float tensors of one type and different shapes."""
+        try:
+            out = ufunc(x, y)
+        except ValueError:
+            return general(a, b)  # says what is wrong with the shapes
+        return made.finish((a, b), out, no_kw)
+
     def call(a: Any, b: Any) -> Any:
         if a.__class__ not in PLAIN or TRACING.on or MODE.inference:
             return general(a, b)
@@ -133,8 +141,10 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
             return general(a, b)
         if b.__class__ in PLAIN:
             y = b._array
-            if y.__class__ is not ndarray or y.dtype is not kind or x.shape != y.shape:
+            if y.__class__ is not ndarray or y.dtype is not kind:
                 return general(a, b)
+            if x.shape != y.shape:
+                return broadcast(a, b, x, y)
         elif b.__class__ is float or b.__class__ is int:
             y = np.array(b, kind)
             b = wrap(y)

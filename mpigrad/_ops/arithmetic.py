@@ -242,6 +242,8 @@ def _in_place(fn: Any, op: Binary, name: str) -> Any:
             y = other._array
             recorded = MODE.enabled and (self._requires or other._requires or self._view or self._extra)
             if y.__class__ is ndarray and y.dtype is kind and y.shape == x.shape and not recorded and not MODE.inference:
+                if not x.flags.writeable:
+                    return change(self, lambda old: fn(old, other))
                 ufunc(x, y, x)
                 counter(self)[0] += 1
                 return self
