@@ -53,7 +53,7 @@ def _safe_str(error: BaseException) -> str:
 def _pickled(error: BaseException) -> bytes:
     """The exception's type, arguments and attributes; empty if they cannot travel."""
     try:
-        cls, arguments, state = type(error), error.args, dict(error.__dict__)
+        cls, arguments, state = type(error), _arguments(error), dict(error.__dict__)
     except Exception:
         return b""
     state.pop("__notes__", None)
@@ -63,6 +63,20 @@ def _pickled(error: BaseException) -> bytes:
         except Exception:
             continue
     return b""
+
+
+def _arguments(error: BaseException) -> tuple[Any, ...]:
+    """What to construct a built-in exception with; for those of users, their `args`, set without calling the constructor."""
+    if _is_builtin(type(error)):
+        reduced = error.__reduce__()
+        if isinstance(reduced, tuple) and reduced[0] is type(error):
+            return reduced[1]  # OSError keeps its file name apart from `args`
+    return error.args
+
+
+def _is_builtin(cls: type[BaseException]) -> bool:
+    """Whether the constructor is a built-in one, which keeps what it is given in places of its own."""
+    return not isinstance(cls.__init__, FunctionType)
 
 
 def _dumps(obj: Any) -> bytes:
@@ -84,20 +98,21 @@ def unpack_error(data: Any) -> BaseException:
     if cls is None or not issubclass(cls, Exception):
         error: BaseException = RuntimeError(f"{name}: {message}\n{text}")
     else:
-        error = _remake(cls, arguments, state)
+        try:
+            error = _remake(cls, arguments, state)
+        except Exception as failure:
+            error = RuntimeError(f"{name}: {message} (its type cannot be made again here: {failure})\n{text}")
     error.__cause__ = RemoteTraceback(text)
     return error
 
 
 def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
     """An exception with these arguments and attributes, whatever its constructor wants."""
-    error = cls.__new__(cls, *arguments)
-    error.args = arguments
-    if not isinstance(cls.__init__, FunctionType):  # a built-in one keeps what it is given in places of its own
-        try:
-            error.__init__(*arguments)  # type: ignore[misc]
-        except Exception:
-            error.args = arguments
+    if _is_builtin(cls):
+        error = cls(*arguments)
+    else:
+        error = cls.__new__(cls, *arguments)
+        error.args = arguments
     error.__dict__.update(state)
     return error
 

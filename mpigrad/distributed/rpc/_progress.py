@@ -518,12 +518,14 @@ class Progress:
         while self._idle:
             self._wake_idle()
         me = _get_ident()
-        limit = _monotonic() + 10
+        began = _monotonic()
         for ident, thread in list(self._threads.items()):
-            while ident != me and thread.is_alive() and _monotonic() < limit:
+            while ident != me and thread.is_alive():
                 while self._idle:
                     self._wake_idle()
-                thread.join(0.01)
+                thread.join(0.005)
+                if _monotonic() - began > (0.2 if self._running else 10):  # a user function may run for ever
+                    break
         with self.lock:
             self._drain()
 

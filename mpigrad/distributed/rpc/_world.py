@@ -61,11 +61,12 @@ def start_static(
 ) -> Agent:
     """An agent of a world whose workers are all known from the start."""
     names = [data.decode() for data in transport.allgather(name.encode(), deadline)]
+    firsts = {known: other for other, known in reversed(list(enumerate(names)))}
     agent = new_agent(name, transport, options)
     for other, known in enumerate(names):
-        if known in agent.by_name and other != agent.rank:
+        if firsts[known] != other:
             transport.close(clean=True)
-            raise RuntimeError(f"RPC worker name {known} is not unique: ranks {names.index(known)} and {other} both use it")
+            raise RuntimeError(f"RPC worker name {known} is not unique: ranks {firsts[known]} and {other} both use it")
         agent.workers[other] = agent.by_name[known] = WorkerInfo(known, other)
     agent.info = agent.workers[agent.rank]
     if prepare is not None:
