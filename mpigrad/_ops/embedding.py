@@ -69,6 +69,13 @@ def _backward(F: Any, node: Any, g: Any, indices: Any) -> Any:
 
 
 embedding = operator("embedding", _take, _backward, saves=(1,), node="EmbeddingBackward0")
+bag_sum = operator(
+    "embedding_bag",
+    _spread,
+    lambda F, node, h, indices: (F.embedding_take(h, indices, **node.kw), None),
+    saves=(1,),
+    node="EmbeddingBagBackward0",
+)
 operator(
     "embedding_spread",
     _spread,

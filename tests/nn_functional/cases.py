@@ -277,6 +277,24 @@ NORMS: list[Case] = [
     ("cdist p 3", lambda m, a, b: m.cdist(a, b, p=3.0), ((2, 4, 3), (2, 3))),
     ("pdist", _f("pdist"), ((4, 3),)),
     ("embedding", lambda m, w, i: m.nn.functional.embedding(i, w), ((4, 2), CLASSES)),
+    *(
+        (
+            f"embedding_bag {mode}",
+            lambda m, w, i, o, mode=mode: m.nn.functional.embedding_bag(i, w, o, mode=mode),
+            (apart(4, 2), CLASSES, np.array([0, 2, 2, 3])),
+        )
+        for mode in ("sum", "mean", "max")
+    ),
+    (
+        "embedding_bag 2d",
+        lambda m, w, i: m.nn.functional.embedding_bag(i, w, mode="mean", padding_idx=1),
+        ((4, 2), CLASSES[:4].reshape(2, 2)),
+    ),
+    (
+        "embedding_bag weighted",
+        lambda m, w, p, i, o: m.nn.functional.embedding_bag(i, w, o, mode="sum", per_sample_weights=p),
+        ((4, 2), (5,), CLASSES, np.array([0, 2])),
+    ),
     ("attention", _f("scaled_dot_product_attention"), ((2, 3, 4), (2, 5, 4), (2, 5, 4))),
     ("attention causal", _f("scaled_dot_product_attention", is_causal=True), ((2, 3, 4), (2, 3, 4), (2, 3, 4))),
     (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..._ops.activation import celu, elu, gelu, hardtanh, leaky_relu, logsigmoid, relu6, selu, softplus
+from ..._ops.contractions import bilinear
 from ..._ops.distances import cosine_similarity, pairwise_distance, pdist
 from ..._ops.linear import linear
-from ..._ops.contractions import bilinear
 from ._activation import (
     glu,
     gumbel_softmax,
@@ -38,7 +38,7 @@ from ._classification import (
 )
 from ._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ._dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from ._embedding import embedding, one_hot
+from ._embedding import embedding, embedding_bag, one_hot
 from ._margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,

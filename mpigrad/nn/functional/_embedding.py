@@ -9,7 +9,9 @@ import numpy as np
 from ..._device import array_module
 from ..._graph.grad_mode import no_grad
 from ..._ops._arguments import need_tensors, title
+from ..._ops.embedding import bag_sum
 from ..._ops.embedding import embedding as look_up
+from ..._ops.pooling import gather_windows
 from ..._tensor import Tensor, wrap
 
 
@@ -69,6 +71,118 @@ def embedding(
     return look_up(weight, input, padding_idx=padding, scale=scale_grad_by_freq, sparse=sparse)
 
 
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows of `weight`: one bag per row of `input`, or from each offset to the next.
+
+    >>> import mpigrad
+    >>> ids, starts = mpigrad.tensor([0, 1, 1]), mpigrad.tensor([0, 1])
+    >>> mpigrad.nn.functional.embedding_bag(ids, mpigrad.eye(2), starts, mode="sum")
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    need_tensors("embedding_bag", input=input, weight=weight, offsets=offsets, per_sample_weights=per_sample_weights)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum or mean, got {mode}")
+    _check_samples(input, per_sample_weights, mode)
+    bags, count = _bags(input, offsets, include_last_offset)
+    rows, ids = weight._array.shape[0], input._array.reshape(-1)
+    padding = _padding(padding_idx, rows)
+    _check_indices("embedding_bag", ids, rows)
+    if max_norm is not None:
+        _renormalize(weight, ids, max_norm, norm_type)
+    if padding >= 0:
+        kept = ids != padding
+        ids, bags = ids[kept], bags[kept]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)[wrap(kept)]
+    taken = look_up(weight, wrap(ids), padding_idx=-1, scale=scale_grad_by_freq, sparse=sparse)
+    if per_sample_weights is not None:
+        taken = taken * per_sample_weights.reshape(-1, 1)
+    if mode == "max":
+        return _bag_max(taken, bags, count)
+    made = bag_sum(taken, wrap(bags), rows=count, padding_idx=-1, scale=False)
+    if mode == "sum":
+        return made
+    many = np.maximum(array_module(bags).bincount(bags, minlength=count), 1)
+    return made / wrap(many.astype(weight._array.dtype)[:, None])
+
+
+def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) -> None:
+    if per_sample_weights is None:
+        return
+    if tuple(per_sample_weights.shape) != tuple(input.shape):
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
+            "the "
+            f"same shape as the input ({list(input.shape)})"
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}')."
+        )
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Any, int]:
+    """The bag of each index, and how many bags there are."""
+    x = input._array
+    xp = array_module(x)
+    if x.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        return xp.repeat(xp.arange(x.shape[0]), x.shape[1]), x.shape[0]
+    if x.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {x.ndim}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    starts = offsets._array
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            "However, got "
+            f"{int(starts[0])}"
+        )
+    if starts.size and starts[-1] > x.shape[0]:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {x.shape[0]} but got offsets[-1] of {int(starts[-1])}"
+        )
+    count = starts.size - 1 if include_last else starts.size
+    return xp.searchsorted(starts[:count], xp.arange(x.shape[0]), side="right") - 1, count
+
+
+def _bag_max(taken: Tensor, bags: Any, count: int) -> Tensor:
+    """The largest element of each bag, feature by feature; 0 for empty bags."""
+    values = taken._array
+    xp = array_module(values)
+    where, empty = xp.zeros((count, values.shape[1]), np.int64), xp.ones(count, bool)
+    edges = xp.flatnonzero(xp.diff(bags, prepend=-1)) if bags.size else bags
+    ends = [*map(int, edges[1:]), int(bags.size)]
+    for start, end in zip(map(int, edges), ends):
+        bag = int(bags[start])
+        where[bag], empty[bag] = values[start:end].argmax(axis=0) + start, False
+    if not bags.size:
+        return taken.sum(0).expand(count, -1) * 0
+    best = gather_windows(taken.t(), wrap(where.T), size=(values.shape[0],)).t()
+    return best * wrap((~empty).astype(values.dtype)[:, None]) if empty.any() else best
+
+
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows of zeros with a single one.
 
@@ -96,4 +210,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return wrap((found[..., None] == xp.arange(num_classes)).astype("i8"))
 
 
-__all__ = ["embedding", "one_hot"]
+__all__ = ["embedding", "embedding_bag", "one_hot"]
