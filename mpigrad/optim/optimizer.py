@@ -154,11 +154,13 @@ class Optimizer:
             for parameter in group["params"]:
                 held = parameter._grad
                 if held is not None:
-                    grad = held._array
+                    grad, state = held._array, self.state[parameter]
                     if getattr(grad, "is_sparse_array", False):
-                        self._sparse(parameter, grad, self.state[parameter], group)
+                        self._sparse(parameter, grad, state, group)
                     else:
-                        self._dense(parameter, grad, self.state[parameter], group)
+                        self._dense(parameter, grad, state, group)
+                    if not state:
+                        del self.state[parameter]
                     if parameter._counter is not None:
                         parameter._counter[0] += 1
         return loss

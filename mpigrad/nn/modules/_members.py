@@ -231,6 +231,8 @@ class Members:
 
 
 def _type_name(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return value.type()
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 

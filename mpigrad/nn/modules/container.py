@@ -324,10 +324,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(f"({i}): {_described(value)}" for i, value in enumerate(self))
-
-    def __repr__(self) -> str:
-        return f"{self._get_name()}(" + "".join(f"\n  {line}" for line in self.extra_repr().splitlines()) + "\n)"
+        return "\n".join(f"  ({i}): {_described(value)}" for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -424,10 +421,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"({key}): {_described(value)}" for key, value in self.items())
-
-    def __repr__(self) -> str:
-        return f"{self._get_name()}(" + "".join(f"\n  {line}" for line in self.extra_repr().splitlines()) + "\n)"
+        return "\n".join(f"  ({key}): {_described(value, title=True)}" for key, value in self.items())
 
     def __or__(self, other: ParameterDict) -> ParameterDict:
         made = self.copy()
@@ -446,13 +440,13 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(value: Any) -> str:
+def _described(value: Any, title: bool = False) -> str:
     if not isinstance(value, Tensor):
         return "Object of type: " + type(value).__name__
     size = "x".join(str(length) for length in value.shape)
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     place = "" if not value.is_cuda else f" (GPU {value.device.index})"
-    return f"{kind} containing: [{value.dtype} of size {size}{place}]"
+    return f"{kind} containing: [{value.type() if title else value.dtype} of size {size}{place}]"
 
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

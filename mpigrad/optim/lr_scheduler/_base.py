@@ -20,7 +20,7 @@ def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
 class LRScheduler:
     """Sets the learning rates of an optimizer's groups at each `step`. Subclasses say in `get_lr` to what."""
 
-    _NOT_SAVED = ("optimizer",)
+    _NOT_SAVED: tuple[str, ...] = ("optimizer",)
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)

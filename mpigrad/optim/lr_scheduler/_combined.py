@@ -22,10 +22,26 @@ def _check_same(schedulers: Sequence[LRScheduler], optimizer: Optimizer, title: 
             )
 
 
-class SequentialLR(LRScheduler):
-    """One schedule until the first milestone, the next until the second, and so on."""
+class _Combined(LRScheduler):
+    """A schedule made of others, whose states it saves."""
 
     _NOT_SAVED = ("optimizer", "_schedulers")
+    _schedulers: Sequence[LRScheduler]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of all schedules."""
+        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        state_dict = dict(state_dict)
+        for scheduler, state in zip(self._schedulers, state_dict.pop("_schedulers")):
+            scheduler.load_state_dict(state)
+        super().load_state_dict(state_dict)
+
+
+class SequentialLR(_Combined):
+    """One schedule until the first milestone, the next until the second, and so on."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -60,24 +76,9 @@ class SequentialLR(LRScheduler):
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state of all schedules."""
-        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
-        state_dict = dict(state_dict)
-        for scheduler, state in zip(self._schedulers, state_dict.pop("_schedulers")):
-            scheduler.load_state_dict(state)
-        super().load_state_dict(state_dict)
-
-
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(_Combined):
     """All schedules at each step, each changing what the one before it left."""
-
-    _NOT_SAVED = ("optimizer", "_schedulers")
-    load_state_dict = SequentialLR.load_state_dict
-    state_dict = SequentialLR.state_dict
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
