@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import traceback
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -37,6 +36,8 @@ class _Anomaly:
         return nullcontext()
 
     def recorded(self, node: Node) -> None:
+        import traceback  # late, to keep `import mpigrad` quick
+
         node.stack = "".join(traceback.format_list(_outside(traceback.extract_stack(sys._getframe(1)))))
         above = getattr(self.running, "node", None)
         if above is not None:

@@ -6,6 +6,7 @@ function by a complex number z = x + iy is d/dx + i d/dy, as the engine has it.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -342,15 +343,18 @@ def _flat(gradient: Tensor, by: Tensor) -> np.ndarray:
     return host(gradient._array).reshape(-1).copy()
 
 
-_generator = np.random.default_rng(0)
+@functools.cache
+def _random() -> np.random.Generator:
+    """The checks' own random numbers: the user's are left alone. Made late, since NumPy loads them late."""
+    return np.random.default_rng(0)
 
 
 def _random_like(tensor: Tensor, non_contiguous: bool = False) -> Tensor:
     array = tensor._array
     shape = (*array.shape, 2) if non_contiguous else array.shape
-    made = np.asarray(_generator.standard_normal(shape))
+    made = np.asarray(_random().standard_normal(shape))
     if array.dtype.kind == "c":
-        made = made + 1j * _generator.standard_normal(shape)
+        made = made + 1j * _random().standard_normal(shape)
     made = array_module(array).asarray(made, dtype=array.dtype)
     return wrap(made[..., 0] if non_contiguous else made)
 

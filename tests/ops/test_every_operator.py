@@ -1,4 +1,4 @@
-"""Every differentiable operator: first and second derivatives against finite differences, and float32 against float64."""
+"""Every differentiable operator: derivatives against finite differences, and float32 against float64."""
 
 from __future__ import annotations
 
