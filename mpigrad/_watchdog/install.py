@@ -10,9 +10,11 @@ import contextlib
 import faulthandler
 import os
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
+from mpigrad._watchdog.singletons import warn_of_singletons
 from mpigrad._watchdog.stall import StallWatch
 from mpigrad.distributed.rpc import _seams
 
@@ -43,6 +45,9 @@ def stacks_on_signal() -> None:
 def started(agent: Agent) -> None:
     """An agent begins."""
     stacks_on_signal()
+    mpi = sys.modules.get("mpi4py.MPI")  # not there with the in-memory transport
+    if mpi is not None:
+        warn_of_singletons(mpi.COMM_WORLD.size)
     seconds = stall_seconds()
     if seconds:
         _watches[id(agent)] = StallWatch(agent, seconds)

@@ -3,7 +3,7 @@ RANKS ?= 4
 
 .PHONY: demo bench bench-check
 demo: env-demo  ## train a model that is split over 4 ranks
-	@tools/mpirun.sh $(DEMO) $(RANKS) 600 examples/demo.py
+	@tools/mpirun.sh $(DEMO) $(RANKS) 600 examples/digits_split.py
 
 bench: env-torch  ## all benchmarks, with tables and plots in build/bench
 	$(TORCH)/bin/python -m benchmarks
