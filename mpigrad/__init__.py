@@ -60,6 +60,7 @@ from ._ops.compare import *
 from ._ops.complexes import *
 from ._ops.contractions import *
 from ._ops.convert import *
+from ._ops.copying import *
 from ._ops.counting import *
 from ._ops.create import *
 from ._ops.distances import *
@@ -92,6 +93,7 @@ from ._ops.reduce import *
 from ._ops.rounding import *
 from ._ops.scans import *
 from ._ops.scatter_reduce import *
+from ._ops.serialize import *
 from ._ops.shape import *
 from ._ops.slicing import *
 from ._ops.softmaxes import *
@@ -108,7 +110,7 @@ __version__ = "0.1.0"
 # Loaded when first used, so that `import mpigrad` stays quick.
 _LAZY = {
     "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
-    "profiler", "random", "sparse", "special", "testing", "utils",
+    "profiler", "random", "serialization", "sparse", "special", "testing", "utils",
 }
 
 
