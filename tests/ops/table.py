@@ -431,6 +431,9 @@ def indexing() -> Iterator[Case]:
         )
     yield Case("embedding", lambda w: F.embedding(i([[0, 2], [1, 2]]), w), (real(3, 2),))
     yield Case("embedding with padding", lambda w: F.embedding(i([0, 1]), w, padding_idx=2), (real(3, 2),))
+    yield Case(
+        "embedding_bag", lambda w: F.embedding_bag(i([0, 2, 1]), w, i([0, 1]), mode="sum"), (real(3, 2),)
+    )
 
 
 def _clone_then(x: Any, change: Callable[[Any], Any]) -> Any:
