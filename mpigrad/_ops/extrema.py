@@ -91,7 +91,7 @@ def _among_equals(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
 
 def _both_backward(F: Any, node: Any, grads: Any, x: Any, low: Any, high: Any) -> Any:
     parts = [_among_equals(F, node, g, x, y) for g, y in zip(grads, (low, high)) if g is not None]
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
 
 
 _EVEN = {"saves": (0, RESULT)}

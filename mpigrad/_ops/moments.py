@@ -69,7 +69,7 @@ def _into_mean(F: Any, node: Any, g: Any) -> Any:
 def _both(F: Any, node: Any, grads: Any, into_first: Any) -> Any:
     first, mean = grads
     if mean is None:
-        return into_first(first)
+        return None if first is None else into_first(first)
     made = _into_mean(F, node, mean)
     return made if first is None else made + into_first(first)
 
