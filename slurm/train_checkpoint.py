@@ -1,7 +1,7 @@
 """Training that can be interrupted: on USR1 it saves its state and exits with 75, and started again it goes on.
 
 Worker 0 holds the parameters; every worker computes the gradient of its part of the data, by RPC. Parts are added in
-the order of workers and all randomness comes from the step's number, so an interrupted run ends with the very same loss.
+the order of workers and all randomness comes from the step's number, so an interrupted run ends with the same loss.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The watch of one agent: a thread that notices calls which are not answered for too long, and says why, once for each."""
+"""The watch of one agent: a thread that notices calls without an answer for too long, and says why, once for each."""
 
 from __future__ import annotations
 

@@ -40,10 +40,11 @@ def waits_of(agent: Agent) -> list[Wait]:
     now, waits = time.monotonic(), []
     for call_id, fut in list(agent._pending.items()):
         info: Any = getattr(fut, "_info", None)
+        deadline: float = getattr(fut, "_deadline", 0.0)
         if info is None:
             continue
         rank, function, timeout = info
-        seconds = now - (fut._deadline - timeout) if timeout else None
+        seconds = now - (deadline - timeout) if timeout else None
         waits.append(Wait(call_id, rank, function if isinstance(function, str) else label(function), seconds))
     return sorted(waits)
 
@@ -58,9 +59,10 @@ def _without_machinery(stack: traceback.StackSummary) -> list[traceback.FrameSum
 
 
 def stacks() -> list[tuple[str, str]]:
-    """Name and stack of each thread that runs a function for others or, when there is none, of the user's own threads."""
+    """Name and stack of each thread that runs a function for others; when there is none, of the user's own."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    serving, others = [], []
+    serving: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
     for ident, frame in sys._current_frames().items():
         name = names.get(ident, str(ident))
         stack = traceback.extract_stack(frame)

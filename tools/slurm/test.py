@@ -144,7 +144,8 @@ def main(environments: list[str]) -> int:
                 except AssertionError as error:
                     verdict = f"FAILED\n{error}"
                     failed.append(f"{cluster.name} {script.__name__}")
-                print(f"{cluster.name:<14} {script.__name__:<14} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
+                seconds = time.monotonic() - start
+                print(f"{cluster.name:<14} {script.__name__:<14} {seconds:5.1f} s  {verdict}", flush=True)
     print(f"failed: {', '.join(failed)}" if failed else "all batch scripts passed", flush=True)
     return 1 if failed else 0
 
