@@ -14,8 +14,8 @@ def warn_of_singletons(world_size: int) -> bool:
     if world_size != 1 or started is None or started == 1:
         return False
     log.warning(
-        "the launcher has started %d ranks, but MPI sees a world of one: its PMI is not the one of mpi4py's MPI. With srun "
-        "use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH; `mpigrad doctor` shows more",
+        "the launcher has started %d ranks, but MPI sees a world of one: it is not the launcher of mpi4py's MPI. With "
+        "srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH; `mpigrad doctor` shows more",
         started,
     )
     return True

@@ -5,6 +5,7 @@ tools/slurm/up.sh must have started the cluster (make test-slurm does it all). S
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -130,25 +131,33 @@ def requeue(cluster: Cluster) -> None:
 SCRIPTS = (one_node, several_nodes, gpus, scaling, requeue)
 
 
-def main(environments: list[str]) -> int:
+def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:
+    """Try one batch script; whether it passed."""
+    start = time.monotonic()
+    try:
+        script(cluster)
+        verdict = "ok"
+    except AssertionError as error:
+        verdict = f"FAILED\n{error}"
+    print(f"{cluster.name:<14} {script.__name__:<14} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
+    return verdict == "ok"
+
+
+def main() -> int:
     """Run every script with every environment, by srun and by mpirun."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("environments", nargs="+", metavar="VENV")
+    parser.add_argument("--only", choices=[script.__name__ for script in SCRIPTS])
+    args = parser.parse_args()
     failed = []
-    for venv in environments:
+    for venv in map(os.path.abspath, args.environments):
         for launch in ("srun", "mpirun"):
             cluster = Cluster(venv, launch)
-            for script in SCRIPTS:
-                start = time.monotonic()
-                try:
-                    script(cluster)
-                    verdict = "ok"
-                except AssertionError as error:
-                    verdict = f"FAILED\n{error}"
-                    failed.append(f"{cluster.name} {script.__name__}")
-                seconds = time.monotonic() - start
-                print(f"{cluster.name:<14} {script.__name__:<14} {seconds:5.1f} s  {verdict}", flush=True)
+            scripts = [script for script in SCRIPTS if args.only in (None, script.__name__)]
+            failed += [f"{cluster.name} {script.__name__}" for script in scripts if not run(cluster, script)]
     print(f"failed: {', '.join(failed)}" if failed else "all batch scripts passed", flush=True)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main([os.path.abspath(venv) for venv in sys.argv[1:]]))
+    sys.exit(main())
