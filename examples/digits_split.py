@@ -1,0 +1,141 @@
+"""Train a network whose layers live on different ranks, on scikit-learn's handwritten digits.
+
+    mpirun -n 4 python examples/digits_split.py
+
+Rank 0 holds the data and the training loop; every other rank holds one layer. The forward pass goes from layer to layer, the
+backward pass comes back the same way, and one optimizer updates each parameter where it is. Started on one rank, the same
+network is trained without any RPC: the losses are the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from mpigrad import nn, optim
+from mpigrad.distributed.optim import DistributedOptimizer
+from mpigrad.nn import functional as F
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
+from job import rank_and_size, results
+
+WIDTHS = (64, 128, 64, 10)
+
+
+class Layer(nn.Module):
+    """One layer of the network; `place` says which, and seeds its weights."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        mpigrad.manual_seed(place)
+        self.linear = nn.Linear(WIDTHS[place], WIDTHS[place + 1])
+        self.last = place == len(WIDTHS) - 2
+
+    def forward(self, x):
+        x = self.linear(x)
+        return x if self.last else F.relu(x)
+
+    def parameter_rrefs(self):
+        return [rpc.RRef(parameter) for parameter in self.parameters()]
+
+
+def call(layer, x):
+    """Run on the rank of the layer."""
+    return layer.local_value()(x)
+
+
+def parameters_of(layer):
+    """Run on the rank of the layer."""
+    return layer.local_value().parameter_rrefs()
+
+
+class SplitNetwork:
+    """The layers on the ranks 1, 2, ..., in turn."""
+
+    def __init__(self, size: int) -> None:
+        owners = [1 + place % (size - 1) for place in range(len(WIDTHS) - 1)]
+        self.layers = [rpc.remote(f"worker{owner}", Layer, args=(place,)) for place, owner in enumerate(owners)]
+        rrefs = [rref for layer in self.layers for rref in rpc.rpc_sync(layer.owner(), parameters_of, args=(layer,))]
+        self.optimizer = DistributedOptimizer(optim.SGD, rrefs, lr=0.1, momentum=0.9)
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = rpc.rpc_sync(layer.owner(), call, args=(layer, x))
+        return x
+
+    def step(self, x, y) -> float:
+        with dist_autograd.context() as context_id:
+            loss = F.cross_entropy(self(x), y)
+            dist_autograd.backward(context_id, [loss])
+            self.optimizer.step(context_id)
+        return loss.item()
+
+
+class WholeNetwork:
+    """The same layers in one process."""
+
+    def __init__(self) -> None:
+        self.layers = nn.Sequential(*(Layer(place) for place in range(len(WIDTHS) - 1)))
+        self.optimizer = optim.SGD(self.layers.parameters(), lr=0.1, momentum=0.9)
+
+    def __call__(self, x):
+        return self.layers(x)
+
+    def step(self, x, y) -> float:
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self(x), y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+
+def digits(held_out: int = 360):
+    """Images and labels to train with, and some held out."""
+    data = load_digits()
+    x = mpigrad.tensor(data.data / 16.0, dtype=mpigrad.float32)
+    y = mpigrad.tensor(data.target, dtype=mpigrad.long)
+    mpigrad.manual_seed(0)
+    order = mpigrad.randperm(len(y))
+    x, y = x[order], y[order]
+    return x[held_out:], y[held_out:], x[:held_out], y[:held_out]
+
+
+def train(network, epochs: int, batch: int, quiet: bool) -> tuple[list[float], float]:
+    """The losses of all steps, and the accuracy on the images held out."""
+    x, y, test_x, test_y = digits()
+    starts = [start for _ in range(epochs) for start in range(0, len(y) - batch + 1, batch)]
+    losses = []
+    bar = tqdm(starts, desc="training", disable=quiet)
+    for start in bar:
+        losses.append(network.step(x[start : start + batch], y[start : start + batch]))
+        bar.set_postfix(loss=f"{losses[-1]:.6f}")
+    with mpigrad.no_grad():
+        right = (network(test_x).argmax(dim=1) == test_y).float().mean().item()
+    return losses, right
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=48)
+    parser.add_argument("--json", help="write losses and accuracy to this file")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    options = parser.parse_args()
+    rank, size = rank_and_size()
+    if size == 1:
+        report = train(WholeNetwork(), options.epochs, options.batch, options.quiet)
+    else:
+        rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+        report = train(SplitNetwork(size), options.epochs, options.batch, options.quiet) if rank == 0 else None
+        rpc.shutdown()
+    if report is not None:
+        losses, accuracy = report
+        print(f"accuracy on digits never seen: {accuracy:.1%} ({size} ranks, last loss {losses[-1]:.4f})")
+        results(options.json, losses=losses, accuracy=accuracy)
+
+
+if __name__ == "__main__":
+    main()
