@@ -22,12 +22,15 @@ Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
 
 # Why a view must not be changed in place by a recorded operation.
 ONE_OF_SEVERAL = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+    "views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 MADE_UNRECORDED = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+    "both the "
+    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+    "both outside "
     "(if you want the inplace to be tracked)."
 )
 
@@ -37,7 +40,9 @@ class View:
 
     __slots__ = ("age", "base", "chain", "fixed", "version")
 
-    def __init__(self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None, age: int = 0) -> None:
+    def __init__(
+        self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None, age: int = 0
+    ) -> None:
         self.base, self.chain, self.version = base, chain, version
         self.fixed = fixed  # why it must not be changed in place, if so
         self.age = age  # how many shape changes of the base it has seen
@@ -213,7 +218,8 @@ def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
     stands for "if the tensor does"."""
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
+            "get a normal "
             "tensor before doing inplace update."
         )
     view = tensor._view

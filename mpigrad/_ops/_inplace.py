@@ -15,7 +15,6 @@ from .._tensor import Tensor, counter, wrap
 from ._arguments import title
 from ._define import Operator
 
-
 _UNSEEN = 2  # references to a local variable that nobody else holds: the variable, and getrefcount's argument
 
 
@@ -68,7 +67,9 @@ def before(tensor: Tensor) -> Tensor:
     return made
 
 
-def reshape_in_place(tensor: Tensor, step: Operator, undo: Operator, kw: dict[str, Any], undo_kw: dict[str, Any]) -> Tensor:
+def reshape_in_place(
+    tensor: Tensor, step: Operator, undo: Operator, kw: dict[str, Any], undo_kw: dict[str, Any]
+) -> Tensor:
     """Give `tensor` the shape that a view operator makes of it; other views of its memory stay what they are."""
     check_in_place(tensor)
     new = step(before(tensor), **kw)
@@ -101,7 +102,9 @@ def check_result(new: Tensor, tensor: Tensor) -> None:
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
         )
     if new._array.dtype is not tensor._array.dtype and not can_cast(new.dtype, tensor.dtype):
-        raise RuntimeError(f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}")
+        raise RuntimeError(
+            f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}"
+        )
 
 
 def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -39,8 +39,10 @@ def find_safe(module: str, name: str) -> Any:
         return getattr(importlib.import_module(module), name)
     full = f"{module}.{name}"
     raise pickle.UnpicklingError(
-        "Weights only load failed. This file can still be loaded, if you trust its source: with weights_only=False, which "
-        f"can run any code that the file names, or by allowing what it needs. Unsupported global: GLOBAL {full} was not an "
+        "Weights only load failed. This file can still be loaded, if you trust its source: with "
+        "weights_only=False, which "
+        f"can run any code that the file names, or by allowing what it needs. Unsupported global: GLOBAL {full} "
+        "was not an "
         f"allowed global by default. Please use `mpigrad.serialization.add_safe_globals([{full}])` or the "
         f"`mpigrad.serialization.safe_globals([{full}])` context manager to allowlist this global if you trust this "
         "class/function."

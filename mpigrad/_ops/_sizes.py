@@ -36,7 +36,8 @@ def resolve(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
     if known == 0:
         if count == 0:
             raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can "
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
+                "size -1 can "
                 "be any value and is ambiguous"
             )
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")

@@ -32,7 +32,8 @@ def _stretched(input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
             made.append(length)
         else:
             raise RuntimeError(
-                f"The expanded size of the tensor ({length}) must match the existing size ({old}) at non-singleton dimension "
+                f"The expanded size of the tensor ({length}) must match the existing size ({old}) at "
+                "non-singleton dimension "
                 f"{place}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
     return tuple(made)  # type: ignore[arg-type]
@@ -101,7 +102,6 @@ def check_pair(a: tuple[int, ...], b: tuple[int, ...]) -> None:
                 f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
                 f"{max(len(a), len(b)) - back}"
             )
-
 
 
 def _several(tensors: tuple[Any, ...], one: Any) -> Any:

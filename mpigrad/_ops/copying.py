@@ -72,8 +72,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return found
     if self.grad_fn is not None:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-            "were attempting to deepcopy a module, this may be because one of its attributes was computed from its parameters."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment.  If you "
+            "were attempting to deepcopy a module, this may be because one of its attributes was computed from "
+            "its parameters."
         )
     made = finish(type(self), _copied(self._array, memo), self._requires, copy.deepcopy(self.__dict__, memo))
     memo[id(self)] = made

@@ -81,8 +81,10 @@ def searchsorted(
     values = input._array if isinstance(input, Tensor) else np.asarray(input)
     if rows.ndim > 1 and rows.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
-            "mpigrad.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
+            "mpigrad.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            "boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
+            "tensor "
             f"{list(values.shape)}"
         )
     where = "right" if right or side == "right" else "left"

@@ -47,7 +47,9 @@ class _CopyNode(OpNode):
 
 _ZERO = operator("zero_into", _fill_forward, _nothing, node="ZeroBackward0")
 _FILL_NUMBER = operator("fill_number_into", _fill_forward, _nothing, node="FillBackward2")
-_FILL = operator("fill_into", _fill_forward, lambda F, node, g: (_nothing(F, node, g), g), node="FillBackward3", broadcasts=True)
+_FILL = operator(
+    "fill_into", _fill_forward, lambda F, node, g: (_nothing(F, node, g), g), node="FillBackward3", broadcasts=True
+)
 _COPY = operator("copy_into", _copy_forward, _copy_backward, node="CopyBackwards", broadcasts=True, base=_CopyNode)
 
 
@@ -97,7 +99,8 @@ def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
     for back, (m, n) in enumerate(zip(into[::-1], shape[::-1]), start=1):
         if m != n and n != 1:
             raise RuntimeError(
-                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {len(into) - back}"
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                f"{len(into) - back}"
             )
     if len(shape) > len(into):
         raise RuntimeError(f"output with shape {list(into)} doesn't match the broadcast shape {list(shape)}")

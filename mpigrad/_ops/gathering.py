@@ -123,7 +123,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     return gather(input.broadcast_to(wide), at, indices.broadcast_to(long), out=out)
 
 
-# -- scatter -------------------------------------------------------------------------------------------------------------
+# -- scatter
+# -------------------------------------------------------------------------------------------------------------
 def _part(index: Any, src: Any) -> Any:
     return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
 
@@ -188,7 +189,8 @@ def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor)
     outside = any(n > m for i, (m, n) in enumerate(zip(shape, places)) if i != at)
     if index._array.size and (outside or any(n > m for m, n in zip(source, places))):
         raise RuntimeError(
-            f"Expected index {list(places)} to be no larger than self {list(shape)} apart from dimension {at} and to be no "
+            f"Expected index {list(places)} to be no larger than self {list(shape)} apart from dimension {at} "
+            "and to be no "
             f"larger size than src {list(source)}"
         )
     return _check_along(name, input, dim, index, sized=False)
@@ -240,7 +242,8 @@ method(in_place(scatter), "scatter_")
 method(in_place(scatter_add), "scatter_add_")
 
 
-# -- whole slices ----------------------------------------------------------------------------------------------------------
+# -- whole slices
+# ----------------------------------------------------------------------------------------------------------
 def _index_select(x: Any, index: Any, *, dim: int) -> Any:
     return x.take(index.reshape(-1), dim) if x.ndim else x.copy()
 

@@ -100,7 +100,8 @@ def _check_source(name: str, input: Tensor, at: int, index: Tensor, source: Tens
     shape, other = input._array.shape, source._array.shape
     if source._array.dtype != input._array.dtype:
         raise RuntimeError(
-            f"{name}_(): self ({title(input._array)}) and source ({title(source._array)}) must have the same scalar type"
+            f"{name}_(): self ({title(input._array)}) and source ({title(source._array)}) must have the same "
+            "scalar type"
         )
     count = other[at] if other else 1
     if index._array.size != count:
@@ -111,8 +112,8 @@ def _check_source(name: str, input: Tensor, at: int, index: Tensor, source: Tens
     if (*shape[:at], *shape[at + 1 :]) != (*other[:at], *other[at + 1 :]):
         raise RuntimeError(
             f"{name}_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{list((*shape[:at], *shape[at + 1 :]))} at dimension {at} and source slice shape: "
-            f"{list((*other[:at], *other[at + 1 :]))} at dimension {at}."
+            f"{[*shape[:at], *shape[at + 1 :]]} at dimension {at} and source slice shape: "
+            f"{[*other[:at], *other[at + 1 :]]} at dimension {at}."
         )
 
 
@@ -151,7 +152,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         return INDEX_FILL_NUMBER(input, index, dim=at, number=value)
     if value._array.ndim:
         raise RuntimeError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+            "dimension(s)."
         )
     return INDEX_FILL(input, index, value, dim=at)
 
@@ -160,7 +162,8 @@ for _fn in (index_add, index_copy, index_fill):
     method(in_place(_fn), _fn.__name__ + "_")
 
 
-# -- index_put -----------------------------------------------------------------------------------------------------------
+# -- index_put
+# -----------------------------------------------------------------------------------------------------------
 def _put_key(input: Tensor, indices: Any) -> tuple[Any, ...]:
     for place, each in enumerate(indices):
         if not isinstance(each, Tensor):
@@ -188,7 +191,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return PUT(input, fit_source(input, key, values, number=False), key=key, accumulate=accumulate)
 
 
-# -- take and put --------------------------------------------------------------------------------------------------------
+# -- take and put
+# --------------------------------------------------------------------------------------------------------
 def _take(x: Any, index: Any) -> Any:
     return x.reshape(-1)[index]
 
@@ -222,8 +226,12 @@ def _put_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
 TAKE = operator(
     "take", _take, lambda F, node, g, index: (F.spread_flat(g, index, shape=node.shapes[0]), None), saves=(1,)
 )
-operator("spread_flat", _spread_flat, lambda F, node, g, index: (F.take(g, index), None), saves=(1,), node="PutBackward0")
-operator("zero_flat", _zero_flat, lambda F, node, g, index: (F.zero_flat(g, index), None), saves=(1,), node="PutBackward0")
+operator(
+    "spread_flat", _spread_flat, lambda F, node, g, index: (F.take(g, index), None), saves=(1,), node="PutBackward0"
+)
+operator(
+    "zero_flat", _zero_flat, lambda F, node, g, index: (F.zero_flat(g, index), None), saves=(1,), node="PutBackward0"
+)
 PUT_FLAT = operator("put", _put, _put_backward, saves=(1,))
 
 

@@ -35,7 +35,10 @@ def _spread_index(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
 
 
 INDEX = operator(
-    "index", _index, lambda F, node, g: F.spread_index(g, shape=node.shapes[0], key=node.kw["key"]), node="IndexBackward0"
+    "index",
+    _index,
+    lambda F, node, g: F.spread_index(g, shape=node.shapes[0], key=node.kw["key"]),
+    node="IndexBackward0",
 )
 operator("spread_index", _spread_index, lambda F, node, g: F.index(g, key=node.kw["key"]), node="IndexPutBackward0")
 
@@ -130,7 +133,8 @@ def split_key(array: Any, key: Key) -> tuple[Key, dict[int, Any]]:
     if used > array.ndim:
         if array.ndim == 0 and len(items) == 1 and items[0].__class__ is int:
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a "
                 "0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {array.ndim}")
@@ -296,7 +300,11 @@ def _assign(self: Tensor, key: Key, source: Tensor) -> None:
     """Copy `source` into the part of `self` at a basic key."""
     recorded = MODE.enabled and (self._requires or source._requires)
     if recorded or MODE.inference or (self._extra is not None and self._extra.inference):
-        part = self if _step(key) is None and self._view is None and self._grad_fn is not None else _take(self, key or (...,))
+        part = (
+            self
+            if _step(key) is None and self._view is None and self._grad_fn is not None
+            else _take(self, key or (...,))
+        )
         _check_assigned(part._array.shape, source._array.shape)
         part.copy_(_without_leading(source, part._array.ndim))
         return
@@ -328,7 +336,8 @@ def _check_assigned(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
             )
     if len(trimmed) > len(into):
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(into)}) must be greater or equal to the number of dimensions in the "
+            f"expand: the number of sizes provided ({len(into)}) must be greater or equal to the number of "
+            "dimensions in the "
             f"tensor ({len(trimmed)})"
         )
 
@@ -340,12 +349,14 @@ def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: boo
 
 
 def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor:
-    """Check what is to be assigned at index arrays. A Python `number` takes the tensor's type; a tensor must have it."""
+    """Check what is to be assigned at index arrays. A Python `number` takes the tensor's type; a tensor must have
+    it."""
     array, values = tensor._array, source._array
     if values.dtype != array.dtype:
         if not number:
             raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {title(array)} for the destination and "
+                f"Index put requires the source and destination dtypes match, got {title(array)} for the "
+                "destination and "
                 f"{title(values)} for the source."
             )
         source = wrap(values.astype(array.dtype))
@@ -373,7 +384,8 @@ def _check_put(array: Any, key: Key, shape: tuple[int, ...]) -> int:
         shape = shape[len(shape) - len(into) :]
     if len(shape) > len(into) or any(n not in (m, 1) for m, n in zip(into[::-1], shape[::-1])):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape {list(into)}"
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of "
+            f"shape {list(into)}"
         )
     return len(into)
 

@@ -65,9 +65,7 @@ def _check_list(name: str, tensors: Any) -> Tensors:
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     for place, each in enumerate(tensors):
         if not isinstance(each, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {place} in argument 0, but got {type(each).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(each).__name__}")
     return tensors
 
 

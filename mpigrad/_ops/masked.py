@@ -59,7 +59,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _check_number(input: Tensor, value: Any) -> None:
     kind = input._array.dtype.kind
-    if kind in "iu" and isinstance(value, float) and not value.is_integer() or kind != "c" and isinstance(value, complex):
+    if (
+        kind in "iu"
+        and isinstance(value, float)
+        and not value.is_integer()
+        or kind != "c"
+        and isinstance(value, complex)
+    ):
         raise RuntimeError(f"value cannot be converted to type {c_name(input._array)} without overflow: {value}")
 
 
@@ -133,7 +139,9 @@ SCATTER = operator("masked_scatter", _scatter, _scatter_backward, saves=(1,))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, one after the other, where the mask is True."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {c_name(mask._array)}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {c_name(mask._array)}"
+        )
     if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}"

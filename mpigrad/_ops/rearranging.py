@@ -52,7 +52,9 @@ def _repeat_backward(F: Any, node: Any, g: Any) -> Any:
 
 FLIP = operator("flip", _flip, lambda F, node, g: F.flip(g, **node.kw))
 ROLL = operator("roll", _roll, _roll_backward)
-ROT90 = operator("rot90", _rot90, lambda F, node, g: F.rot90(g, k=-node.kw["k"], dims=node.kw["dims"]), node="Rot90Backward0")
+ROT90 = operator(
+    "rot90", _rot90, lambda F, node, g: F.rot90(g, k=-node.kw["k"], dims=node.kw["dims"]), node="Rot90Backward0"
+)
 REPEAT = operator("repeat", _repeat, _repeat_backward)
 
 
@@ -63,7 +65,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     >>> mpigrad.flip(mpigrad.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return FLIP(input, dims=wrap_dims(sizes_of((dims,)), input._array.ndim) or ()) if input._array.ndim else input.clone()
+    return (
+        FLIP(input, dims=wrap_dims(sizes_of((dims,)), input._array.ndim) or ()) if input._array.ndim else input.clone()
+    )
 
 
 def _flip_method(self: Tensor, *dims: Any) -> Tensor:
@@ -103,7 +107,11 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
     if not by:
         raise RuntimeError("`shifts` required")
     if not at and len(by) == 1:
-        return ROLL(input.reshape(-1), shifts=by, dims=(0,)).reshape(input._array.shape) if input._array.size else input.clone()
+        return (
+            ROLL(input.reshape(-1), shifts=by, dims=(0,)).reshape(input._array.shape)
+            if input._array.size
+            else input.clone()
+        )
     if len(by) != len(at):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(at)}")
     return ROLL(input, shifts=by, dims=at)
@@ -192,7 +200,8 @@ def _places(length: int, repeats: Any) -> Any:
         raise RuntimeError("repeat_interleave only accept 0D or 1D vectors as repeats")
     if repeats.size not in (1, length):
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size} and input.size(0) = "
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size} and "
+            "input.size(0) = "
             f"{length}"
         )
     if (repeats < 0).any():

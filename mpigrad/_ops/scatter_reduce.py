@@ -93,7 +93,9 @@ def _backward(F: Any, node: Any, g: Any, x: Any, index: Any, src: Any, result: A
     return into_x, None, back_to_source(F, into_src, node.shapes[2])
 
 
-def _extreme_backward(F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, index: Any, dim: int, include: bool) -> Any:
+def _extreme_backward(
+    F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, index: Any, dim: int, include: bool
+) -> Any:
     """Shared in equal parts by all that are equal to the result."""
     key = grid(array_module(a), place, dim)
     won_self = (a == result).astype(a.dtype)
@@ -104,7 +106,9 @@ def _extreme_backward(F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, i
     array_module(a).add.at(ties, key, won)
     shared = g / F.as_constant(np.maximum(ties, 1), g)
     untouched = _untouched(place, a, dim) if not include else 0
-    return shared * F.as_constant(np.maximum(won_self, untouched), g), F.gather(shared, index, dim=dim) * F.as_constant(won, g)
+    return shared * F.as_constant(np.maximum(won_self, untouched), g), F.gather(shared, index, dim=dim) * F.as_constant(
+        won, g
+    )
 
 
 def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> Any:

@@ -70,7 +70,9 @@ class _Unpickler(pickle.Unpickler):
         if nr not in self._arrays:
             dtype, block = np.dtype(kind), self._blocks[nr]
             if dtype.hasobject or dtype.itemsize * int(np.prod(shape, dtype=object)) != block.nbytes:
-                raise pickle.UnpicklingError(f"block {nr} of {block.nbytes} bytes cannot hold {shape} elements of {kind}")
+                raise pickle.UnpicklingError(
+                    f"block {nr} of {block.nbytes} bytes cannot hold {shape} elements of {kind}"
+                )
             self._arrays[nr] = block.view(dtype).reshape(shape, order="F" if fortran else "C")
         return self._arrays[nr]
 
@@ -79,7 +81,9 @@ class _Unpickler(pickle.Unpickler):
             return self._rebuild
         return find_safe(module, name) if self._safe else super().find_class(module, name)
 
-    def _rebuild(self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: dict[str, Any]) -> Tensor:
+    def _rebuild(
+        self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: dict[str, Any]
+    ) -> Tensor:
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise pickle.UnpicklingError(f"a tensor's class must be Tensor or derived from it, not {cls!r}")
         _check_place(memory, place)
@@ -114,7 +118,8 @@ def _mapped(array: Any, where: str, map_location: MapLocation) -> Any:
         place = resolve(device(target))
     except RuntimeError as error:
         raise RuntimeError(
-            f"Attempting to deserialize object on device '{target}', which this machine does not have ({error}). If you want "
+            f"Attempting to deserialize object on device '{target}', which this machine does not have ({error}). "
+            "If you want "
             "its tensors on the CPU, use mpigrad.load with map_location=mpigrad.device('cpu')."
         ) from error
     return move(array, place)
@@ -141,7 +146,9 @@ def save(
     elif hasattr(f, "write"):
         _write(obj, f)
     else:
-        raise AttributeError(f"save() needs the name of a file or an object with a write method, not {type(f).__name__}")
+        raise AttributeError(
+            f"save() needs the name of a file or an object with a write method, not {type(f).__name__}"
+        )
 
 
 def _write(obj: Any, file: Any) -> None:
@@ -167,9 +174,9 @@ def load(
     """Read what `save` wrote.
 
     `map_location` says where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
-    tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes allowed
-    with `mpigrad.serialization.add_safe_globals` are made, so that files from others cannot run code. With `mmap=True`
-    the tensors of a named file are read when they are used.
+    tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes that
+    were allowed with `mpigrad.serialization.add_safe_globals` are made, so that files from others cannot run code. With
+    `mmap=True` the tensors of a named file are read when they are used.
     """
     safe = weights_only is not False
     if isinstance(f, (str, os.PathLike)):
@@ -202,7 +209,8 @@ def _read_head(file: Any) -> tuple[int, tuple[int, ...], int]:
         raise EOFError("nothing left to load: the file ends here")
     if magic != _MAGIC:
         raise pickle.UnpicklingError(
-            f"not a file of mpigrad.save: it begins with {magic!r} instead of {_MAGIC!r}. Files of torch.save can be read by "
+            f"not a file of mpigrad.save: it begins with {magic!r} instead of {_MAGIC!r}. Files of torch.save "
+            "can be read by "
             "torch.load, whose tensors' numpy() mpigrad.from_numpy takes."
         )
     fixed = _exactly(file, 16)
@@ -215,7 +223,8 @@ def _read_head(file: Any) -> tuple[int, tuple[int, ...], int]:
 
 
 def _exactly(file: Any, count: int) -> bytes:
-    """So many bytes, read in parts, so that a wrong length in a damaged file asks for no more memory than there is file."""
+    """So many bytes, read in parts, so that a wrong length in a damaged file asks for no more memory than there is
+    file."""
     parts, left = [], count
     while left:
         part = file.read(min(left, 1 << 24))
@@ -239,7 +248,9 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
     while done < length:
         count = file.readinto(view[done:])
         if not count:
-            raise EOFError(f"the file ends early: {length - done} of {length} bytes are missing; was it saved completely?")
+            raise EOFError(
+                f"the file ends early: {length - done} of {length} bytes are missing; was it saved completely?"
+            )
         done += count
     return block
 
@@ -251,7 +262,9 @@ def _check_length(file: Any, length: int) -> None:
     end = file.seek(0, os.SEEK_END)
     file.seek(here)
     if length > end - here:
-        raise EOFError(f"the file ends early: a block of {length} bytes, {end - here} bytes left; was it saved completely?")
+        raise EOFError(
+            f"the file ends early: a block of {length} bytes, {end - here} bytes left; was it saved completely?"
+        )
 
 
 __all__ = ["load", "save"]

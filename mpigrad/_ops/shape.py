@@ -73,7 +73,9 @@ _INSERT = view_operator(
 _INSERT_ = view_operator(
     "insert_dim_", _insert, lambda F, node, g: F.remove_dims(g, dims=(node.kw["dim"],)), "UnsqueezeBackward1"
 )
-_SQUEEZE = [view_operator("remove_dims" + str(i or ""), _remove, _back_to_shape, f"SqueezeBackward{i}") for i in range(6)]
+_SQUEEZE = [
+    view_operator("remove_dims" + str(i or ""), _remove, _back_to_shape, f"SqueezeBackward{i}") for i in range(6)
+]
 
 
 def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
@@ -138,9 +140,12 @@ _RETYPE = view_operator("retype", _retype, lambda F, node, g: None, "ViewBackwar
 def _view_as_type(self: Tensor, wanted: Dtype) -> Tensor:
     if self.dtype is wanted:
         return _VIEW(self, shape=self._array.shape)
-    if wanted.itemsize != self.dtype.itemsize and (self._array.ndim == 0 or self._array.strides[-1] != self.dtype.itemsize):
+    if wanted.itemsize != self.dtype.itemsize and (
+        self._array.ndim == 0 or self._array.strides[-1] != self.dtype.itemsize
+    ):
         raise RuntimeError(
-            f"self.stride(-1) must be 1 to view {self.dtype} as {wanted} (different element sizes), but the tensor is not "
+            f"self.stride(-1) must be 1 to view {self.dtype} as {wanted} (different element sizes), but the "
+            "tensor is not "
             "contiguous in its last dimension"
         )
     made = _RETYPE(self, dtype=wanted.numpy)
@@ -193,7 +198,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         inner = resolve(parts, shape[at])
     except RuntimeError:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(parts)} don't multiply up to the size of dim {at} ({shape[at]}) in the input "
+            f"unflatten: Provided sizes {list(parts)} don't multiply up to the size of dim {at} ({shape[at]}) in "
+            "the input "
             "tensor"
         ) from None
     return _reshape(input, (*shape[:at], *inner, *shape[at + 1 :]))
@@ -360,7 +366,8 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     given, ndim = sizes_of((dims,)), input._array.ndim
     if len(given) != ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            "desired ordering "
             f"of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(given)}"
         )
     order = tuple(wrap_dim(dim, ndim) for dim in given)
@@ -389,7 +396,8 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     sources, targets = sizes_of((source,)), sizes_of((destination,))
     if len(sources) != len(targets):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same number of "
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            "number of "
             f"dims as destination ({list(targets)} dims)"
         )
     come, go = [wrap_dim(dim, ndim) for dim in sources], [wrap_dim(dim, ndim) for dim in targets]

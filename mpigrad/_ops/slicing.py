@@ -193,7 +193,9 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     _check_dims("split", input)
     sizes, at = sizes_of((split_sizes,)), wrap_dim(dim, input._array.ndim)
     if any(size < 0 for size in sizes):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
     if sum(sizes) != input._array.shape[at]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {input._array.shape[at]} (input tensor's size at "
@@ -251,7 +253,8 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
     ndim = input._array.ndim
     if ndim < least:
         raise RuntimeError(
-            f"mpigrad.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor "
+            f"mpigrad.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but "
+            "got a tensor "
             f"with {ndim} dimensions!"
         )
     if isinstance(given, int) and (given <= 0 or input._array.shape[dim] % given):

@@ -97,7 +97,9 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     >>> values, indices
     (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
-    return _choose(_SORT if stable is None else _SORT_STABLE, return_types.sort, input, dim, out, descending=bool(descending))
+    return _choose(
+        _SORT if stable is None else _SORT_STABLE, return_types.sort, input, dim, out, descending=bool(descending)
+    )
 
 
 @method
@@ -164,7 +166,11 @@ method(sort)
 
 
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The different elements (or slices of a dimension), in order.
 

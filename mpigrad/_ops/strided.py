@@ -84,7 +84,9 @@ def _fold_back(x: Any, *, shape: tuple[int, ...], dim: int, size: int, step: int
 _UNFOLD = view_operator(
     "unfold", _unfold, lambda F, node, g: F.fold_back(g, shape=node.shapes[0], **node.kw), "UnfoldBackward0"
 )
-operator("fold_back", _fold_back, lambda F, node, g: F.unfold(g, **_without_shape(node.kw)), node="UnfoldBackwardBackward0")
+operator(
+    "fold_back", _fold_back, lambda F, node, g: F.unfold(g, **_without_shape(node.kw)), node="UnfoldBackwardBackward0"
+)
 
 
 @method
@@ -107,7 +109,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return _UNFOLD(self, dim=dim, size=size, step=step)
 
 
-Layout = tuple[tuple[int, ...], tuple[int, ...], int, int]  # shape, strides and offset in elements, and the memory's length
+Layout = tuple[
+    tuple[int, ...], tuple[int, ...], int, int
+]  # shape, strides and offset in elements, and the memory's length
 
 
 def _layout(x: Any) -> Layout:
@@ -174,7 +178,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     if needed > of[3]:
         bytes_needed, item = needed * input._array.itemsize, input._array.itemsize
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset}, and itemsize {item} requiring a "
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset}, and itemsize "
+            f"{item} requiring a "
             f"storage size of {bytes_needed} are out of bounds for storage of size {of[3] * item}"
         )
     return _AS_STRIDED(input, size=shape, stride=steps, offset=offset, of=of)

@@ -130,7 +130,9 @@ def _indices(find: Any, row: int, col: int, offset: int, dtype: Dtype, device: A
     return wrap(module_for(resolve(device)).asarray(np.stack(pair).astype(dtype.numpy)))
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None
+) -> Tensor:
     """Rows and columns of the elements of a matrix's lower triangle.
 
     >>> import mpigrad
@@ -141,7 +143,9 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, d
     return _indices(np.tril_indices, row, col, offset, dtype, device)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None
+) -> Tensor:
     """Rows and columns of the elements of a matrix's upper triangle."""
     return _indices(np.triu_indices, row, col, offset, dtype, device)
 
@@ -166,7 +170,8 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-# -- a copy with one part replaced ---------------------------------------------------------------------------------------
+# -- a copy with one part replaced
+# ---------------------------------------------------------------------------------------
 def _with_part(x: Any, source: Any, *, view: Any) -> Any:
     made = x.copy()
     view(made)[...] = source
@@ -203,7 +208,8 @@ def _scatter_part(op: Any, input: Tensor, src: Tensor, view: Any) -> Tensor:
     shape = view(input._array).shape
     if src._array.shape != shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, slice size = "
+            f"expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, slice "
+            "size = "
             f"{list(shape)}"
         )
     return op(input, src, view=view)
@@ -235,6 +241,6 @@ def slice_scatter(
 
 
 __all__ = [
-    "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "trace", "tril", "tril_indices",
-    "triu", "triu_indices",
+    "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "trace", "tril",
+    "tril_indices", "triu", "triu_indices",
 ]  # fmt: skip

@@ -68,7 +68,8 @@ def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[i
     target = replay_raw(made, chain)
     if target.size and not array_module(x).may_share_memory(target, made):
         raise RuntimeError(
-            "an in-place change of a view cannot be differentiated: its base's memory has gaps. Please clone() the base first."
+            "an in-place change of a view cannot be differentiated: its base's memory has gaps. Please clone() "
+            "the base first."
         )
     check_writable(target)
     target[...] = 0 if value is None else value

@@ -99,7 +99,9 @@ def test_shallow_copy_shares_memory() -> None:
 def test_parameters_and_state_dicts_come_back(tmp_path: Path) -> None:
     from mpigrad import nn
 
-    state = OrderedDict(w=nn.Parameter(mpigrad.ones(2)), step=3, rate=0.1, kind=mpigrad.float16, size=mpigrad.Size([1, 2]))
+    state = OrderedDict(
+        w=nn.Parameter(mpigrad.ones(2)), step=3, rate=0.1, kind=mpigrad.float16, size=mpigrad.Size([1, 2])
+    )
     mpigrad.save(state, tmp_path / "state")
     for mmap in (False, True):
         found = mpigrad.load(tmp_path / "state", mmap=mmap)

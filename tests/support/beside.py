@@ -48,9 +48,13 @@ def gradients(library: Any, names: dict[str, Any], results: list[Any]) -> list[A
     roots = [each for each in results if getattr(each, "requires_grad", False)]
     if not roots or not leaves:
         return []
-    weights = [library.from_numpy(np.cos(np.arange(each.numel(), dtype="f8")).reshape(tuple(each.shape))) for each in roots]
-    found = library.autograd.grad(roots, leaves, [w.to(each.dtype) for w, each in zip(weights, roots)], allow_unused=True)
+    found = library.autograd.grad(roots, leaves, [_weights(library, each) for each in roots], allow_unused=True)
     return [None if each is None else each.detach().numpy() for each in found]
+
+
+def _weights(library: Any, tensor: Any) -> Any:
+    values = np.cos(np.arange(tensor.numel(), dtype="f8")).reshape(tuple(tensor.shape))
+    return library.from_numpy(values).to(tensor.dtype)
 
 
 def compare(torch: Any, ours: Any, expression: str, inputs: Inputs) -> None:
