@@ -54,9 +54,23 @@ def _from_python(data: Any, kind: dtype | None) -> np.ndarray:
         return _from_number(data, kind)
     shape = _shape(data)
     flat: list[Any] = []
-    _flatten(data, shape, 0, flat)
+    try:
+        _flatten(data, shape, 0, flat)
+    except _TooDeep as found:
+        what = f"must be real number, not {found}" if _holds_floats(data) else f"'{found}' object cannot be interpreted as an integer"
+        raise TypeError(what) from None
     kind = _infer(flat) if kind is None else kind
     return _fill(flat, kind).reshape(shape)
+
+
+class _TooDeep(Exception):
+    """A list where its neighbours are numbers."""
+
+
+def _holds_floats(data: Any) -> bool:
+    if _is_sequence(data):
+        return len(data) == 0 or any(_holds_floats(each) for each in data)
+    return isinstance(data, (float, complex, np.floating, np.complexfloating))
 
 
 def _is_sequence(data: Any) -> bool:
@@ -106,7 +120,7 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, str):
         raise ValueError("too many dimensions 'str'")
     if _is_sequence(value):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+        raise _TooDeep(type(value).__name__)
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
