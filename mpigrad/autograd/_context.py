@@ -12,17 +12,18 @@ from .._graph.node import Hooks, Node, edge_of
 from .._graph.saved import TWICE, Saved
 from .._tensor import Tensor, wrap
 
+_set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__  # of the slots
 _RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})
 
 
 class FunctionCtx:
     """What `forward` and `backward` of a Function get as `ctx`."""
 
-    to_save: tuple[Any, ...] | None
+    to_save: tuple[Any, ...] | None = None
     needs_input_grad: tuple[bool, ...]  # one per argument of forward
-    materialize_grads: bool
-    dirty_tensors: tuple[Any, ...]
-    non_differentiable: tuple[Any, ...]
+    materialize_grads: bool = True
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`."""
@@ -48,27 +49,33 @@ class BackwardCFunction(Node, FunctionCtx):
     """The node of a call of a Function: runs its `backward`."""
 
     _forward_cls: Any
+    _arguments: int  # how many forward got
+    _places: list[int]  # of the tensors among them
+    _inputs: list[tuple[Any, Any, Any]]  # shape, type and device of those
+    _outputs: tuple[Any, ...]
+    _saved: tuple[Saved | None, ...] | None = ()
     runs_on_none = True  # `backward` is called with zeros when no gradient came
 
     def _begin(self, args: tuple[Any, ...]) -> bool:
         """Set up for a call with these arguments; tell whether it is to be recorded."""
-        self.needs_input_grad = tuple(isinstance(each, Tensor) and each._requires for each in args)
-        self.hooks, self.to_save, self.materialize_grads = None, None, True
-        self.dirty_tensors = self.non_differentiable = ()
-        self._saved: tuple[Saved | None, ...] | None = ()
-        recorded = MODE.enabled and any(self.needs_input_grad)
-        places = tuple(place for place, each in enumerate(args) if isinstance(each, Tensor))
-        self._arguments, self._places = len(args), places
-        self.edges = tuple(edge_of(args[place]) for place in places) if recorded else ()
-        self._inputs = tuple(
-            (args[place]._array.shape, args[place]._array.dtype, args[place].device) for place in places
+        places = [place for place, each in enumerate(args) if isinstance(each, Tensor)]
+        tensors = [args[place] for place in places]
+        needs = tuple([isinstance(each, Tensor) and each._requires for each in args])
+        recorded = MODE.enabled and True in needs
+        _set_hooks(self, None)
+        _set_edges(self, tuple(map(edge_of, tensors)) if recorded else ())
+        self.__dict__.update(
+            needs_input_grad=needs,
+            _arguments=len(args),
+            _places=places,
+            _inputs=[(each._array.shape, each._array.dtype, each.device) for each in tensors],
+            _outputs=(),
         )
-        self._outputs: tuple[Any, ...] = ()
         return recorded
 
     def _made(self, metas: tuple[Any, ...]) -> None:
         """Note what came out: device, shape and type of each output, None for what is no tensor."""
-        self.__dict__["outputs"], self._outputs = len(metas), metas
+        self.__dict__.update(outputs=len(metas), _outputs=metas)
 
     __repr__ = object.__repr__  # with the module, as PyTorch has it
 
@@ -99,26 +106,13 @@ class BackwardCFunction(Node, FunctionCtx):
         given = grad if self.outputs != 1 else [grad]
         if grad is None:
             given = [None] * self.outputs
-        out = self._user_backward()(self, *map(self._incoming, given, self._outputs))
+        out = self._forward_cls._gradient_function()(self, *map(self._incoming, given, self._outputs))
         results = self._checked_count(out if isinstance(out, tuple) else (out,))
         values = []
         for nr, (place, meta, edge) in enumerate(zip(self._places, self._inputs, self.edges)):
             value = self._outgoing(results[place], meta, nr, F)
             values.append(None if edge is None else value)
         return tuple(values)
-
-    def _user_backward(self) -> Any:
-        from .function import Function
-
-        cls = self._forward_cls
-        if cls.vjp is Function.vjp:
-            return cls.backward
-        if cls.backward is not Function.backward:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                "implement one of them."
-            )
-        return cls.vjp
 
     def _incoming(self, value: Any, meta: Any) -> Tensor | None:
         """A gradient as `backward` gets it."""

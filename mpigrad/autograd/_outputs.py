@@ -29,14 +29,16 @@ _DIRTY_VIEW = (
 def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> Any:
     """What `apply` returns for what `forward` returned."""
     outs = out if isinstance(out, tuple) else (out,)
-    _check_marks(ctx, outs)
+    _check_saved(ctx)
+    if ctx.dirty_tensors or ctx.non_differentiable:
+        _check_marks(ctx, outs)
     for tensor in ctx.dirty_tensors:
         counter(tensor)[0] += 1
     if recorded:
         ctx._made(tuple(map(_meta, outs)))
         _save(ctx, outs)
     made = tuple(_wrap(ctx, args, outs, nr, recorded) for nr in range(len(outs)))
-    ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = None, (), ()
+    ctx.__dict__.update(to_save=None, dirty_tensors=(), non_differentiable=())
     return made if isinstance(out, tuple) else made[0]
 
 
@@ -58,6 +60,9 @@ def _check_marks(ctx: Any, outs: tuple[Any, ...]) -> None:
             raise RuntimeError(
                 f"mark_non_differentiable only accepts variable arguments, but got {type(each).__name__}"
             )
+
+
+def _check_saved(ctx: Any) -> None:
     for place, each in enumerate(ctx.to_save or ()):
         if each is not None and not isinstance(each, Tensor):
             raise TypeError(

@@ -91,6 +91,18 @@ class Function:
         raise NotImplementedError("To use autograd.Function with vmap, you must define the vmap staticmethod.")
 
     @classmethod
+    def _gradient_function(cls) -> Callable[..., Any]:
+        """Whichever of `backward` and `vjp` was implemented."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        return cls.vjp
+
+    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` and record it, so that gradients go through `backward`."""
         if TRACING.on:
