@@ -106,8 +106,12 @@ def state_hooks(T: Any) -> Any:
     seen: list[Any] = []
     m = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2))
     m.register_state_dict_pre_hook(lambda module, prefix, keep: seen.append(("pre", prefix, keep)))
-    m.register_state_dict_post_hook(lambda module, state, prefix, meta: seen.append(("post", list(state), prefix, meta)))
-    m.register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: seen.append(("load", sorted(state), prefix)))
+    m.register_state_dict_post_hook(
+        lambda module, state, prefix, meta: seen.append(("post", list(state), prefix, meta))
+    )
+    m.register_load_state_dict_pre_hook(
+        lambda module, state, prefix, *rest: seen.append(("load", sorted(state), prefix))
+    )
 
     def after(module: Any, keys: Any) -> None:
         seen.append(("after", list(keys.missing_keys), list(keys.unexpected_keys)))
@@ -143,7 +147,13 @@ def sequences(T: Any) -> Any:
     p = rnn.pack_sequence(items, enforce_sorted=False)
     padded = rnn.pad_sequence(items, batch_first=True, padding_value=9.0)
     left = rnn.pad_sequence(items, padding_side="left")
-    return list(p), rnn.unpack_sequence(p), padded, left, rnn.unpad_sequence(padded, T.tensor([2, 4, 1]), batch_first=True)
+    return (
+        list(p),
+        rnn.unpack_sequence(p),
+        padded,
+        left,
+        rnn.unpad_sequence(padded, T.tensor([2, 4, 1]), batch_first=True),
+    )
 
 
 @program
@@ -192,7 +202,14 @@ def containers(T: Any) -> Any:
     table["z"] = T.ones(2)
     popped = table.pop("x")
     modules = (seq, seq[1:], seq + seq[:1], many, many[1:], named, values, table)
-    return [repr(each) for each in modules], list(table.keys()), popped, list(many.state_dict()), len(values), list(named)
+    return (
+        [repr(each) for each in modules],
+        list(table.keys()),
+        popped,
+        list(many.state_dict()),
+        len(values),
+        list(named),
+    )
 
 
 @program
@@ -278,9 +295,17 @@ def deterministic_inits(T: Any) -> Any:
     gains = [init.calculate_gain(each) for each in ("linear", "tanh", "relu", "selu", "sigmoid", "conv2d")]
     sparse = init.sparse_(T.zeros(10, 4), 0.35)
     return (
-        [init.eye_(T.zeros(2, 3)), init.dirac_(T.zeros(4, 2, 3, 3), 2), init.ones_(T.zeros(2)), init.constant_(T.zeros(2), 0.3)],
+        [
+            init.eye_(T.zeros(2, 3)),
+            init.dirac_(T.zeros(4, 2, 3, 3), 2),
+            init.ones_(T.zeros(2)),
+            init.constant_(T.zeros(2), 0.3),
+        ],
         gains,
-        [int(((rows @ rows.T - T.eye(3)).abs() < 1e-5).sum()), int(((tall.T @ tall - 4 * T.eye(3)).abs() < 1e-5).sum())],
+        [
+            int(((rows @ rows.T - T.eye(3)).abs() < 1e-5).sum()),
+            int(((tall.T @ tall - 4 * T.eye(3)).abs() < 1e-5).sum()),
+        ],
         (sparse == 0).sum(0),
     )
 

@@ -1,0 +1,186 @@
+"""`Distribution`: shapes, checks, and what every distribution can be asked."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .._graph.grad_mode import no_grad
+from .._ops.broadcasting import broadcast_tensors
+from .._ops.create import tensor
+from .._tensor import Size, Tensor
+from .constraints import Constraint, dependent
+
+
+class Distribution:
+    """Base class of distributions. `batch_shape`: independent ones; `event_shape`: the dimensions of one draw."""
+
+    has_rsample = False
+    has_enumerate_support = False
+    _validate_args = __debug__
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Check arguments and values from now on, or do not."""
+        if value not in (True, False):
+            raise ValueError(f"validate_args must be True or False, got {value}")
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            for name, constraint in self._constraints().items():
+                if constraint is not dependent and name in self.__dict__:
+                    self._check_argument(name, constraint)
+        super().__init__()
+
+    def _constraints(self) -> dict[str, Constraint]:
+        """What the parameters must satisfy; those that depend on others say so here."""
+        return self.arg_constraints
+
+    def _check_argument(self, name: str, constraint: Constraint) -> None:
+        value = getattr(self, name)
+        if not constraint.check(value).all():
+            raise ValueError(
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                f"{self!r} to "
+                f"satisfy the constraint {constraint!r}, but found invalid values:\n{_shown(value)}"
+            )
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one draw of one of them."""
+        return self._event_shape
+
+    @property
+    def support(self) -> Any:
+        """The values that can be drawn."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    # -- what it does ------------------------------------------------------------------------------------------------
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draw without gradients."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draw so that gradients flow to the parameters."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """Draw `n` times."""
+        return self.sample((n,))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability (density) of a value."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of at most this value."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value that is not exceeded with this probability."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The entropy, in nats."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """The exponential of the entropy."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values that can be drawn, of a discrete distribution."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distribution for a larger batch."""
+        raise NotImplementedError
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
+
+    def _validate_sample(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        first = value.ndim - len(self._event_shape)
+        if tuple(value.shape[first:]) != tuple(self._event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
+        wanted = tuple(self._batch_shape) + tuple(self._event_shape)
+        for i, j in zip(reversed(value.shape), reversed(wanted)):
+            if i != 1 and j != 1 and i != j:
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Size(wanted)}."
+                )
+        support = self.support
+        if support is not dependent and not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                "support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{_shown(value)}"
+            )
+
+    def _expanded(self, batch_shape: Any, **parameters: Tensor) -> Any:
+        """A copy with parameters already of the new shape; nothing is checked again."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update(parameters)
+        made._batch_shape = Size(batch_shape)
+        return made
+
+    def __repr__(self) -> str:
+        names = [name for name in self.arg_constraints if name in self.__dict__]
+        shown = ", ".join(f"{name}: {_brief(self.__dict__[name])}" for name in names)
+        return f"{type(self).__name__}({shown})"
+
+
+def _brief(value: Tensor) -> Any:
+    return value.item() if value.numel() == 1 else value.shape
+
+
+def _shown(value: Tensor) -> Any:
+    return value.item() if value.ndim == 0 else value
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors as tensors of one shape; numbers take the tensors' type."""
+    like = next((each for each in values if isinstance(each, Tensor)), None)
+    if like is None:
+        made = [tensor(float(each)) for each in values]
+    else:
+        made = [
+            each if isinstance(each, Tensor) else tensor(each, dtype=like.dtype, device=like.device) for each in values
+        ]
+    return tuple(broadcast_tensors(*made))
