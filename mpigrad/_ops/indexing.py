@@ -19,6 +19,7 @@ from .viewing import ViewOperator
 
 ndarray = np.ndarray
 _ALL = slice(None)
+_INT64 = np.dtype(np.int64)
 _BASIC = (int, slice, type(None), type(Ellipsis))
 Key = tuple[Any, ...]
 
@@ -248,8 +249,13 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
                 raise _as_pytorch(error, array) from None
     elif kind is slice and key.step is None and self._array.ndim:
         return SLICE(self, key=(key,))
-    elif kind is tuple and _is_basic(key) and self._array.ndim >= len(key):
-        return _take(self, key)
+    elif kind is tuple:
+        if _is_basic(key) and self._array.ndim >= len(key):
+            return _take(self, key)
+    elif kind is Tensor:
+        places = key._array
+        if places.dtype is _INT64 and places.ndim and self._array.__class__ is ndarray and self._array.ndim:
+            return index(self, (places.copy() if self._requires and MODE.enabled else places,))
     if self.is_sparse:
         return self.to_dense()[key]
     basic, arrays = split_key(self._array, as_tuple(key))
@@ -272,6 +278,8 @@ def _is_basic(key: Key) -> bool:
 
 # -- assigning ---------------------------------------------------------------------------------------------------------
 def _setitem(self: Tensor, key: Any, value: Any) -> None:
+    if _quickly_set(self, key, value):
+        return
     source = _assigned(self, value)
     if self.is_sparse:
         raise RuntimeError("a sparse tensor cannot be assigned to: use to_dense() first")
@@ -281,6 +289,34 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     part = self if _step(basic) is None else _take(self, basic)
     put_(part, _array_key(arrays, MODE.enabled), source, accumulate=False, number=not isinstance(value, Tensor))
+
+
+def _quickly_set(self: Tensor, key: Any, value: Any) -> bool:
+    """Assign where nothing is recorded and nothing needs converting; gives whether that was so."""
+    array, kind = self._array, key.__class__
+    if array.__class__ is not ndarray or MODE.inference or self._extra is not None and self._extra.inference:
+        return False
+    if kind is tuple:
+        if len(key) > array.ndim or not _is_basic(key):
+            return False
+    elif kind is not int and (kind is not slice or key.step is not None) or not array.ndim:
+        return False
+    number = value.__class__ is float or value.__class__ is int
+    if not number and value.__class__ is not Tensor:
+        return False
+    if MODE.enabled and (self._requires or not number and value._requires):
+        return False
+    try:
+        part = array[key] if kind is slice else array[(*key, ...) if kind is tuple and Ellipsis not in key else key]
+    except IndexError as error:
+        raise _as_pytorch(error, array) from None
+    same = number or value._array.shape == part.shape and value._array.dtype is array.dtype
+    if part.__class__ is not ndarray or not same:
+        return False
+    check_writable(part)
+    part[...] = value if number else value._array
+    counter(self)[0] += 1
+    return True
 
 
 def _assigned(self: Tensor, value: Any) -> Tensor:

@@ -47,6 +47,21 @@ CAT = operator("cat", _cat, _cat_backward, node="CatBackward0")
 STACK = operator("stack", _stack, _stack_backward, node="StackBackward0")
 
 
+def _alike(tensors: Any) -> bool:
+    """Whether these are several tensors of one shape and type, so that nothing needs checking."""
+    if not tensors or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return False
+    first = getattr(tensors[0], "_array", None)
+    if first is None or not first.size:
+        return False
+    shape, kind = first.shape, first.dtype
+    for each in tensors:
+        array = getattr(each, "_array", None)
+        if array is None or array.shape != shape or array.dtype is not kind:
+            return False
+    return True
+
+
 def _one_type(tensors: Tensors) -> Tensors:
     first = tensors[0]._array.dtype
     for each in tensors:
@@ -76,6 +91,8 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> mpigrad.cat([mpigrad.tensor([1, 2]), mpigrad.tensor([3])])
     tensor([1, 2, 3])
     """
+    if out is None and _alike(tensors) and -tensors[0]._array.ndim <= dim < tensors[0]._array.ndim:
+        return CAT(*tensors, dim=dim if dim >= 0 else dim + tensors[0]._array.ndim)
     found = _check_list("cat", tensors)
     if not found:
         raise ValueError("mpigrad.cat(): expected a non-empty list of Tensors")
@@ -129,6 +146,8 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
     tensor([[1, 3],
             [2, 4]])
     """
+    if out is None and _alike(tensors) and -tensors[0]._array.ndim <= dim <= tensors[0]._array.ndim:
+        return STACK(*tensors, dim=dim if dim >= 0 else dim + tensors[0]._array.ndim + 1)
     found = _check_list("stack", tensors)
     if not found:
         raise RuntimeError("stack expects a non-empty TensorList")
