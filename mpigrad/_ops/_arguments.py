@@ -42,7 +42,9 @@ def invalid_combination(function: str, given: Sequence[Any], *accepted: str) -> 
     """The error for arguments that fit none of a function's signatures."""
     kinds = ", ".join("Tensor" if isinstance(each, Tensor) else type(each).__name__ for each in given)
     expected = "".join(f"\n * ({each})" for each in accepted)
-    return TypeError(f"{function}() received an invalid combination of arguments - got ({kinds}), but expected one of:{expected}")
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({kinds}), but expected one of:{expected}"
+    )
 
 
 def need_tensors(function: str, **arguments: Any) -> None:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .._device import array_module
 from .._tensor import Tensor, method
 from ._arguments import need_tensors
-from ._binary import common_dtype
+from ._binary import check_shapes, common_dtype
+from ._define import operator
 from ._out import deliver
 from .fitting import to_dtype
-from .matmul import matmul, mm, outer_op
+from .matmul import EITHER, matmul, mm, outer_op
 
 
 @method
@@ -149,6 +151,24 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return deliver(matrices[0] if len(matrices) == 1 else multiply_chain(matrices), out)
 
 
+def _cross_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
+    dim = node.kw["dim"]
+    return (
+        None if b is None else F.cross_product(F.conj(b), g, dim=dim),
+        None if a is None else F.cross_product(g, F.conj(a), dim=dim),
+    )
+
+
+cross_op = operator(
+    "cross_product",
+    lambda a, b, *, dim: array_module(a).cross(a, b, axis=dim),
+    _cross_backward,
+    EITHER,
+    node="LinalgCrossBackward0",
+    broadcasts=True,
+)
+
+
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of length 3 (the first such one, if none is named).
@@ -168,8 +188,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._array.shape[dim]} and "
             f"{other._array.shape[dim]}"
         )
-    a, b = input.roll(-1, dim), other.roll(-1, dim)
-    return deliver(a * other.roll(1, dim) - input.roll(1, dim) * b, out)
+    check_shapes(input._array, other._array)
+    kind = common_dtype((input, other))
+    back = dim % input._array.ndim - input._array.ndim  # counted from the end, so that broadcasting may add dimensions
+    return deliver(cross_op(to_dtype(input, kind), to_dtype(other, kind), dim=back), out)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

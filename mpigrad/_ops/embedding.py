@@ -69,13 +69,21 @@ def _backward(F: Any, node: Any, g: Any, indices: Any) -> Any:
 
 
 embedding = operator("embedding", _take, _backward, saves=(1,), node="EmbeddingBackward0")
-bag_sum = operator(
-    "embedding_bag",
-    _spread,
-    lambda F, node, h, indices: (F.embedding_take(h, indices, **node.kw), None),
-    saves=(1,),
-    node="EmbeddingBagBackward0",
-)
+
+
+def _bag(x: Any, bags: Any, by: Any = None, *, count: int) -> Any:
+    made = _spread(x, bags, rows=count, padding_idx=-1, scale=False)
+    return made if by is None else made / by
+
+
+def _bag_backward(F: Any, node: Any, h: Any, bags: Any, by: Any) -> Any:
+    h = h if by is None else h / by
+    return F.embedding_take(h, bags, rows=node.kw["count"], padding_idx=-1, scale=False), None, None
+
+
+# (rows, the bag of each, what each bag's sum is divided by) -> one row per bag
+bag_sum = operator("embedding_bag", _bag, _bag_backward, saves=(1, 2), node="EmbeddingBagBackward0")
+bag_max = operator("embedding_bag_max", lambda x: x.copy(), lambda F, node, g: g, node="EmbeddingBagBackward0")
 operator(
     "embedding_spread",
     _spread,

@@ -37,6 +37,9 @@ def _cholesky(a: Any) -> Any:
 cholesky = operator("cholesky", _cholesky, _cholesky_backward, saves=(-1,), node="LinalgCholeskyExBackward0")
 
 
+old_cholesky = operator("old_cholesky", _cholesky, _cholesky_backward, saves=(-1,), node="CholeskyBackward0")
+
+
 # -- QR ----------------------------------------------------------------------------------------------------------------
 def _qr(a: Any, *, mode: str) -> Any:
     return tuple(array_module(a).linalg.qr(a, mode=mode))

@@ -44,6 +44,12 @@ def _solve_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:
 solve_matrix = operator("solve_matrix", _solve, _solve_backward, saves=(0, -1), node="LinalgSolveExBackward0")
 
 
+solve_triangle = operator(
+    "solve_triangle", _solve, _solve_backward, saves=(0, -1), node="LinalgSolveTriangularBackward0"
+)
+least_squares = operator("least_squares", lambda x: x.copy(), lambda F, node, g: g, node="LinalgLstsqBackward0")
+
+
 def _solve_vector(a: Any, b: Any) -> Any:
     return array_module(a).linalg.solve(a, b[..., None])[..., 0]
 

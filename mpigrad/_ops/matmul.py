@@ -121,6 +121,25 @@ def _matmul_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
     return into_a, into_b
 
 
+def _matvec_backward(F: Any, node: Any, g: Any, a: Any, v: Any) -> Any:
+    (p, (k,)), rows = node.shapes, count_rows(node.shapes[0])
+    return (
+        None if v is None else g.reshape(*p[:-1], 1) * F.conj(v),
+        None if a is None else F.mv(adjoint_of(F, a.reshape(rows, k)), g.reshape(rows)),
+    )
+
+
+def _vecmat_backward(F: Any, node: Any, g: Any, v: Any, b: Any) -> Any:
+    (k,), q = node.shapes
+    into_v = into_b = None
+    if b is not None:
+        columns = F.matmul_nd(F.conj(b), g.reshape(*q[:-2], q[-1], 1))
+        into_v = F.sum_to(columns, shape=(k, 1)).reshape(k)
+    if v is not None:
+        into_b = F.conj(v).reshape(k, 1) * g.reshape(*q[:-2], 1, q[-1])
+    return into_v, into_b
+
+
 EITHER = ((0, 1), (1, 0))  # each factor is saved if the other needs a gradient
 mm_op = operator("mm", _mm_forward, _mm_backward, EITHER, node="MmBackward0")
 bmm_op = operator("bmm", product, _bmm_backward, EITHER, node="BmmBackward0")
@@ -130,6 +149,14 @@ dot_op = operator("dot", product, _dot_backward, EITHER, node="DotBackward0")
 vdot_op = operator("vdot", np.vdot, _vdot_backward, EITHER, node="VdotBackward0")
 outer_op = operator("outer", lambda a, b: a[:, None] * b, _outer_backward, EITHER, node="MulBackward0")
 matmul_op = operator("matmul_nd", _matmul_forward, _matmul_backward, EITHER, node="UnsafeViewBackward0")
+matvec_op = operator(
+    "matvec_nd",
+    lambda a, v: product(a.reshape(count_rows(a.shape), a.shape[-1]), v).reshape(a.shape[:-1]),
+    _matvec_backward,
+    EITHER,
+    node="UnsafeViewBackward0",
+)
+vecmat_op = operator("vecmat_nd", product, _vecmat_backward, EITHER, node="UnsafeViewBackward0")
 add_to_both("mm_from_left", from_left_raw, _from_left)
 
 
@@ -311,12 +338,14 @@ def _with_batches(input: Tensor, other: Tensor) -> Tensor:
     if a.ndim == 0 or b.ndim == 0:
         return _with_vectors(input, other)
     if a.ndim == 1:
-        return _with_batches(input.reshape(1, -1), other).reshape(*b.shape[:-2], b.shape[-1])
+        check_nd(a[None], b)
+        return vecmat_op(input, other)
     if b.ndim == 1:
         if a.shape[-1] != b.shape[0]:
             rows = count_rows(a.shape)
             raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{a.shape[-1]}), vec ({b.shape[0]})")
-        return _with_batches(input, other.reshape(-1, 1)).reshape(a.shape[:-1])
+        check_same_scalar(a, b)
+        return matvec_op(input, other)
     check_nd(a, b)
     return matmul_op(input, other)
 

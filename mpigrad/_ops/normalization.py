@@ -83,6 +83,7 @@ def _normalizer(name: str, node: str) -> Operator:
 
 
 batch = _normalizer("native_batch_norm", "NativeBatchNormBackward0")
+instance = _normalizer("instance_norm", "ViewBackward0")
 layer = _normalizer("native_layer_norm", "NativeLayerNormBackward0")
 group = _normalizer("native_group_norm", "NativeGroupNormBackward0")
 

@@ -79,6 +79,6 @@ repeating = {
     (mode, n): _named(f"{mode}_pad{n}d", f"{title}Pad{n}DBackward0")
     for mode, title in (("reflect", "Reflection"), ("replicate", "Replication"))
     for n in (1, 2, 3)
-} | {("circular", n): _named(f"circular_pad{n}d", "CopySlices") for n in (1, 2, 3)}
+} | {("circular", n): _named(f"circular_pad{n}d", "torch::autograd::CopySlices") for n in (1, 2, 3)}
 
 __all__: list[str] = []

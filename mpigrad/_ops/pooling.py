@@ -106,6 +106,11 @@ scatter_windows = operator(
 )
 
 
+def _title(n: int, name: str) -> str:
+    """The node of a pool of `n` dimensions; PyTorch does one dimension as two, one of them squeezed away."""
+    return "SqueezeBackward1" if n == 1 else name.format(n) + "Backward0"
+
+
 def _max_backward(F: Any, node: Any, grads: Any, where: Any) -> Any:
     if grads[0] is None:
         return None
@@ -115,9 +120,9 @@ def _max_backward(F: Any, node: Any, grads: Any, where: Any) -> Any:
 
 max_pool = {
     n: operator(
-        f"max_pool{n}d_with_indices", _max_pool, _max_backward, saves=(-2,), node=f"MaxPool{m}DWithIndicesBackward0"
+        f"max_pool{n}d_with_indices", _max_pool, _max_backward, saves=(-2,), node=_title(n, "MaxPool{}DWithIndices")
     )
-    for n, m in ((1, 2), (2, 2), (3, 3))
+    for n in (1, 2, 3)
 }
 
 
@@ -167,9 +172,9 @@ avg_pool = {
         f"avg_pool{n}d",
         _avg_pool,
         lambda F, node, g: F.avg_spread(g, **node.kw),
-        node=f"AvgPool{m}DBackward0",
+        node=_title(n, "AvgPool{}D"),
     )
-    for n, m in ((1, 2), (2, 2), (3, 3))
+    for n in (1, 2, 3)
 }
 operator("avg_spread", _avg_spread, lambda F, node, g: F.avg_pool2d(g, **node.kw), node="AvgPool2DBackwardBackward0")
 
@@ -197,9 +202,9 @@ def _adaptive_max(x: Any, *, out: Ints, ndim: int) -> Any:
 
 adaptive_max_pool = {
     n: operator(
-        f"adaptive_max_pool{n}d", _adaptive_max, _max_backward, saves=(-2,), node=f"AdaptiveMaxPool{m}DBackward0"
+        f"adaptive_max_pool{n}d", _adaptive_max, _max_backward, saves=(-2,), node=_title(n, "AdaptiveMaxPool{}D")
     )
-    for n, m in ((1, 2), (2, 2), (3, 3))
+    for n in (1, 2, 3)
 }
 
 __all__: list[str] = []

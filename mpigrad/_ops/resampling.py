@@ -34,7 +34,10 @@ def _named(name: str, node: str) -> Operator:
 
 
 resample = _named("resample", "UpsampleBackwardBackward0")
-adaptive_avg = {n: _named(f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{max(n, 2)}DBackward0") for n in (1, 2, 3)}
+adaptive_avg = {
+    n: _named(f"adaptive_avg_pool{n}d", "SqueezeBackward1" if n == 1 else f"AdaptiveAvgPool{n}DBackward0")
+    for n in (1, 2, 3)
+}
 interpolation = {
     (mode, n): _named(f"upsample_{mode}{n}d", f"Upsample{title}{n}DBackward0")
     for mode, n, title in (

@@ -26,9 +26,9 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     return deliver(_factor("linalg.cholesky", A, upper), out)
 
 
-def _factor(name: str, A: Tensor, upper: bool) -> Tensor:
+def _factor(name: str, A: Tensor, upper: bool, operator: Any = factorizations.cholesky) -> Tensor:
     try:
-        lower = factorizations.cholesky(A)
+        lower = operator(A)
     except np.linalg.LinAlgError:
         raise_indefinite(name, A._array)
     return lower.mH if upper else lower
@@ -57,7 +57,8 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = Non
     >>> mpigrad.cholesky(mpigrad.tensor([[4.0]]))
     tensor([[2.]])
     """
-    return cholesky(input, upper=upper, out=out)
+    check_matrix("cholesky", input, square=True)
+    return deliver(_factor("cholesky", input, upper, factorizations.old_cholesky), out)
 
 
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._ops._out import deliver
 from .._ops.contractions import cross as _cross
+from .._ops.matmul import vdot
 from .._ops.reduce import vector_norm
 from .._tensor import Tensor, wrap
 from ._checking import check_matrix
@@ -68,15 +69,10 @@ def matrix_norm(
         return deliver(_by_singular_values(A, ord, row, column, keepdim), out)
     if ord in (1, -1, math.inf, -math.inf):
         along, then = (row, column) if abs(ord) == 1 else (column, row)
-        sums = vector_norm(A, 1, along, True)
-        found = sums.amax(then, keepdim=True) if ord > 0 else sums.amin(then, keepdim=True)
-        return deliver(found if keepdim else _without(found, row, column), out)
+        sums = vector_norm(A, 1, along, keepdim)
+        last = then if keepdim or then < along else then - 1
+        return deliver(sums.amax(last, keepdim=keepdim) if ord > 0 else sums.amin(last, keepdim=keepdim), out)
     raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-
-
-def _without(found: Tensor, row: int, column: int) -> Tensor:
-    first, second = sorted((row, column), reverse=True)
-    return found.squeeze(first).squeeze(second)
 
 
 def _by_singular_values(A: Tensor, ord: Any, row: int, column: int, keepdim: bool) -> Tensor:
@@ -146,6 +142,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     >>> mpigrad.linalg.vecdot(mpigrad.ones(2, 3), mpigrad.ones(2, 3))
     tensor([3., 3.])
     """
+    if x._array.ndim == 1 and y._array.ndim == 1:
+        return vdot(x, y, out=out)
     return deliver((x.conj() * y).sum(dim), out)
 
 

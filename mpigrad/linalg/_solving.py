@@ -125,7 +125,7 @@ def solve_triangular(
     if unitriangular:
         part = part + wrap(array_module(A._array).eye(A._array.shape[-1], dtype=A._array.dtype))
     if left:
-        return deliver(_regular(name, part._array, lambda: inverses.solve_matrix(part, B)), out)
+        return deliver(_regular(name, part._array, lambda: inverses.solve_triangle(part, B)), out)
     return deliver(_regular(name, part._array, lambda: inverses.solve_matrix(part.mT, B.mT)).mT, out)
 
 
@@ -281,7 +281,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     full = a.shape[-2] > a.shape[-1] and bool((rank == a.shape[-1]).all())
     empty = wrap(xp.empty(0, a.dtype))
     rest = ((matmul(A, found) - right).abs() ** 2).sum(-2) if full and driver not in (None, "gelsy") else empty
-    solution = found.squeeze(-1) if vector else found
+    solution = inverses.least_squares(found.squeeze(-1) if vector else found)
     shown = wrap(values) if driver in ("gelsd", "gelss") else empty
     return return_types.linalg_lstsq(solution, rest, wrap(rank), shown)
 

@@ -434,6 +434,9 @@ def indexing() -> Iterator[Case]:
     yield Case(
         "embedding_bag", lambda w: F.embedding_bag(i([0, 2, 1]), w, i([0, 1]), mode="sum"), (real(3, 2),)
     )
+    yield Case(
+        "embedding_bag max", lambda w: F.embedding_bag(i([0, 2, 1]), w, i([0, 1]), mode="max"), (real(3, 2),)
+    )
 
 
 def _clone_then(x: Any, change: Callable[[Any], Any]) -> Any:
@@ -600,6 +603,7 @@ def linear_algebra() -> Iterator[Case]:
             yield Case(
                 f"linalg {name} batch", lambda a, function=function: function(_symmetric(a)), (of("spd", 2, 2, 2),)
             )
+    yield Case("cholesky by its old name", lambda a: mpigrad.cholesky(_symmetric(a)), (of("spd", 3, 3),))
     yield Case("linalg inv, not symmetric", la.inv, (of("well", 3, 3),))
     yield Case("linalg det, not symmetric", la.det, (of("well", 2, 3, 3),))
     yield Case("linalg det of rank 2", lambda a: la.det(a - a.mean(0)), (real(3, 3),), second=False)

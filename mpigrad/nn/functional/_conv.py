@@ -38,11 +38,12 @@ def _check_kinds(name: str, n: int, x: Any, w: Any, bias: Tensor | None) -> None
     if w.ndim != n + 2:
         raise RuntimeError(
             f"expected stride to be a single integer value or a list of {w.ndim - 2} values to match the convolution "
-            f"dimensions, but got a weight of size {list(w.shape)} for {name}"
+            f"dimensions, but got stride={[1] * n}"
         )
     if x.dtype != w.dtype:
         raise RuntimeError(
-            f"Input type (mpigrad.{title(x)}Tensor) and weight type (mpigrad.{title(w)}Tensor) should be the same"
+            f"Input type (mpigrad.{title(x)}Tensor) and weight type (mpigrad.{title(w)}Tensor) should be the same or "
+            "input should be a MKLDNN tensor and weight is a dense tensor"
         )
     if bias is not None and bias._array.dtype != x.dtype:
         raise RuntimeError(
@@ -160,9 +161,12 @@ def _transposed(
     _check_channels(x, w, bias, groups, transposed=True)
     if any(m >= s and m >= d for m, s, d in zip(more, step, spacing)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(more)} "
-            "stride: "
-            f"{list(step)} dilation: {list(spacing)}"
+            "output padding must be smaller than either stride or dilation, but got "
+            + " ".join(
+                f"{what}_{side}: {value}"
+                for what, values in (("output_padding", more), ("stride", step), ("dilation", spacing))
+                for side, value in zip(("depth", "height", "width")[-n:], values)
+            )
         )
     size = tuple(
         (a - 1) * s - 2 * p + d * (k - 1) + m + 1

@@ -9,7 +9,7 @@ import numpy as np
 from ..._device import array_module
 from ..._graph.grad_mode import no_grad
 from ..._ops._arguments import need_tensors, title
-from ..._ops.embedding import bag_sum
+from ..._ops.embedding import bag_max, bag_sum
 from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
 from ..._tensor import Tensor, wrap
@@ -111,12 +111,11 @@ def embedding_bag(
     if per_sample_weights is not None:
         taken = taken * per_sample_weights.reshape(-1, 1)
     if mode == "max":
-        return _bag_max(taken, bags, count)
-    made = bag_sum(taken, wrap(bags), rows=count, padding_idx=-1, scale=False)
+        return bag_max(_bag_max(taken, bags, count))
     if mode == "sum":
-        return made
+        return bag_sum(taken, wrap(bags), None, count=count)
     many = np.maximum(array_module(bags).bincount(bags, minlength=count), 1)
-    return made / wrap(many.astype(weight._array.dtype)[:, None])
+    return bag_sum(taken, wrap(bags), wrap(many.astype(weight._array.dtype)[:, None]), count=count)
 
 
 def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) -> None:

@@ -220,8 +220,9 @@ def multilabel_margin_loss(
     if tuple(input.shape) != tuple(target.shape) or input.dim() not in (1, 2):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if input.dim() == 1:
-        single = multilabel_margin_loss(input.reshape(1, -1), target.reshape(1, -1), reduction="none").reshape(())
-        return reduce_by(single, how)
+        return _as_multilabel(
+            multilabel_margin_loss(input.reshape(1, -1), target.reshape(1, -1), reduction="sum")
+        )  # one row: all reductions agree
     xp, t = array_module(target._array), target._array
     classes = t.shape[1]
     listed = xp.logical_and.accumulate(t >= 0, axis=1)

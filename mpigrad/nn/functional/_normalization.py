@@ -89,7 +89,7 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     features = (1, shape[1], *(1,) * (len(shape) - 2))
     stats = (*shape[:2], *(1,) * (len(shape) - 2))
-    made, mean, var = normalization.batch(input, weight, bias, stats=stats, features=features, eps=eps)
+    made, mean, var = normalization.instance(input, weight, bias, stats=stats, features=features, eps=eps)
     _blend(running_mean, mean._array.mean(axis=0), momentum)
     _blend(running_var, (var._array * (count / max(count - 1, 1))).mean(axis=0), momentum)
     return made
