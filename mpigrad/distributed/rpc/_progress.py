@@ -48,8 +48,9 @@ logger = logging.getLogger(__name__)
 TICK = 0.0005  # how long a function may keep the leader
 QUIET_TICKS = 100  # ticks without a poll by anybody awake before the monitor parks
 BURST = 24  # tests of one look for messages
+GLANCE = 2  # the same after a nap
 SPIN_SECONDS = 0.0002  # after activity, before naps
-SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.004
+SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.004  # IDLE_NAP once a second has passed
 STALL = 0.05
 SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
 TRIM_SECONDS = 5.0
@@ -202,22 +203,23 @@ class Progress:
         self._polled_by_waiter = True
         self._poller = _get_ident()
         poll, receive, burst = self._poll, self._receive, self._burst
-        since = 0.0
+        since = idle = 0.0
         try:
             while not fut._state:
-                frame = poll(burst)
+                frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
                 if frame is not None:
                     work = receive(frame, fut)
                     if work is not None and self._hand_over(work):
                         return True
-                    since = 0.0
+                    since = idle = 0.0
                     continue
                 now = _monotonic()
                 if deadline is not None and now >= deadline:
                     return False
                 if since == 0.0:
                     since = now
-                self._rest(now, now - since, fut)
+                idle = now - since
+                self._rest(now, idle, fut)
         finally:
             self._napping = False
             self._poller = 0
@@ -281,7 +283,7 @@ class Progress:
             os.sched_yield()
             return
         nap = idle * 0.125
-        nap = SHORTEST_NAP if nap < SHORTEST_NAP else min(nap, LONGEST_NAP if idle < 2 else IDLE_NAP)
+        nap = SHORTEST_NAP if nap < SHORTEST_NAP else min(nap, LONGEST_NAP if idle < 1 else IDLE_NAP)
         if nap > 0.0002:
             self._napping = True
         if fut is None:
@@ -341,7 +343,9 @@ class Progress:
             while not self._stopping:
                 if self._jobs and self._run_job():
                     continue
-                if not self._polled_by_waiter and self._role.acquire(False):
+                if self._napping:  # somebody leads, there is nothing to do, and so there is nothing to watch
+                    self._idle_sleep()
+                elif not self._polled_by_waiter and self._role.acquire(False):
                     self._lead()
                 elif self._monitor_role.acquire(False):
                     try:
@@ -398,12 +402,12 @@ class Progress:
     def _lead(self) -> None:
         """Poll and run, with the lead in hand, until somebody else takes it."""
         role, poll, receive, burst = self._role, self._poll, self._receive, self._burst
-        since = 0.0
+        since = idle = 0.0
         trimmed = False
         held = True
         try:
             while not self._stopping and not self._wanting:
-                frame = poll(burst)
+                frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
                 if frame is None and self._jobs and self._has_room():
                     try:
                         work = self._jobs.popleft()
@@ -432,7 +436,7 @@ class Progress:
                 else:
                     work = receive(frame, None)
                     self._napping = False
-                since = 0.0
+                since = idle = 0.0
                 trimmed = False
                 if work is None:
                     continue
