@@ -167,5 +167,3 @@ def default_for(place: device) -> Generator:
 def on_every_device() -> list[Generator]:
     """All default generators that exist."""
     return [default_generator, *_on_devices.values()]
-
-

@@ -59,7 +59,7 @@ def normal(source: Any, kind: np.dtype) -> Any:
     if kind.itemsize == 8:
         flat = uniform(source, kind)
         distance, angle = 1.0 - flat[0::2], flat[1::2]
-        high = np.dtype("f8")
+        high: np.dtype = np.dtype("f8")
     else:
         distance, angle = source[0::2].astype(np.float32), source[1::2].astype(np.float32)
         distance += 1.0

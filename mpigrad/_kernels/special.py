@@ -77,7 +77,7 @@ def _erfc_far(x: Any) -> Any:
     """erfc where x >= 1; anything elsewhere."""
     if x.dtype.itemsize == 4:
         head = (x.view("u4") & np.uint32(0xFFFFF000)).view("f4") if isinstance(x, np.ndarray) else x
-        table = _LARGE_32
+        table: tuple[float, ...] = _LARGE_32
     else:
         head, table = x.astype("f4").astype("f8"), _LARGE
     low = np.exp(-head * head) * np.exp((head - x) * (head + x))  # x^2 itself would lose digits

@@ -16,7 +16,7 @@ from ._define import Operator, OpNode, check_one_device, operator, recordable
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
-PLAIN: set[type] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
+PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 

@@ -33,7 +33,8 @@ def _checked(array: np.ndarray) -> np.ndarray:
     from_numpy_dtype(array.dtype)
     if any(stride < 0 for stride in array.strides) and array.size:
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently "
             "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
         )
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -57,7 +58,11 @@ def _from_python(data: Any, kind: dtype | None) -> np.ndarray:
     try:
         _flatten(data, shape, 0, flat)
     except _TooDeep as found:
-        what = f"must be real number, not {found}" if _holds_floats(data) else f"'{found}' object cannot be interpreted as an integer"
+        what = (
+            f"must be real number, not {found}"
+            if _holds_floats(data)
+            else f"'{found}' object cannot be interpreted as an integer"
+        )
         raise TypeError(what) from None
     kind = _infer(flat) if kind is None else kind
     return _fill(flat, kind).reshape(shape)

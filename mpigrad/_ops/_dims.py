@@ -12,7 +12,9 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """One dimension, counted from the front; zero-dimensional tensors count as having one."""
     length = ndim or 1
     if not -length <= dim < length:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-length}, {length - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-length}, {length - 1}], but got {dim})"
+        )
     return dim + length if dim < 0 else dim
 
 
@@ -46,7 +48,12 @@ def size_from(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         size = tuple(size[0])
     made = []
     for each in size:
-        if isinstance(each, (float, bool, str)) or not hasattr(each, "__index__") or isinstance(each, Tensor) and each.ndim:
+        if (
+            isinstance(each, (float, bool, str))
+            or not hasattr(each, "__index__")
+            or isinstance(each, Tensor)
+            and each.ndim
+        ):
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(each).__name__}")
         length = each.__index__()
         if length < 0:

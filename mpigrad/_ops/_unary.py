@@ -38,8 +38,11 @@ def unary(
     """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
 
     `saves` is "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
-    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs; `attach=False` keeps it off Tensor."""
-    made = operator(known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base)
+    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs;
+    `attach=False` keeps it off Tensor."""
+    made = operator(
+        known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base
+    )
     public = _fast(made, _general(name, made, to_float, refuse))
     public.__name__ = public.__qualname__ = name
     public.__doc__ = doc
@@ -51,7 +54,9 @@ def unary(
     return public
 
 
-def _general(name: str, made: Operator, to_float: bool, refuse: Callable[[Tensor], None] | None) -> Callable[..., Tensor]:
+def _general(
+    name: str, made: Operator, to_float: bool, refuse: Callable[[Tensor], None] | None
+) -> Callable[..., Tensor]:
     def general(input: Tensor, out: Tensor | None) -> Tensor:
         if not isinstance(input, Tensor):
             refuse_non_tensors(name, input=input)
@@ -89,7 +94,7 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
             y = np.asarray(y)
         result = wrap(y)
         if input._requires and MODE.enabled:
-            node = new(node_type)
+            node: Any = new(node_type)
             node.edges, node.hooks, node.meta, node.kw = (edge_of(input),), None, None, no_kw
             if place is None:
                 node.saved = ()
@@ -125,6 +130,3 @@ def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")
 
     return refuse
-
-
-

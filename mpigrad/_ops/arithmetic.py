@@ -82,16 +82,20 @@ def _conj(x: Any) -> Any:
 
 
 NO_BOOL_SUB = (
-    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+    "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead."
 )
 NO_BOOL_OPERAND = (
-    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+    "a mask, use the `~` or "
     "`logical_not()` operator instead."
 )
 
 
 def _refuse_bools(a: Any, b: Any) -> None:
-    bools = [each is True or each is False or isinstance(each, Tensor) and each._array.dtype.kind == "b" for each in (a, b)]
+    bools = [
+        each is True or each is False or isinstance(each, Tensor) and each._array.dtype.kind == "b" for each in (a, b)
+    ]
     if any(bools):
         raise RuntimeError(NO_BOOL_SUB if all(bools) else NO_BOOL_OPERAND)
 
@@ -99,7 +103,8 @@ def _refuse_bools(a: Any, b: Any) -> None:
 def _refuse_bool(x: Tensor) -> None:
     if x._array.dtype.kind == "b":
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` "
             "or `logical_not()` operator instead."
         )
 
@@ -231,23 +236,34 @@ def _rsub(self: Tensor, other: Any) -> Tensor:
     return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
 
+def _direct(tensor: Tensor, other: Any) -> Any:
+    """`other` as an array, if it can be worked into `tensor`'s own memory and nothing is recorded; else None."""
+    x = tensor._array
+    kind = x.__class__ is ndarray and x.dtype
+    if (kind is not F32 and kind is not F64) or TRACING.on or MODE.inference or not x.flags.writeable:
+        return None
+    if MODE.enabled and (tensor._requires or tensor._view is not None or tensor._extra is not None):
+        return None
+    if other.__class__ is float or other.__class__ is int:
+        return kind.type(other)
+    if other.__class__ not in PLAIN or MODE.enabled and other._requires:
+        return None
+    y = other._array
+    return y if y.__class__ is ndarray and y.dtype is kind and y.shape == x.shape else None
+
+
 def _in_place(fn: Any, op: Binary, name: str) -> Any:
     """The in-place method of an operator; straight into the memory when nothing is recorded."""
-    ufunc = op.ufunc
+    ufunc, takes_alpha = op.ufunc, op is ADD or op is SUB
 
     def call(self: Tensor, other: Any, **kw: Any) -> Tensor:
+        value = _direct(self, other)
+        if value is None or kw and not (takes_alpha and len(kw) == 1 and kw.get("alpha").__class__ in (float, int)):
+            return change(self, lambda old: fn(old, other, **kw))
         x = self._array
-        kind = x.__class__ is ndarray and not kw and x.dtype
-        if (kind is F32 or kind is F64) and other.__class__ in PLAIN and not TRACING.on:
-            y = other._array
-            recorded = MODE.enabled and (self._requires or other._requires or self._view or self._extra)
-            if y.__class__ is ndarray and y.dtype is kind and y.shape == x.shape and not recorded and not MODE.inference:
-                if not x.flags.writeable:
-                    return change(self, lambda old: fn(old, other))
-                ufunc(x, y, x)
-                counter(self)[0] += 1
-                return self
-        return change(self, lambda old: fn(old, other, **kw))
+        ufunc(x, value * x.dtype.type(kw["alpha"]) if kw else value, x)
+        counter(self)[0] += 1
+        return self
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of `{fn.__name__}`."
@@ -298,6 +314,7 @@ method(conj)
 method(rsub)
 
 __all__ = [
-    "add", "conj", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "reciprocal", "rsub", "sub", "subtract",
+    "add", "conj", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "reciprocal",
+    "rsub", "sub", "subtract",
     "true_divide",
 ]  # fmt: skip

@@ -38,7 +38,9 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
         if found is None and not isinstance(each, NUMBERS):
             if not name.startswith("logical"):
                 raise invalid_combination(name, (a, b), "Tensor input, Tensor other", "Tensor input, Number other")
-            raise TypeError(f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(each).__name__}")
+            raise TypeError(
+                f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(each).__name__}"
+            )
         values.append(each if found is None else found)
     values = [each.to_dense() if isinstance(each, Tensor) and each.is_sparse else each for each in values]
     arrays = as_common(values, common_dtype(values))
@@ -96,10 +98,21 @@ def _refuse_floats(name: str, x: Any) -> None:
 eq, _eq = two("eq", np.equal, "Whether elements are equal.")
 ne, _ne = two("ne", np.not_equal, "Whether elements differ.")
 lt, _lt = two("lt", np.less, "Whether elements of `input` are less than those of `other`.", _refuse_complex)
-le, _le = two("le", np.less_equal, "Whether elements of `input` are not greater than those of `other`.", _refuse_complex)
+le, _le = two(
+    "le", np.less_equal, "Whether elements of `input` are not greater than those of `other`.", _refuse_complex
+)
 gt, _gt = two("gt", np.greater, "Whether elements of `input` are greater than those of `other`.", _refuse_complex)
-ge, _ge = two("ge", np.greater_equal, "Whether elements of `input` are not less than those of `other`.", _refuse_complex)
-for _name, _fn in (("__eq__", _eq), ("__ne__", _ne), ("__lt__", _lt), ("__le__", _le), ("__gt__", _gt), ("__ge__", _ge)):
+ge, _ge = two(
+    "ge", np.greater_equal, "Whether elements of `input` are not less than those of `other`.", _refuse_complex
+)
+for _name, _fn in (
+    ("__eq__", _eq),
+    ("__ne__", _ne),
+    ("__lt__", _lt),
+    ("__le__", _le),
+    ("__gt__", _gt),
+    ("__ge__", _ge),
+):
     if _name in Tensor.__dict__:
         delattr(Tensor, _name)
     method(_fn, _name)
@@ -113,16 +126,25 @@ logical_xor, _ = two("logical_xor", np.logical_xor, "Whether exactly one of the 
 bitwise_and, _and = two("bitwise_and", np.bitwise_and, "The bits that both elements have.", _refuse_floats)
 bitwise_or, _or = two("bitwise_or", np.bitwise_or, "The bits that at least one of the elements has.", _refuse_floats)
 bitwise_xor, _xor = two("bitwise_xor", np.bitwise_xor, "The bits that exactly one of the elements has.", _refuse_floats)
-bitwise_left_shift, _lshift = two("bitwise_left_shift", np.left_shift, "The bits of `input` moved up by `other`.", _refuse_floats)
-bitwise_right_shift, _rshift = two("bitwise_right_shift", np.right_shift, "The bits of `input` moved down by `other`.", _refuse_floats)
+bitwise_left_shift, _lshift = two(
+    "bitwise_left_shift", np.left_shift, "The bits of `input` moved up by `other`.", _refuse_floats
+)
+bitwise_right_shift, _rshift = two(
+    "bitwise_right_shift", np.right_shift, "The bits of `input` moved down by `other`.", _refuse_floats
+)
 
 
 def _reflected(fn: Any) -> Any:
     return lambda self, other: fn(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
 
-for _title, _public, _fn in (("and", bitwise_and, _and), ("or", bitwise_or, _or), ("xor", bitwise_xor, _xor),
-                             ("lshift", bitwise_left_shift, _lshift), ("rshift", bitwise_right_shift, _rshift)):  # fmt: skip
+for _title, _public, _fn in (
+    ("and", bitwise_and, _and),
+    ("or", bitwise_or, _or),
+    ("xor", bitwise_xor, _xor),
+    ("lshift", bitwise_left_shift, _lshift),
+    ("rshift", bitwise_right_shift, _rshift),
+):
     method(_fn, f"__{_title}__")
     method(_reflected(_public), f"__r{_title}__")
     method(in_place(_public), f"__i{_title}__")
@@ -160,7 +182,9 @@ isinf = one("isinf", _for_floats(np.isinf, False), "Whether elements are infinit
 isfinite = one("isfinite", _for_floats(np.isfinite, True), "Whether elements are neither infinite nor nan.")
 isposinf = one("isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf.")
 isneginf = one("isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf.")
-signbit = one("signbit", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Whether elements have a minus sign.")
+signbit = one(
+    "signbit", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Whether elements have a minus sign."
+)
 isreal = one("isreal", lambda x: x.imag == 0, "Whether elements have no imaginary part.")
 method(bitwise_not, "__invert__")
 method(in_place(logical_not), "logical_not_")

@@ -39,7 +39,9 @@ COMPLEX = operator("complex", _complex, lambda F, node, g: (F.real(g), F.imag(g)
 REAL = operator("real", lambda x: x.real, lambda F, node, g: F.to_complex(g), node="SelectBackward0", view=True)
 IMAG = operator("imag", lambda x: x.imag, lambda F, node, g: F.to_complex(g) * 1j, node="SelectBackward0", view=True)
 TO_COMPLEX = operator("to_complex", _pad_imaginary, lambda F, node, g: F.real(g), node="ToCopyBackward0")
-VIEW_AS_REAL = operator("view_as_real", _as_real, lambda F, node, g: F.view_as_complex(g), node="ViewAsRealBackward0", view=True)
+VIEW_AS_REAL = operator(
+    "view_as_real", _as_real, lambda F, node, g: F.view_as_complex(g), node="ViewAsRealBackward0", view=True
+)
 VIEW_AS_COMPLEX = operator(
     "view_as_complex", _as_complex, lambda F, node, g: F.view_as_real(g), node="ViewAsComplexBackward0", view=True
 )
@@ -51,7 +53,9 @@ def _polar_backward(F: Any, node: Any, g: Any, size: Any, angle: Any) -> Any:
     return F.real(turned), F.imag(turned) * size
 
 
-POLAR = operator("polar", lambda x, y: _complex(x * np.cos(y), x * np.sin(y)), _polar_backward, saves=(0, 1), broadcasts=True)
+POLAR = operator(
+    "polar", lambda x, y: _complex(x * np.cos(y), x * np.sin(y)), _polar_backward, saves=(0, 1), broadcasts=True
+)
 
 
 def _angle_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
@@ -73,9 +77,13 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     need_tensors("complex", real=real, imag=imag)
     x, y = real._array, imag._array
     if x.dtype.kind != "f" or y.dtype.kind != "f":
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}"
+        )
     if x.dtype != y.dtype:
-        raise RuntimeError(f"Expected object of scalar type {title(x)} but got scalar type {title(y)} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {title(x)} but got scalar type {title(y)} for second argument"
+        )
     return deliver(COMPLEX(real, imag), out)
 
 
@@ -89,9 +97,13 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     need_tensors("polar", abs=abs, angle=angle)
     x, y = abs._array, angle._array
     if x.dtype.kind != "f" or y.dtype.kind != "f":
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}"
+        )
     if x.dtype != y.dtype:
-        raise RuntimeError(f"Expected object of scalar type {title(x)} but got scalar type {title(y)} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {title(x)} but got scalar type {title(y)} for second argument"
+        )
     return deliver(POLAR(abs, angle), out)
 
 

@@ -97,7 +97,8 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
             flags.append(each)
         elif each is not None:
             raise TypeError(
-                f"to() received an invalid combination of arguments - got {type(each).__name__}, but expected a device, a "
+                f"to() received an invalid combination of arguments - got {type(each).__name__}, but "
+                "expected a device, a "
                 "mpigrad.dtype, both, or a Tensor"
             )
     if other is not None:
@@ -188,9 +189,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """Forget this tensor's history, in place."""
     if input._view is not None:
-        raise RuntimeError(
-            "Can't detach views in-place: a view shares the history of its base. Use detach() instead."
-        )
+        raise RuntimeError("Can't detach views in-place: a view shares the history of its base. Use detach() instead.")
     input._grad_fn, input._nr, input._requires = None, 0, False
     return input
 

@@ -31,7 +31,12 @@ def new(array: Any, requires_grad: bool = False) -> Tensor:
 
 
 def tensor(
-    data: Any, *, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Place = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array.
 
@@ -83,7 +88,13 @@ def asarray(
             raise ValueError("can't alias tensor with a different dtype or device, and copy=False was given")
         if copy:
             found = found.clone() if found is obj else found
-        return found.detach().requires_grad_() if requires_grad else found if found.requires_grad is False else found.detach()
+        return (
+            found.detach().requires_grad_()
+            if requires_grad
+            else found
+            if found.requires_grad is False
+            else found.detach()
+        )
     kind = None if dtype is None else as_dtype(dtype)
     array = array_from(obj, kind, resolve(device), copy=bool(copy))
     if copy is False and not np.shares_memory(array, obj):
@@ -244,7 +255,9 @@ def eye(
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     place, kind = place_and_type(device, dtype)
-    return deliver(new(build(place, "eye", as_int(n), None if m is None else as_int(m), dtype=kind.numpy), requires_grad), out)
+    return deliver(
+        new(build(place, "eye", as_int(n), None if m is None else as_int(m), dtype=kind.numpy), requires_grad), out
+    )
 
 
 def is_tensor(obj: Any) -> bool:
@@ -264,6 +277,7 @@ def plain_number(value: Any) -> Any:
 
 
 __all__ = [
-    "as_tensor", "asarray", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "is_tensor", "ones", "ones_like",
+    "as_tensor", "asarray", "empty", "empty_like", "eye", "from_numpy", "full", "full_like",
+    "is_tensor", "ones", "ones_like",
     "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -1,5 +1,7 @@
 """Functions of each element: exponentials, logarithms, roots, trigonometry, signs, rounding, error functions."""
 
+# ruff: noqa: E501 (rows of a table read best on one line)
+
 from __future__ import annotations
 
 import math
@@ -85,35 +87,100 @@ method(abs, "__abs__")
 sign = unary("sign", _sign, lambda F, node, g: g * 0, refuse=refuse_complex(
     "Unlike NumPy, mpigrad.sign is not intended to support complex numbers. Please use mpigrad.sgn instead."),
     doc="-1, 0 or 1: the sign of each element.")  # fmt: skip
-exp = unary("exp", np.exp, lambda F, node, g, y: g * F.conj(y), saves="result", to_float=True, doc="e to the power of each element.")
+exp = unary(
+    "exp",
+    np.exp,
+    lambda F, node, g, y: g * F.conj(y),
+    saves="result",
+    to_float=True,
+    doc="e to the power of each element.",
+)
 exp2 = unary("exp2", np.exp2, lambda F, node, g, y: g * F.conj(y) * LN2, saves="result", to_float=True,
              doc="2 to the power of each element.")  # fmt: skip
 expm1 = unary("expm1", np.expm1, lambda F, node, g, y: g * (F.conj(y) + 1), saves="result", to_float=True,
               doc="exp(x) - 1, exact for small x.")  # fmt: skip
-log = unary("log", np.log, lambda F, node, g, x: g / F.conj(x), saves="input", to_float=True, doc="The natural logarithm of each element.")
+log = unary(
+    "log",
+    np.log,
+    lambda F, node, g, x: g / F.conj(x),
+    saves="input",
+    to_float=True,
+    doc="The natural logarithm of each element.",
+)
 log2 = unary("log2", np.log2, lambda F, node, g, x: g / (F.conj(x) * LN2), saves="input", to_float=True,
              doc="The logarithm to base 2 of each element.")  # fmt: skip
 log10 = unary("log10", np.log10, lambda F, node, g, x: g / (F.conj(x) * LN10), saves="input", to_float=True,
               doc="The logarithm to base 10 of each element.")  # fmt: skip
 log1p = unary("log1p", np.log1p, lambda F, node, g, x: g / (F.conj(x) + 1), saves="input", to_float=True, node="Log1PBackward0",
               doc="log(1 + x), exact for small x.")  # fmt: skip
-sqrt = unary("sqrt", np.sqrt, lambda F, node, g, y: g / (F.conj(y) * 2), saves="result", to_float=True, doc="The square root of each element.")
+sqrt = unary(
+    "sqrt",
+    np.sqrt,
+    lambda F, node, g, y: g / (F.conj(y) * 2),
+    saves="result",
+    to_float=True,
+    doc="The square root of each element.",
+)
 rsqrt = unary("rsqrt", _rsqrt, lambda F, node, g, y: g * F.conj(y * y * y) * -0.5, saves="result", to_float=True,
               doc="One over the square root of each element.")  # fmt: skip
-square = unary("square", lambda x: x * x, _square_backward, saves="input", node="PowBackward0", doc="The square of each element.")
+square = unary(
+    "square", lambda x: x * x, _square_backward, saves="input", node="PowBackward0", doc="The square of each element."
+)
 
-sin = unary("sin", np.sin, lambda F, node, g, x: g * F.cos(F.conj(x)), saves="input", to_float=True, doc="The sine of each element.")
-cos = unary("cos", np.cos, lambda F, node, g, x: -g * F.sin(F.conj(x)), saves="input", to_float=True, doc="The cosine of each element.")
-tan = unary("tan", np.tan, lambda F, node, g, y: g * F.conj(y * y + 1), saves="result", to_float=True, doc="The tangent of each element.")
+sin = unary(
+    "sin",
+    np.sin,
+    lambda F, node, g, x: g * F.cos(F.conj(x)),
+    saves="input",
+    to_float=True,
+    doc="The sine of each element.",
+)
+cos = unary(
+    "cos",
+    np.cos,
+    lambda F, node, g, x: -g * F.sin(F.conj(x)),
+    saves="input",
+    to_float=True,
+    doc="The cosine of each element.",
+)
+tan = unary(
+    "tan",
+    np.tan,
+    lambda F, node, g, y: g * F.conj(y * y + 1),
+    saves="result",
+    to_float=True,
+    doc="The tangent of each element.",
+)
 asin = unary("asin", np.arcsin, lambda F, node, g, x: g * F.conj(F.rsqrt(1 - x * x)), saves="input", to_float=True,
              doc="The angle whose sine each element is.", aliases=("arcsin",))  # fmt: skip
 acos = unary("acos", np.arccos, lambda F, node, g, x: -g * F.conj(F.rsqrt(1 - x * x)), saves="input", to_float=True,
              doc="The angle whose cosine each element is.", aliases=("arccos",))  # fmt: skip
 atan = unary("atan", np.arctan, lambda F, node, g, x: g / F.conj(x * x + 1), saves="input", to_float=True,
              doc="The angle whose tangent each element is.", aliases=("arctan",))  # fmt: skip
-sinh = unary("sinh", np.sinh, lambda F, node, g, x: g * F.cosh(F.conj(x)), saves="input", to_float=True, doc="The hyperbolic sine.")
-cosh = unary("cosh", np.cosh, lambda F, node, g, x: g * F.sinh(F.conj(x)), saves="input", to_float=True, doc="The hyperbolic cosine.")
-tanh = unary("tanh", np.tanh, lambda F, node, g, y: g * F.conj(1 - y * y), saves="result", to_float=True, doc="The hyperbolic tangent.")
+sinh = unary(
+    "sinh",
+    np.sinh,
+    lambda F, node, g, x: g * F.cosh(F.conj(x)),
+    saves="input",
+    to_float=True,
+    doc="The hyperbolic sine.",
+)
+cosh = unary(
+    "cosh",
+    np.cosh,
+    lambda F, node, g, x: g * F.sinh(F.conj(x)),
+    saves="input",
+    to_float=True,
+    doc="The hyperbolic cosine.",
+)
+tanh = unary(
+    "tanh",
+    np.tanh,
+    lambda F, node, g, y: g * F.conj(1 - y * y),
+    saves="result",
+    to_float=True,
+    doc="The hyperbolic tangent.",
+)
 asinh = unary("asinh", np.arcsinh, lambda F, node, g, x: g * F.conj(F.rsqrt(x * x + 1)), saves="input", to_float=True,
               doc="The inverse of the hyperbolic sine.", aliases=("arcsinh",))  # fmt: skip
 acosh = unary("acosh", np.arccosh, _acosh_backward, saves="input", to_float=True,

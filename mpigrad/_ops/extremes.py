@@ -95,8 +95,12 @@ CLAMP_NUMBERS = operator("clamp_numbers", _clamp_numbers, _clamp_numbers_backwar
 CLAMP_MIN = operator("clamp_min", _clamp_numbers, _clamp_numbers_backward, saves=(0,), node="ClampMinBackward0")
 CLAMP_MAX = operator("clamp_max", _clamp_numbers, _clamp_numbers_backward, saves=(0,), node="ClampMaxBackward0")
 CLAMP = operator("clamp", _clamp, _clamp_backward, saves=(0, 1, 2), broadcasts=True)
-CLAMP_MIN_TENSOR = operator("clamp_min_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMinBackward1", broadcasts=True)
-CLAMP_MAX_TENSOR = operator("clamp_max_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMaxBackward1", broadcasts=True)
+CLAMP_MIN_TENSOR = operator(
+    "clamp_min_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMinBackward1", broadcasts=True
+)
+CLAMP_MAX_TENSOR = operator(
+    "clamp_max_tensor", _clamp, _clamp_backward, saves=(0, 1, 2), node="ClampMaxBackward1", broadcasts=True
+)
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:

@@ -22,7 +22,9 @@ _TITLES = {
 def legacy_tensor(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
     """What calling the class gives: an unfilled tensor for sizes, a copy for data, both of the default float type."""
     if kwargs:
-        raise TypeError(f"Tensor() got unexpected keyword arguments {sorted(kwargs)}; use mpigrad.tensor(data, dtype=...)")
+        raise TypeError(
+            f"Tensor() got unexpected keyword arguments {sorted(kwargs)}; use mpigrad.tensor(data, dtype=...)"
+        )
     return wrap_as(cls, _array(args, get_default_dtype(), CPU if device is None else resolve(device)))
 
 
@@ -63,7 +65,9 @@ for _kind in ALL:
     if _kind.name in _TITLES:
         _title = _TITLES[_kind.name]
         BY_TITLE[_title] = globals()[_title] = _Typed(
-            _title, (), {"kind": _kind, "dtype": _kind, "__module__": "mpigrad", "__doc__": f"Constructs tensors of {_kind}."}
+            _title,
+            (),
+            {"kind": _kind, "dtype": _kind, "__module__": "mpigrad", "__doc__": f"Constructs tensors of {_kind}."},
         )
 
 

@@ -43,12 +43,16 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if condition._array.dtype.kind != "b":
         if condition._array.dtype != np.uint8:
             raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {title(condition._array)}"
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{title(condition._array)}"
             )
         condition = wrap(condition._array != 0)
     if not isinstance(input, (Tensor, *NUMBERS)) or not isinstance(other, (Tensor, *NUMBERS)):
         raise invalid_combination(
-            "where", (condition, input, other), "Tensor condition", "Tensor condition, Tensor or Number input, Tensor or Number other"
+            "where",
+            (condition, input, other),
+            "Tensor condition",
+            "Tensor condition, Tensor or Number input, Tensor or Number other",
         )
     arrays = as_common((input, other), common_dtype((input, other)))
     check_one_device("where", [condition._array, *arrays])

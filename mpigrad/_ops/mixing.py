@@ -43,10 +43,20 @@ def _addcdiv_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
 
 LERP_NUMBER = operator("lerp_number", _lerp, _lerp_number_backward, node="LerpBackward0", broadcasts=True)
 LERP = operator("lerp", _lerp, _lerp_backward, saves=(0, 1, 2), node="LerpBackward1", broadcasts=True)
-ADDCMUL = operator("addcmul", lambda x, a, b, *, value: x + x.dtype.type(value) * a * b, _addcmul_backward, saves=(1, 2),
-                   broadcasts=True)  # fmt: skip
-ADDCDIV = operator("addcdiv", lambda x, a, b, *, value: x + x.dtype.type(value) * a / b, _addcdiv_backward, saves=(1, 2),
-                   broadcasts=True)  # fmt: skip
+ADDCMUL = operator(
+    "addcmul",
+    lambda x, a, b, *, value: x + x.dtype.type(value) * a * b,
+    _addcmul_backward,
+    saves=(1, 2),
+    broadcasts=True,
+)
+ADDCDIV = operator(
+    "addcdiv",
+    lambda x, a, b, *, value: x + x.dtype.type(value) * a / b,
+    _addcdiv_backward,
+    saves=(1, 2),
+    broadcasts=True,
+)
 
 
 def _several(op: Any, inputs: tuple[Tensor, ...], **kw: Any) -> Tensor:
@@ -97,7 +107,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
     need_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if tensor1._array.dtype.kind not in "fc" and tensor2._array.dtype.kind not in "fc":
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported: give at least one tensor of a floating point type, or use "
+            "Integer division with addcdiv is no longer supported: give at least one tensor of a "
+            "floating point type, or use "
             "(input + value * mpigrad.trunc(tensor1 / tensor2)).to(input.dtype)"
         )
     return deliver(_several(ADDCDIV, (input, tensor1, tensor2), value=value), out)
@@ -152,7 +163,9 @@ LOGADDEXP = binary("logaddexp", np.logaddexp, _logaddexp_backward, (0, 1))
 LOGADDEXP2 = binary("logaddexp2", np.logaddexp2, lambda F, node, g, x, y: _logaddexp_backward(
     F, node, g, x / _TWO, y / _TWO), (0, 1))  # fmt: skip
 COPYSIGN = binary("copysign", np.copysign, _copysign_backward, (0, 1), to_float=True)
-COPYSIGN_NUMBER = binary("copysign_number", np.copysign, _copysign_backward, (0, 1), to_float=True, node="CopysignBackward1")
+COPYSIGN_NUMBER = binary(
+    "copysign_number", np.copysign, _copysign_backward, (0, 1), to_float=True, node="CopysignBackward1"
+)
 LDEXP = binary("ldexp", lambda x, y: x * np.exp2(y), _ldexp_backward, (0, 1), to_float=True)
 HEAVISIDE = binary("heaviside", _heaviside, lambda F, node, g: (g * 0, g * 0))
 NEXTAFTER = binary("nextafter", np.nextafter, lambda F, node, g: (g, None))
@@ -218,6 +231,7 @@ for _fn in (lerp, addcmul, addcdiv, copysign, xlogy, ldexp):
     method(in_place(_fn), _fn.__name__ + "_")
 
 __all__ = [
-    "addcdiv", "addcmul", "arctan2", "atan2", "copysign", "heaviside", "hypot", "ldexp", "lerp", "logaddexp", "logaddexp2",
+    "addcdiv", "addcmul", "arctan2", "atan2", "copysign", "heaviside", "hypot", "ldexp", "lerp",
+    "logaddexp", "logaddexp2",
     "nextafter", "xlogy",
 ]  # fmt: skip

@@ -67,10 +67,14 @@ def _fmod_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
     return g, -g * F.div_trunc(x, y) if node.needs[1] else None
 
 
-FLOOR_DIVIDE = binary("floor_divide", np.floor_divide, _refuse, node="NotImplemented", forward=_floor, base=_NoDerivative)
+FLOOR_DIVIDE = binary(
+    "floor_divide", np.floor_divide, _refuse, node="NotImplemented", forward=_floor, base=_NoDerivative
+)
 DIV_FLOOR = binary("div_floor", np.floor_divide, _zeros, node="DivBackward2", forward=_floor)
 DIV_TRUNC = binary("div_trunc", _trunc, _zeros, node="DivBackward2")
-REMAINDER = binary("remainder", np.remainder, _remainder_backward, (0, 1), node="RemainderBackward1", forward=_remainder)
+REMAINDER = binary(
+    "remainder", np.remainder, _remainder_backward, (0, 1), node="RemainderBackward1", forward=_remainder
+)
 REMAINDER_NUMBER = binary("remainder_number", np.remainder, lambda F, node, g: (g, None), node="RemainderBackward0",
                           forward=_remainder)  # fmt: skip
 REMAINDER_OF_NUMBER = binary("remainder_of_number", np.remainder, _refuse, node="NotImplemented", forward=_remainder,

@@ -12,7 +12,7 @@ from ._arguments import need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dims
 from ._out import deliver
-from .sums import Dims, count_of, kept_shape
+from .sums import Dims, add_reduce, count_of, kept_shape
 
 
 def _freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -29,10 +29,10 @@ def _moments(x: Any, dim: Dims, correction: float, keepdim: bool) -> tuple[Any, 
     if x.ndim == 0:
         x, axis = x.reshape(1), (0,)
         keepdim = False
-    mean = np.add.reduce(x, axis=axis, keepdims=True) / real(count_of(x.shape, axis))
+    mean = add_reduce(x, axis=axis, keepdims=True) / real(count_of(x.shape, axis))
     away = x - mean
     squares = (away * away.conj()).real if x.dtype.kind == "c" else away * away
-    total = np.add.reduce(squares, axis=axis, keepdims=keepdim)
+    total = add_reduce(squares, axis=axis, keepdims=keepdim)
     final = kept_shape(x.shape, axis) if keepdim else tuple(n for i, n in enumerate(x.shape) if i not in axis)
     free = _freedom(x.shape, axis, correction)
     return np.asarray(total / real(free)) if isinstance(total, np.generic) else total / real(free), mean.reshape(final)
@@ -115,8 +115,15 @@ def _arguments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: A
     }
 
 
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None,
-        out: Tensor | None = None) -> Tensor:  # fmt: skip
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The variance, divided by the number of elements minus `correction` (1 unless given).
 
     >>> import mpigrad
@@ -126,8 +133,15 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     return deliver(VAR(input, **_arguments(input, dim, unbiased, keepdim, correction)), out)
 
 
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None,
-        out: Tensor | None = None) -> Tensor:  # fmt: skip
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The standard deviation: the square root of `var`.
 
     >>> import mpigrad

@@ -46,8 +46,16 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = 
 
 
 @method
-def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
-               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Place = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A copy of `data`, in this tensor's type and place."""
     kind, place = _arguments(self, dtype, device)
     return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)

@@ -45,7 +45,12 @@ def set_printoptions(
     """
     if profile in _PROFILES:
         _Options.precision, _Options.threshold, _Options.edgeitems, _Options.linewidth = _PROFILES[profile]
-    for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
+    for name, value in (
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
         if value is not None:
             setattr(_Options, name, value)
     _Options.sci_mode = sci_mode
@@ -116,7 +121,9 @@ def _vector(array: np.ndarray, indent: int, short: bool, form: Any) -> str:
     edge = _Options.edgeitems
     per_line = max(1, math.floor((_Options.linewidth - indent) / (form.width + 2)))
     if short and array.shape[0] > 2 * edge:
-        texts = [form(each) for each in array[:edge].tolist()] + [" ..."] + [form(each) for each in array[-edge:].tolist()]
+        texts = (
+            [form(each) for each in array[:edge].tolist()] + [" ..."] + [form(each) for each in array[-edge:].tolist()]
+        )
         if edge == 0:
             texts = [" ..."]
     else:

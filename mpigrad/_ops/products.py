@@ -17,12 +17,19 @@ from ._inplace import in_place
 from ._out import deliver
 from .fitting import to_dtype
 
-AS_SHAPE = operator("as_shape", lambda x, *, shape: x.reshape(shape), lambda F, node, g: F.as_shape(g, shape=node.shapes[0]),
-                    node="ViewBackward0")  # fmt: skip
+AS_SHAPE = operator(
+    "as_shape",
+    lambda x, *, shape: x.reshape(shape),
+    lambda F, node, g: F.as_shape(g, shape=node.shapes[0]),
+    node="ViewBackward0",
+)
+
+
+multiply_reduce: Any = np.multiply.reduce
 
 
 def _prod_dim(x: Any, *, dim: int, keepdim: bool) -> Any:
-    return x.copy() if x.ndim == 0 else np.multiply.reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
+    return x.copy() if x.ndim == 0 else multiply_reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 
 def _others(x: Any, *, dim: int) -> Any:
@@ -114,7 +121,7 @@ def _cumprod(x: Any, *, dim: int) -> Any:
 
 operator("others", _others, _others_backward, saves=(0,), node="ProdBackward1")
 PROD_DIM = operator("prod_dim", _prod_dim, _prod_backward, saves=(0, RESULT), node="ProdBackward1")
-PROD_ALL = operator("prod_all", lambda x: np.multiply.reduce(x, axis=None, dtype=x.dtype), _prod_all_backward,
+PROD_ALL = operator("prod_all", lambda x: multiply_reduce(x, axis=None, dtype=x.dtype), _prod_all_backward,
                     saves=(0, RESULT), node="ProdBackward0")  # fmt: skip
 CUMPROD = operator("cumprod", _cumprod, _cumprod_backward, saves=(0, RESULT))
 

@@ -166,13 +166,12 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not force:
         if self.is_cuda:
             raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+                "the tensor to host memory "
                 "first."
             )
         if self._requires:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return host(self._array)
 
 
@@ -184,7 +183,9 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     array = _numpy(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ValueError(f"a conversion from {array.dtype} to {np.dtype(dtype)} needs a copy, which copy=False forbids")
+            raise ValueError(
+                f"a conversion from {array.dtype} to {np.dtype(dtype)} needs a copy, which copy=False forbids"
+            )
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -213,7 +214,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     tensor([1., 2.], dtype=mpigrad.float64)
     """
     if not hasattr(ext_tensor, "__dlpack_device__"):
-        raise TypeError(f"from_dlpack expects an object with __dlpack__ and __dlpack_device__, not {type(ext_tensor).__name__}")
+        raise TypeError(
+            f"from_dlpack expects an object with __dlpack__ and __dlpack_device__, not {type(ext_tensor).__name__}"
+        )
     kind = int(ext_tensor.__dlpack_device__()[0])
     if kind in (1, 3):
         return wrap(np.from_dlpack(ext_tensor))
@@ -259,7 +262,7 @@ def __index__(self: Tensor) -> int:
 @method
 def __contains__(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex, np.generic)):
-        return bool((self == element).any().item())
+        return bool(self.eq(element).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
@@ -270,5 +273,6 @@ def get_device(self: Tensor) -> int:
 
 
 __all__ = [
-    "from_dlpack", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size", "is_signed", "numel",
+    "from_dlpack", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
+    "is_signed", "numel",
 ]  # fmt: skip

@@ -166,7 +166,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = N
     """
     lowest = std._array.min() if isinstance(std, Tensor) and std._array.size else std
     if not isinstance(lowest, Tensor) and lowest < 0:
-        raise RuntimeError(f"normal expects {'all elements of ' * isinstance(std, Tensor)}std >= 0.0, but found std {lowest:g}")
+        raise RuntimeError(
+            f"normal expects {'all elements of ' * isinstance(std, Tensor)}std >= 0.0, but found std {lowest:g}"
+        )
     tensors = [each.detach() for each in (mean, std) if isinstance(each, Tensor)]
     if not tensors:
         if size is None:
@@ -249,5 +251,6 @@ for _fn in (bernoulli, multinomial):
     method(_fn)
 
 __all__ = [
-    "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
+    "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm",
 ]  # fmt: skip

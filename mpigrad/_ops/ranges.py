@@ -35,7 +35,9 @@ def arange(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    place, kind = place_and_type(device, dtype if dtype is not None else out.dtype if out else number_type(start, end, step))
+    place, kind = place_and_type(
+        device, dtype if dtype is not None else out.dtype if out else number_type(start, end, step)
+    )
     if kind.category < 2:
         start, end, step = int(start), int(end), int(step)
     exact = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)

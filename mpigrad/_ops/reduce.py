@@ -18,17 +18,17 @@ from ._out import deliver
 from ._unary import as_float
 from .compare import plain
 from .fitting import to_dtype
-from .sums import Dims
+from .sums import Dims, add_reduce
 
 
 def _logsumexp(x: Any, *, dim: Dims, keepdim: bool) -> Any:
     if x.ndim == 0:
         return x.copy()
     if x.size == 0:
-        return np.log(np.add.reduce(x, axis=dim, keepdims=keepdim))
+        return np.log(add_reduce(x, axis=dim, keepdims=keepdim))
     top = np.maximum.reduce(x.real, axis=dim, keepdims=True)
     top = array_module(x).where(np.isfinite(top), top, top.dtype.type(0))
-    made = np.log(np.add.reduce(np.exp(x - top), axis=dim, keepdims=keepdim))
+    made = np.log(add_reduce(np.exp(x - top), axis=dim, keepdims=keepdim))
     return made + (top if keepdim else top.reshape(made.shape))
 
 
@@ -60,16 +60,16 @@ def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
         return size if ord else (size != 0).astype(size.dtype)
     kw: dict[str, Any] = {"axis": dim, "keepdims": keepdim}
     if ord == 2:
-        return np.sqrt(np.add.reduce(size * size, **kw))
+        return np.sqrt(add_reduce(size * size, **kw))
     if ord == 1:
-        return np.add.reduce(size, **kw)
+        return add_reduce(size, **kw)
     if ord == 0:
-        return np.add.reduce(size != 0, dtype=size.dtype, **kw)
+        return add_reduce(size != 0, dtype=size.dtype, **kw)
     if ord == math.inf:
         return np.maximum.reduce(size, **kw)
     if ord == -math.inf:
         return np.minimum.reduce(size, **kw)
-    return np.power(np.add.reduce(np.power(size, size.dtype.type(ord)), **kw), size.dtype.type(1 / ord))
+    return np.power(add_reduce(np.power(size, size.dtype.type(ord)), **kw), size.dtype.type(1 / ord))
 
 
 def _norm_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
@@ -118,7 +118,8 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
         wanted = as_dtype(dtype)
         if promote_types(x.dtype, wanted) is not wanted:
             raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({title(x._array)}) should be convertible without narrowing to "
+                f"linalg.vector_norm: the dtype of the input ({title(x._array)}) should be "
+                "convertible without narrowing to "
                 f"the specified dtype ({title(np.empty(0, wanted.numpy))})"
             )
         x = to_dtype(x, wanted)
@@ -128,7 +129,8 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
         )
     if x._array.size == 0 and ord in (math.inf, -math.inf):
         raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+            "operation does not have an identity"
         )
     return deliver(VECTOR_NORM(x, ord=float(ord), dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
 
@@ -163,13 +165,15 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def _nansum(x: Any, *, dim: Dims, keepdim: bool) -> Any:
     known = array_module(x).where(np.isnan(x), x.dtype.type(0), x) if x.dtype.kind == "f" else x
-    return known.copy() if x.ndim == 0 else np.add.reduce(known, axis=dim, keepdims=keepdim, dtype=x.dtype)
+    return known.copy() if x.ndim == 0 else add_reduce(known, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 
 NANSUM = operator("nansum", _nansum, lambda F, node, g, x: F.keep(_spread(F, node, g), ~F.isnan(x)), saves=(0,))
 
 
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nansum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
+) -> Tensor:
     """The sum of the elements that are not nan.
 
     >>> import mpigrad
@@ -182,7 +186,9 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return deliver(NANSUM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
 
 
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
+) -> Tensor:
     """The mean of the elements that are not nan."""
     known = (~input.detach().isnan()).sum(dim, keepdim)
     return deliver(nansum(input, dim, keepdim, dtype=dtype) / known, out)
@@ -216,7 +222,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """
     need_tensors("count_nonzero", input=input)
     x = input._array
-    return plain((x != 0).astype("i8") if x.ndim == 0 else np.add.reduce(x != 0, axis=wrap_dims(dim, x.ndim), dtype="i8"))
+    return plain((x != 0).astype("i8") if x.ndim == 0 else add_reduce(x != 0, axis=wrap_dims(dim, x.ndim), dtype="i8"))
 
 
 for _fn in (logsumexp, norm, dist, nansum, nanmean, count_nonzero):

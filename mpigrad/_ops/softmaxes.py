@@ -48,7 +48,9 @@ def _log_softmax_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
 
 
 SOFTMAX = operator("softmax", softmax_raw, _softmax_backward, saves=(RESULT,))
-LOG_SOFTMAX = operator("log_softmax", log_softmax_raw, _log_softmax_backward, saves=(RESULT,), node="LogSoftmaxBackward0")
+LOG_SOFTMAX = operator(
+    "log_softmax", log_softmax_raw, _log_softmax_backward, saves=(RESULT,), node="LogSoftmaxBackward0"
+)
 
 
 def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> tuple[Tensor, int]:
@@ -59,9 +61,7 @@ def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> 
     place = wrap_dim(dim, x._array.ndim)
     if x._array.dtype.kind not in "fc":
         last = place == x._array.ndim - 1
-        raise NotImplementedError(
-            f"\"{name}_{'lastdim_' * last}kernel_impl\" not implemented for '{title(x._array)}'"
-        )
+        raise NotImplementedError(f"\"{name}_{'lastdim_' * last}kernel_impl\" not implemented for '{title(x._array)}'")
     return x, place
 
 
@@ -76,7 +76,9 @@ def softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *
     return deliver(SOFTMAX(x, dim=place), out)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The logarithm of softmax, computed without loss of digits.
 
     >>> import mpigrad

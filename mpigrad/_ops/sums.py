@@ -20,6 +20,7 @@ from ._out import deliver
 from .fitting import to_dtype
 
 Dims = tuple[int, ...] | None
+add_reduce: Any = np.add.reduce  # what x.sum() calls, without its detour through Python
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
@@ -35,19 +36,21 @@ def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: boo
 
 
 SPREAD = operator(
-    "spread", spread_raw, lambda F, node, g: F.sum_dim(g, dim=node.kw.get("dim"), keepdim=node.kw.get("keepdim", False)),
+    "spread",
+    spread_raw,
+    lambda F, node, g: F.sum_dim(g, dim=node.kw.get("dim"), keepdim=node.kw.get("keepdim", False)),
     node="ExpandBackward0",
-)  # fmt: skip
+)
 
 
 def _sum_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
     if x.ndim == 0:
         return x.copy()
-    return np.add.reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
+    return add_reduce(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 
 def _sum_all(x: Any) -> Any:
-    return np.add.reduce(x, axis=None, dtype=x.dtype)
+    return add_reduce(x, axis=None, dtype=x.dtype)
 
 
 def _spread_back(F: Any, node: Any, g: Any) -> Any:
@@ -56,8 +59,8 @@ def _spread_back(F: Any, node: Any, g: Any) -> Any:
 
 def _mean_all(x: Any) -> Any:
     if x.dtype.itemsize == 2:
-        return (np.add.reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
-    return np.add.reduce(x, axis=None) / x.dtype.type(x.size)
+        return (add_reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
+    return add_reduce(x, axis=None) / x.dtype.type(x.size)
 
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
@@ -105,7 +108,9 @@ def _quick(op: Operator, x: Tensor) -> Tensor | None:
     return result
 
 
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
+) -> Tensor:
     """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64.
 
     >>> import mpigrad
@@ -124,7 +129,9 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype |
     return deliver(SUM_DIM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
 
 
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
+) -> Tensor:
     """The mean of all elements, or over the given dimensions; of float or complex tensors only.
 
     >>> import mpigrad
@@ -140,7 +147,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype 
     if x._array.dtype.kind not in "fc":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
+            "complex dtype. Got: "
             f"{title(x._array)}"
         )
     if dim is None and not keepdim:

@@ -25,8 +25,10 @@ SHAPES: list[tuple[int, ...]] = [(2, 3), (), (0, 3)]
 
 UNARY = {
     **{name: (getattr(T, name), leaf) for name in (
-        "abs", "asin", "acos", "asinh", "atan", "atanh", "cos", "cosh", "deg2rad", "erf", "erfc", "erfinv", "exp", "exp2",
-        "expm1", "frac", "neg", "relu", "sigmoid", "sin", "sinc", "sinh", "square", "tan", "tanh", "selu", "celu", "nan_to_num",
+        "abs", "asin", "acos", "asinh", "atan", "atanh", "cos", "cosh", "deg2rad", "erf", "erfc",
+        "erfinv", "exp", "exp2",
+        "expm1", "frac", "neg", "relu", "sigmoid", "sin", "sinc", "sinh", "square", "tan", "tanh",
+        "selu", "celu", "nan_to_num",
     )},
     **{name: (getattr(T, name), positive) for name in (
         "digamma", "lgamma", "log", "log10", "log1p", "log2", "reciprocal", "rsqrt", "sqrt",

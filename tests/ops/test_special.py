@@ -29,7 +29,9 @@ def test_limits() -> None:
         np.testing.assert_array_equal(special.erf(edges.astype(kind)), [1, -1, np.nan, 0])
         np.testing.assert_array_equal(special.erfc(edges.astype(kind)), [0, 2, np.nan, 1])
     np.testing.assert_array_equal(special.erfinv(np.array([1.0, -1.0, 2.0, 0.0])), [np.inf, -np.inf, np.nan, 0])
-    np.testing.assert_array_equal(special.lgamma(np.array([1.0, 2.0, 0.0, -3.0, np.inf])), [0, 0, np.inf, np.inf, np.inf])
+    np.testing.assert_array_equal(
+        special.lgamma(np.array([1.0, 2.0, 0.0, -3.0, np.inf])), [0, 0, np.inf, np.inf, np.inf]
+    )
 
 
 def test_inverse_of_the_error_function() -> None:

@@ -1,5 +1,7 @@
 """New tensors, conversions, queries and printing beside PyTorch."""
 
+# ruff: noqa: E501 (rows of a table read best on one line)
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Functions of each element beside PyTorch: values, types, node names, gradients, errors."""
 
+# ruff: noqa: E501 (rows of a table read best on one line)
+
 from __future__ import annotations
 
 from typing import Any

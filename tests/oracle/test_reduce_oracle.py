@@ -1,5 +1,7 @@
 """Reductions beside PyTorch: values, indices, types, node names, gradients (also of equal elements), errors."""
 
+# ruff: noqa: E501 (rows of a table read best on one line)
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,6 +46,8 @@ x.any() | x.all() | x.any(0) | x.all(1, keepdim=True) | x.any((0, 1)) | u.any() 
 """
 
 
-@pytest.mark.parametrize("expression", [each.strip() for line in TABLE.strip().split("\n") for each in line.split(" | ")])
+@pytest.mark.parametrize(
+    "expression", [each.strip() for line in TABLE.strip().split("\n") for each in line.split(" | ")]
+)
 def test_reductions(expression: str) -> None:
     compare(torch, mpigrad, expression, inputs)

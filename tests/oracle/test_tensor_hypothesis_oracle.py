@@ -47,10 +47,32 @@ def makers(*arrays: np.ndarray) -> Any:
 
 
 @QUICK
-@given(pairs(), st.sampled_from(["x + y", "x - y", "x * y", "x / y", "x == y", "x < y", "T.where(x == y, x, y)", "x + 2",
-                                 "x * 2.5", "3 - y", "2 / y", "T.maximum(x, y)", "T.atan2(x, y)", "T.logical_and(x, y)", "x & y"]))  # fmt: skip
+@given(
+    pairs(),
+    st.sampled_from(
+        [
+            "x + y",
+            "x - y",
+            "x * y",
+            "x / y",
+            "x == y",
+            "x < y",
+            "T.where(x == y, x, y)",
+            "x + 2",
+            "x * 2.5",
+            "3 - y",
+            "2 / y",
+            "T.maximum(x, y)",
+            "T.atan2(x, y)",
+            "T.logical_and(x, y)",
+            "x & y",
+        ]
+    ),
+)
 def test_two_operands(arrays: tuple[np.ndarray, np.ndarray], expression: str) -> None:
-    if any(each.dtype.kind == "c" for each in arrays) and ("<" in expression or "atan2" in expression or "/" in expression):
+    if any(each.dtype.kind == "c" for each in arrays) and (
+        "<" in expression or "atan2" in expression or "/" in expression
+    ):
         expression = "x * y"
     if expression == "T.atan2(x, y)" and any(each.dtype.kind in "b" for each in arrays):  # PyTorch's gradient fails
         expression = "x + y"
@@ -60,9 +82,33 @@ def test_two_operands(arrays: tuple[np.ndarray, np.ndarray], expression: str) ->
 @st.composite
 def reductions(draw: Any) -> tuple[np.ndarray, str]:
     kind = draw(st.sampled_from(["f8", "f4", "i8", "u1", "?"]))
-    array = draw(hnp.arrays(kind, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3), elements=numbers(kind)))
-    name = draw(st.sampled_from(["sum", "mean", "prod", "amax", "amin", "any", "all", "var", "std", "logsumexp", "norm", "max",
-                                 "argmax", "cumsum", "median", "count_nonzero", "softmax", "nansum"]))  # fmt: skip
+    array = draw(
+        hnp.arrays(kind, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3), elements=numbers(kind))
+    )
+    name = draw(
+        st.sampled_from(
+            [
+                "sum",
+                "mean",
+                "prod",
+                "amax",
+                "amin",
+                "any",
+                "all",
+                "var",
+                "std",
+                "logsumexp",
+                "norm",
+                "max",
+                "argmax",
+                "cumsum",
+                "median",
+                "count_nonzero",
+                "softmax",
+                "nansum",
+            ]
+        )
+    )
     dim = draw(st.integers(-4, 3))
     keep = draw(st.booleans())
     if name in ("cumsum", "count_nonzero", "softmax"):
@@ -79,7 +125,10 @@ def test_reductions(case: tuple[np.ndarray, str]) -> None:
 
 
 FLOATS = st.one_of(
-    st.floats(width=32), st.integers(-2000, 2000).map(float), st.floats(-10, 10, width=32), st.sampled_from([0.0, 1e-5, 1e9])
+    st.floats(width=32),
+    st.integers(-2000, 2000).map(float),
+    st.floats(-10, 10, width=32),
+    st.sampled_from([0.0, 1e-5, 1e9]),
 )
 
 
@@ -89,7 +138,11 @@ FLOATS = st.one_of(
         hnp.arrays("f4", hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), elements=FLOATS),
         hnp.arrays("f8", hnp.array_shapes(min_dims=1, max_dims=2, max_side=40), elements=FLOATS),
         hnp.arrays("i8", hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)),
-        hnp.arrays("c8", hnp.array_shapes(max_dims=2, max_side=4), elements=st.builds(complex, FLOATS, FLOATS).map(np.complex64)),
+        hnp.arrays(
+            "c8",
+            hnp.array_shapes(max_dims=2, max_side=4),
+            elements=st.builds(complex, FLOATS, FLOATS).map(np.complex64),
+        ),
         hnp.arrays("?", hnp.array_shapes(max_dims=2, max_side=40)),
     )
 )
@@ -99,7 +152,12 @@ def test_printing(array: np.ndarray) -> None:
 
 
 @QUICK
-@given(st.recursive(st.one_of(st.booleans(), st.integers(-9, 9), st.sampled_from([0.5, -1.5])), lambda deeper: st.lists(deeper, max_size=3)))
+@given(
+    st.recursive(
+        st.one_of(st.booleans(), st.integers(-9, 9), st.sampled_from([0.5, -1.5])),
+        lambda deeper: st.lists(deeper, max_size=3),
+    )
+)
 def test_lists_become_tensors(data: Any) -> None:
     try:
         mpigrad.tensor(data)
