@@ -54,6 +54,7 @@ inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("
 from ._ops.activation import *
 from ._ops.addmm import *
 from ._ops.arithmetic import *
+from ._ops.assigning import *
 from ._ops.broadcasting import *
 from ._ops.closeness import *
 from ._ops.compare import *
@@ -100,6 +101,7 @@ from ._ops.softmaxes import *
 from ._ops.sorting import *
 from ._ops.strided import *
 from ._ops.sums import *
+from ._ops.transposing import *
 from ._ops.triangles import *
 from .linalg._toplevel import *
 from . import autograd

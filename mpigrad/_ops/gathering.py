@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,27 @@ _ALL = slice(None)
 
 def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     """The key that takes, for every place of `index`, the element with that place's index along `dim`."""
-    ndim = index.ndim
-    return tuple(
-        index if each == dim else xp.arange(length).reshape((length,) + (1,) * (ndim - each - 1))
-        for each, length in enumerate(index.shape)
-    )
+    ndim, shape = index.ndim, index.shape
+    if ndim == 1:
+        return (index,)
+    count = _count if xp is np else partial(_counted, xp)
+    return tuple([index if each == dim else count(shape[each], ndim - each - 1) for each in range(ndim)])
+
+
+def _counted(xp: Any, length: int, after: int) -> Any:
+    """0, 1, 2 ... along a dimension that has so many others after it."""
+    return xp.arange(length).reshape((length,) + (1,) * after)
+
+
+@lru_cache(maxsize=256)
+def _short_count(length: int, after: int) -> Any:
+    made = _counted(np, length, after)
+    made.flags.writeable = False
+    return made
+
+
+def _count(length: int, after: int) -> Any:
+    return _short_count(length, after) if length <= 1024 else _counted(np, length, after)
 
 
 def _gather(x: Any, index: Any, *, dim: int) -> Any:
@@ -245,7 +262,8 @@ method(in_place(scatter_add), "scatter_add_")
 # -- whole slices
 # ----------------------------------------------------------------------------------------------------------
 def _index_select(x: Any, index: Any, *, dim: int) -> Any:
-    return x.take(index.reshape(-1), dim) if x.ndim else x.copy()
+    places = index if index.ndim == 1 else index.reshape(-1)
+    return x.take(places, dim) if x.ndim else x.reshape(1)[places].reshape(())
 
 
 def _spread_slices(x: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
@@ -285,9 +303,12 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     if places.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     check_index("index_select", index, "int32 or int64")
-    if places.size and (places.min() < 0 or places.max() >= (array.shape[at] if array.ndim else 1)):
-        raise IndexError("index out of range in self")
-    return deliver(INDEX_SELECT(input, index, dim=at), out)
+    try:
+        if places.size and places.min() < 0:
+            raise IndexError("indices from the end are not allowed here")
+        return deliver(INDEX_SELECT(input, index, dim=at), out)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
 
 
 def as_index(places: Any) -> Tensor:

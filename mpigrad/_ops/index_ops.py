@@ -12,9 +12,10 @@ from ._dims import wrap_dim
 from ._inplace import in_place
 from ._out import deliver
 from ._scatter import add_at
+from .assigning import PUT, fit_source
+from .assigning import put_ as put_at
 from .gathering import check_index
-from .indexing import PUT, fit_source, split_key
-from .indexing import put_ as put_at
+from .indexing import split_key
 
 _ALL = slice(None)
 
