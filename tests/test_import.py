@@ -1,4 +1,4 @@
-"""`import mpigrad` is quick and touches nothing: no MPI, no GPU, and little of the standard library beyond NumPy's own."""
+"""`import mpigrad` is quick and touches nothing: no MPI, no GPU, and little of the standard library."""
 
 from __future__ import annotations
 
@@ -18,14 +18,40 @@ loaded = sorted(set(sys.modules) - before)
 mpigrad.ones(2, requires_grad=True).sum().backward()
 print(json.dumps(loaded))
 """
-HEAVY = ("mpi4py", "cupy", "cupyx", "cloudpickle", "matplotlib", "torch", "scipy", "pickle", "inspect", "ssl", "asyncio", "logging")
-LATE = ("mpigrad.distributed", "mpigrad.nn", "mpigrad.optim", "mpigrad.jit", "mpigrad.profiler", "numpy.random", "numpy.f2py")
+HEAVY = (
+    "mpi4py",
+    "cupy",
+    "cupyx",
+    "cloudpickle",
+    "matplotlib",
+    "torch",
+    "scipy",
+    "pickle",
+    "inspect",
+    "ssl",
+    "asyncio",
+    "logging",
+)
+LATE = (
+    "mpigrad.distributed",
+    "mpigrad.nn",
+    "mpigrad.optim",
+    "mpigrad.jit",
+    "mpigrad.profiler",
+    "numpy.random",
+    "numpy.f2py",
+)
 
 
 @pytest.fixture(scope="module")
 def loaded() -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE], capture_output=True, text=True, timeout=50, check=True, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", PROBE],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=True,
+        cwd=Path(__file__).parents[1],
     )
     return json.loads(done.stdout)
 

@@ -31,12 +31,22 @@ TRACING = _Tracing()
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records operations for differentiation."""
+    """Whether this thread records operations for differentiation.
+
+    >>> import mpigrad
+    >>> mpigrad.is_grad_enabled()
+    True
+    """
     return MODE.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`."""
+    """Whether this thread is inside `inference_mode`.
+
+    >>> import mpigrad
+    >>> mpigrad.is_inference_mode_enabled()
+    False
+    """
     return MODE.inference
 
 
@@ -114,7 +124,13 @@ class no_grad(_Switch):
 
 
 class enable_grad(_Switch):
-    """Record inside, whatever surrounds it, as a context manager or a decorator."""
+    """Record inside, whatever surrounds it, as a context manager or a decorator.
+
+    >>> import mpigrad
+    >>> with mpigrad.no_grad(), mpigrad.enable_grad():
+    ...     mpigrad.is_grad_enabled()
+    True
+    """
 
     __new__ = no_grad.__new__  # type: ignore[assignment]
 
@@ -123,7 +139,13 @@ class enable_grad(_Switch):
 
 
 class set_grad_enabled(_Switch):
-    """Switch recording on or off: at once when called, and back at the end of a `with`."""
+    """Switch recording on or off: at once when called, and back at the end of a `with`.
+
+    >>> import mpigrad
+    >>> with mpigrad.set_grad_enabled(False):
+    ...     mpigrad.is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
@@ -140,7 +162,14 @@ class set_grad_enabled(_Switch):
 
 
 class inference_mode(_Switch):
-    """Like `no_grad`, and the tensors made inside can never take part in recorded operations."""
+    """Like `no_grad`, and the tensors made inside can never take part in recorded operations.
+
+    >>> import mpigrad
+    >>> with mpigrad.inference_mode():
+    ...     y = mpigrad.ones(2) * 2
+    >>> y.is_inference()
+    True
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         made = super().__new__(cls)

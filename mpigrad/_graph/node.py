@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -139,7 +140,15 @@ class AccumulateGrad(Node):
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's one AccumulateGrad, which lives as long as a graph uses it."""
+    """The leaf's one AccumulateGrad, which lives as long as a graph uses it. Threads that ask at once get the same."""
+    with _leaf_lock:
+        return _accumulator(leaf)
+
+
+_leaf_lock = threading.Lock()
+
+
+def _accumulator(leaf: Tensor) -> AccumulateGrad:
     rare = extra(leaf)
     found = None if rare.accumulate is None else rare.accumulate()
     if found is None:

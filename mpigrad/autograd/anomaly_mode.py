@@ -145,7 +145,13 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Switch anomaly detection on or off: at once when called, and back at the end of a `with`."""
+    """Switch anomaly detection on or off: at once when called, and back at the end of a `with`.
+
+    >>> import mpigrad
+    >>> with mpigrad.autograd.set_detect_anomaly(True):
+    ...     mpigrad.autograd.anomaly_mode.is_anomaly_enabled()
+    True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (ANOMALY.on, ANOMALY.check_nan)

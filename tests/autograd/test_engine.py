@@ -42,7 +42,7 @@ def test_only_the_way_to_the_targets_is_needed() -> None:
 def test_long_chain_runs_and_is_freed(create_graph: bool) -> None:
     x = leaf(1.0, 2.0)
     y = x
-    for _ in range(100_000):
+    for _ in range(100_000 if not create_graph else 20_000):
         y = y + 1.0
     y.sum().backward(create_graph=create_graph)
     assert x.grad.tolist() == [1.0, 1.0]

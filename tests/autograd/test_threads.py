@@ -98,6 +98,17 @@ def test_hooks_of_one_leaf() -> None:
     assert sorted(seen) == sorted([float(place) for place in range(THREADS)] * 50)
 
 
+def test_threads_agree_on_the_end_of_the_graph() -> None:
+    """A leaf that several threads use for the first time at once has one AccumulateGrad all the same."""
+    leaves = [mpigrad.ones(1, dtype=F64, requires_grad=True) for _ in range(ROUNDS)]
+
+    def work(place: int) -> list[float]:
+        made = [leaf * 2 for leaf in leaves]
+        return [mpigrad.autograd.grad(y, leaf)[0].item() for y, leaf in zip(made, leaves)]
+
+    assert in_threads(work) == [[2.0] * ROUNDS] * THREADS
+
+
 def test_hook_ids_are_unique() -> None:
     x = mpigrad.ones(1, dtype=F64, requires_grad=True)
     handles = in_threads(lambda place: [x.register_hook(lambda grad: None).id for _ in range(ROUNDS)])
