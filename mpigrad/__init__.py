@@ -103,6 +103,9 @@ from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.transposing import *
 from ._ops.triangles import *
+from ._ops.sparse_arithmetic import *
+from ._ops.sparse_embedding import *
+from ._ops.sparse_forms import *
 from .linalg._toplevel import *
 from . import autograd
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state

@@ -128,7 +128,7 @@ class Operator:
         self.saves = tuple(each if isinstance(each, tuple) else (each, None) for each in saves)
         self.places = tuple(place for place, _ in self.saves)
         self.broadcasts, self.view = broadcasts, view
-        self.sparse: Callable[..., Any] | None = None  # forward for sparse inputs, set by the sparse layer
+        self.sparse: Callable[..., Any] | None = None  # (operator, inputs, kw) -> result, for sparse inputs
         body = {"__slots__": (), "operator": self, "__module__": __name__}
         self.node_type = type(node, (base,), dict(body))
         self.many_type = type(node, (ManyNode,), dict(body))
@@ -138,7 +138,7 @@ class Operator:
 
     def __call__(self, *inputs: Tensor | None, **kw: Any) -> Any:
         if TRACING.on:
-            with around_operator("aten::" + self.name):
+            with around_operator("aten::" + self.name, inputs):
                 return self._call(inputs, kw)
         return self._call(inputs, kw)
 
@@ -146,14 +146,11 @@ class Operator:
         arrays = [None if each is None else each._array for each in inputs]
         for array in arrays:
             if array.__class__ is not ndarray and array is not None:
-                forward = self._forward_for(inputs, arrays)
-                break
-        else:
-            forward = self.forward
-        return self.finish(inputs, forward(*arrays, **kw), kw)
+                return self._call_other(inputs, arrays, kw)
+        return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
-    def _forward_for(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> Callable[..., Any]:
-        """The forward for arrays that are not all plain NumPy: on one device, and sparse if one is."""
+    def _call_other(self, inputs: tuple[Tensor | None, ...], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
+        """A call with arrays that are not all plain NumPy: on one device, and sparse if one is."""
         check_one_device(self.name, arrays)
         if any(getattr(array, "is_sparse_array", False) for array in arrays):
             if self.sparse is None:
@@ -161,8 +158,8 @@ class Operator:
                     f"Could not run 'aten::{self.name}' with arguments from the 'Sparse{device_of(arrays[0]).type.upper()}' "
                     "backend: this operator has no sparse version; use to_dense() first."
                 )
-            return self.sparse
-        return self.forward
+            return self.sparse(self, inputs, kw)
+        return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
         """Wrap what the forward gave, and record a node if a gradient is wanted."""
@@ -309,7 +306,7 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
         if any(array.__class__ is not ndarray and array is not None for array in arrays):
             check_one_device(name, arrays)
         if TRACING.on:
-            with around_operator("aten::" + name):
+            with around_operator("aten::" + name, inputs):
                 out = forward(*arrays, **kw)
         else:
             out = forward(*arrays, **kw)

@@ -1,0 +1,216 @@
+"""`SparseArray`: coordinates and values. Indices may repeat (their values add up) unless it is coalesced.
+
+It behaves like an array where gradients need it to: `+` with its own kind joins the lists without copying a dense thing, `+`
+with a dense array gives a dense one, `*` keeps what both have. Shapes are (sparse dimensions..., dense dimensions...).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+
+
+class SparseArray:
+    """`indices` (sparse dimensions, count) of int64, `values` (count, *dense shape), and the whole `shape`."""
+
+    __slots__ = ("indices", "is_coalesced", "shape", "values")
+    is_sparse_array = True
+    __array_ufunc__ = None  # dense + sparse asks the sparse one
+
+    def __init__(self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False) -> None:
+        self.indices, self.values, self.shape = indices, values, tuple(shape)
+        self.is_coalesced = is_coalesced or indices.shape[1] < 2
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nnz(self) -> int:
+        """How many values are held."""
+        return self.values.shape[0]
+
+    @property
+    def sparse_dim(self) -> int:
+        """How many dimensions the indices name."""
+        return self.indices.shape[0]
+
+    @property
+    def dense_dim(self) -> int:
+        """How many dimensions each value has."""
+        return self.values.ndim - 1
+
+    @property
+    def sparse_shape(self) -> tuple[int, ...]:
+        """The lengths of the dimensions that the indices name."""
+        return self.shape[: self.sparse_dim]
+
+    # -- the same in another form ------------------------------------------------------------------------------------
+    def copy(self) -> SparseArray:
+        """The same with memory of its own."""
+        return SparseArray(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
+
+    def with_values(self, values: Any) -> SparseArray:
+        """Other values at the same places."""
+        return SparseArray(self.indices, values, self.shape, self.is_coalesced)
+
+    def astype(self, kind: Any, copy: bool = True) -> SparseArray:
+        """The same with values of another type."""
+        return self.with_values(self.values.astype(kind, copy=copy))
+
+    @property
+    def real(self) -> SparseArray:
+        return self.with_values(self.values.real)
+
+    def conj(self) -> SparseArray:
+        return self.with_values(self.values.conj())
+
+    def flat_indices(self) -> Any:
+        """Each place as one number."""
+        return flatten(self.indices, self.sparse_shape)
+
+    def coalesce(self) -> SparseArray:
+        """Each place once, in order, with its values added up."""
+        if self.is_coalesced:
+            return self
+        flat, values = self.flat_indices(), self.values
+        xp = array_module(values)
+        if xp is np:
+            order = np.argsort(flat, kind="stable")
+            ordered = flat[order]
+            starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+            summed = np.add.reduceat(values[order], starts, axis=0, dtype=values.dtype)
+            return SparseArray(self.indices[:, order[starts]], summed, self.shape, True)
+        unique, inverse = xp.unique(flat, return_inverse=True)
+        summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
+        xp.add.at(summed, inverse, values)
+        return SparseArray(unflatten(unique, self.sparse_shape), summed, self.shape, True)
+
+    def to_dense(self) -> Any:
+        """The whole array."""
+        return self.add_to(array_module(self.values).zeros(self.shape, self.dtype))
+
+    def add_to(self, dense: Any) -> Any:
+        """Add to a dense array, in place."""
+        each = self.coalesce()
+        if each.nnz:
+            if each.sparse_dim == 0:
+                dense += each.values.sum(axis=0)
+            else:
+                dense[tuple(each.indices)] += each.values
+        return dense
+
+    def values_at(self, indices: Any) -> Any:
+        """The values at some places: zero where none is held."""
+        each = self.coalesce()
+        xp = array_module(each.values)
+        made = xp.zeros((indices.shape[1], *each.values.shape[1:]), each.dtype)
+        if each.nnz:
+            known, wanted = each.flat_indices(), flatten(indices, self.sparse_shape)
+            place = xp.minimum(xp.searchsorted(known, wanted), known.shape[0] - 1)
+            found = known[place] == wanted
+            made[found] = each.values[place[found]]
+        return made
+
+    # -- arithmetic --------------------------------------------------------------------------------------------------
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, SparseArray):
+            return joined(self, other)
+        return self.add_to(other.astype(np.result_type(other.dtype, self.dtype), copy=True))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> SparseArray:
+        return self.with_values(-self.values)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, SparseArray):
+            return common(self, other)
+        if getattr(other, "ndim", 0) == 0:
+            return self.with_values(self.values * other)
+        return self.with_values(self.values * dense_at(other, self))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> SparseArray:
+        if getattr(other, "ndim", 0) != 0:
+            raise RuntimeError(
+                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+                f"{list(other.shape)} for divisor)"
+            )
+        return self.with_values(self.values / other)
+
+
+def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
+    """Coordinates as single numbers."""
+    xp = array_module(indices)
+    flat = xp.zeros(indices.shape[1], np.int64)
+    for row, length in zip(indices, shape):
+        flat = flat * length + row
+    return flat
+
+
+def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
+    """Single numbers as coordinates."""
+    xp = array_module(flat)
+    rows = []
+    for length in reversed(shape):
+        rows.append(flat % length)
+        flat = flat // length
+    return xp.stack(rows[::-1]) if rows else xp.zeros((0, flat.shape[0]), np.int64)
+
+
+def joined(a: SparseArray, b: SparseArray) -> SparseArray:
+    """The sum of two: their lists one after the other, or one of them when the other holds nothing."""
+    if a.shape != b.shape:
+        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
+    if a.sparse_dim != b.sparse_dim:
+        raise RuntimeError(f"add: expected the same number of sparse dimensions, but {a.sparse_dim} != {b.sparse_dim}")
+    if not b.nnz and a.dtype == b.dtype:
+        return a
+    if not a.nnz and a.dtype == b.dtype:
+        return b
+    xp = array_module(a.values)
+    if a.is_coalesced and b.is_coalesced and a.nnz == b.nnz and bool((a.indices == b.indices).all()):
+        return a.with_values(a.values + b.values)
+    made = SparseArray(xp.concatenate([a.indices, b.indices], axis=1), xp.concatenate([a.values, b.values]), a.shape)
+    return made.coalesce() if a.is_coalesced and b.is_coalesced else made
+
+
+def common(a: SparseArray, b: SparseArray) -> SparseArray:
+    """The product of two: only what both hold."""
+    if a.shape != b.shape:
+        raise RuntimeError(f"mul: expected 'self' and 'other' to have same sizes, but {list(a.shape)} != {list(b.shape)}")
+    a, b = a.coalesce(), b.coalesce()
+    xp = array_module(a.values)
+    mine, theirs = a.flat_indices(), b.flat_indices()
+    both = xp.isin(mine, theirs)
+    at = xp.searchsorted(theirs, mine[both])
+    return SparseArray(a.indices[:, both], a.values[both] * b.values[at], a.shape, True)
+
+
+def dense_at(dense: Any, places: SparseArray) -> Any:
+    """The elements of a dense array (of the same or a broadcast shape) at a sparse array's places."""
+    if dense.shape != places.shape:
+        dense = array_module(dense).broadcast_to(dense, places.shape)
+    if places.sparse_dim == 0:
+        return dense[None].repeat(places.nnz, axis=0)
+    return dense[tuple(places.indices)]
