@@ -79,6 +79,8 @@ class Tensor:
 
     if TYPE_CHECKING:
 
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...  # set by _ops.legacy: Tensor(2, 3), Tensor([1.0])
+
         def __getattr__(self, name: str) -> Any: ...
 
         __add__: Any
@@ -112,11 +114,6 @@ class Tensor:
         __float__: Any
         __int__: Any
         __index__: Any
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        from ._ops.legacy import legacy_tensor  # the constructor of old programs, Tensor(2, 3) or Tensor([1.0])
-
-        return legacy_tensor(cls, *args, **kwargs)
 
     __hash__ = object.__hash__
 

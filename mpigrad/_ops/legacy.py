@@ -28,6 +28,9 @@ def legacy_tensor(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: A
     return wrap_as(cls, _array(args, get_default_dtype(), CPU if device is None else resolve(device)))
 
 
+Tensor.__new__ = staticmethod(legacy_tensor)  # type: ignore[assignment]
+
+
 def _array(args: tuple[Any, ...], kind: dtype, place: Any) -> Any:
     if not args:
         return build(place, "empty", (0,), kind.numpy)

@@ -13,7 +13,7 @@ from .._dtype import as_dtype, dtype, int64, promote_types
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
-from ._dims import wrap_dims
+from ._dims import wrap_dim, wrap_dims
 from ._out import deliver
 from ._unary import as_float
 from .compare import plain
@@ -135,6 +135,19 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     return deliver(VECTOR_NORM(x, ord=float(ord), dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
 
 
+def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The sum of the singular values of the matrices in two dimensions."""
+    from .factorizations import svd
+
+    row, column = (wrap_dim(each, input._array.ndim) for each in dim)
+    others = [i for i in range(input._array.ndim) if i not in (row, column)]
+    found = svd(input.permute(*others, row, column), full_matrices=False)[1].sum(-1)
+    if keepdim:
+        for each in sorted((row, column)):
+            found = found.unsqueeze(each)
+    return found
+
+
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: dtype | None = None) -> Tensor:  # fmt: skip
     """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given.
@@ -144,9 +157,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     tensor(5.)
     """
     if p == "nuc":
-        from ..linalg import matrix_norm
-
-        return deliver(matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim), out)
+        return deliver(_nuclear(input, (-2, -1) if dim is None else dim, keepdim), out)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype, out=out)
