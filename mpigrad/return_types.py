@@ -39,6 +39,7 @@ _FACTORS = {
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
     "linalg_qr": ("Q", "R"),
     "linalg_slogdet": ("sign", "logabsdet"),
+    "linalg_solve_ex": ("result", "info"),
     "linalg_svd": ("U", "S", "Vh"),
     "qr": ("Q", "R"),
     "svd": ("U", "S", "V"),

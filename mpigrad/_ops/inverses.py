@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from . import padding as padding  # derivatives use its F.constant_pad
 from ._define import kernel, operator
 from .matmul import adjoint_of, transpose_raw
 
@@ -148,5 +149,46 @@ def _pinv_backward(F: Any, node: Any, g: Any, a: Any, p: Any) -> Any:
 
 
 pseudo_inverse = operator("pinv", _pinv, _pinv_backward, saves=(0, -1), node="LinalgPinvBackward0")
+
+# -- the exponential ---------------------------------------------------------------------------------------------------
+_PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+
+
+def _exponential(a: Any) -> Any:
+    """Pade's approximation of order 13 to exp(a / 2^n), squared n times."""
+    xp = array_module(a)
+    size = float(xp.abs(a).sum(axis=-2).max(initial=0)) if a.size else 0.0
+    squarings = max(0, int(np.ceil(np.log2(size / 5.37)))) if size > 5.37 else 0
+    a = a / a.dtype.type(2**squarings)
+    unit = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    powers = [unit]
+    for _ in range(3):
+        powers.append(powers[-1] @ a @ a)
+    even, odd = (sum(float(_PADE[2 * i + shift]) * power for i, power in enumerate(powers)) for shift in (0, 1))
+    high_even, high_odd = (sum(float(_PADE[2 * i + shift]) * powers[i - 3] for i in range(4, 7)) for shift in (0, 1))
+    even, odd = even + powers[3] @ high_even, a @ (odd + powers[3] @ high_odd)
+    made = xp.linalg.solve(even - odd, even + odd).astype(a.dtype)
+    for _ in range(squarings):
+        made = made @ made
+    return made
+
+
+def _exponential_backward(F: Any, node: Any, g: Any, a: Any) -> Any:
+    """The upper right part of exp([[A^H, G], [0, A^H]])."""
+    n, front = node.shapes[0][-1], ((0, 0),) * (len(node.shapes[0]) - 2)
+    turned = adjoint_of(F, a)
+    before, after = (0, n), (n, 0)
+    whole = (
+        F.constant_pad(turned, sides=(*front, before, before), value=0)
+        + F.constant_pad(turned, sides=(*front, after, after), value=0)
+        + F.constant_pad(g, sides=(*front, before, after), value=0)
+    )
+    return F.constant_pad(F.matrix_exp(whole), sides=(*front, (0, -n), (-n, 0)), value=0)
+
+
+exponential = operator("matrix_exp", _exponential, _exponential_backward, saves=(0,), node="LinalgMatrixExpBackward0")
 
 __all__: list[str] = []

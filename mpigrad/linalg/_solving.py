@@ -224,6 +224,34 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return deliver(result.clone() if result is A else result, out)
 
 
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.matrix_exp(mpigrad.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    check_matrix("linalg.matrix_exp", A, square=True)
+    return inverses.exponential(A)
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """`solve`, and per matrix 0 or the place of its first zero pivot.
+
+    >>> import mpigrad
+    >>> mpigrad.linalg.solve_ex(mpigrad.eye(2), mpigrad.ones(2)).info
+    tensor(0, dtype=mpigrad.int32)
+    """
+    check_matrix("linalg.solve_ex", A, square=True)
+    found = singular_infos(A._array)
+    if not found.any():
+        return return_types.linalg_solve_ex(solve(A, B, left=left), wrap(found))
+    if check_errors:
+        raise_singular("linalg.solve_ex", A._array, found)
+    return return_types.linalg_solve_ex(wrap(array_module(A._array).full_like(B._array, np.nan)), wrap(found))
+
+
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices (the first and last may be vectors), in the cheapest order.
 
@@ -345,6 +373,7 @@ for _name, _fn in (
     ("slogdet", slogdet),
     ("pinverse", pinverse),
     ("matrix_power", matrix_power),
+    ("matrix_exp", matrix_exp),
     ("cholesky_solve", cholesky_solve),
     ("cholesky_inverse", cholesky_inverse),
 ):

@@ -5,7 +5,17 @@ from __future__ import annotations
 from ._factoring import old_cholesky as cholesky
 from ._factoring import old_qr as qr
 from ._factoring import old_svd as svd
-from ._solving import cholesky_inverse, cholesky_solve, det, inverse, logdet, matrix_power, pinverse, slogdet
+from ._solving import (
+    cholesky_inverse,
+    cholesky_solve,
+    det,
+    inverse,
+    logdet,
+    matrix_exp,
+    matrix_power,
+    pinverse,
+    slogdet,
+)
 
 __all__ = [
     "cholesky",
@@ -14,6 +24,7 @@ __all__ = [
     "det",
     "inverse",
     "logdet",
+    "matrix_exp",
     "matrix_power",
     "pinverse",
     "qr",

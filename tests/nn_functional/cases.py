@@ -229,6 +229,8 @@ LINEAR_ALGEBRA: list[Case] = [
     ("pinv wide", lambda m, a: m.linalg.pinv(a), ((2, 2, 4),)),
     ("matrix_power", lambda m, a: m.linalg.matrix_power(a, 3), (well(3, 3),)),
     ("matrix_power negative", lambda m, a: m.linalg.matrix_power(a, -2), (well(3, 3),)),
+    ("matrix_exp", lambda m, a: m.linalg.matrix_exp(a), ((3, 3),)),
+    ("matrix_exp batch", lambda m, a: m.matrix_exp(a * 5), ((2, 2, 2),)),
     ("multi_dot", lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((3,), (3, 4), (4, 2))),
     ("lstsq", lambda m, a, b: m.linalg.lstsq(a, b).solution, ((4, 2), (4, 3))),
     ("norm", lambda m, a: m.linalg.norm(a), ((3, 2),)),

@@ -509,6 +509,10 @@ def networks() -> Iterator[Case]:
         "pad negative": (lambda x: F.pad(x, (-1, 1)), (real(2, 3),)),
         "unfold": (lambda x: F.unfold(x, 2), (real(1, 1, 3, 3),)),
         "fold": (lambda x: F.fold(x, (3, 3), 2), (real(1, 4, 4),)),
+        "ctc_loss": (
+            lambda x: F.ctc_loss(x.log_softmax(2), i([[1, 2], [2, 2]]), i([4, 4]), i([2, 1])),
+            (real(4, 2, 3),),
+        ),
         "dropout off": (lambda x: F.dropout(x, 0.5, training=False), (real(2, 3),)),
         "prelu": (F.prelu, (real(2, 3, 1), real(3))),
         "rrelu": (lambda x: F.rrelu(x, 0.3, 0.3, training=False), (real(2, 3),)),
@@ -541,7 +545,7 @@ def networks() -> Iterator[Case]:
         "soft_margin_loss": (F.soft_margin_loss, (real(3), const(3, kind="signs"))),
     }
     for name, (function, inputs) in table.items():
-        yield Case(name, function, inputs)
+        yield Case(name, function, inputs, second=name != "ctc_loss")
     for loss in (
         "mse_loss",
         "l1_loss",
@@ -590,7 +594,7 @@ def linear_algebra() -> Iterator[Case]:
     la = mpigrad.linalg
     square: dict[str, Callable[[Any], Any]] = {
         "inv": la.inv, "det": la.det, "slogdet": lambda a: la.slogdet(a)[1], "cholesky": la.cholesky, "qr": la.qr,
-        "eigvalsh": la.eigvalsh, "eigh": lambda a: (la.eigh(a)[0], la.eigh(a)[1].abs()), "svdvals": la.svdvals,
+        "matrix_exp": la.matrix_exp, "eigvalsh": la.eigvalsh, "eigh": lambda a: (la.eigh(a)[0], la.eigh(a)[1].abs()), "svdvals": la.svdvals,
         "svd": lambda a: (la.svd(a)[0].abs(), la.svd(a)[1]), "pinv": la.pinv, "matrix_power": lambda a: la.matrix_power(a, 3),
         "negative "
         "power": lambda a: la.matrix_power(a, -2), "matrix_norm": la.matrix_norm, "vector_norm": la.vector_norm,

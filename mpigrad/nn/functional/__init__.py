@@ -7,16 +7,23 @@ from ..._ops.contractions import bilinear
 from ..._ops.distances import cosine_similarity, pairwise_distance, pdist
 from ..._ops.linear import linear
 from ._activation import (
+    celu_,
+    elu_,
     glu,
     gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
+    hardtanh_,
+    leaky_relu_,
     log_softmax,
     mish,
     prelu,
     relu,
+    relu_,
     rrelu,
+    rrelu_,
+    selu_,
     sigmoid,
     silu,
     softmax,
@@ -26,6 +33,7 @@ from ._activation import (
     tanh,
     tanhshrink,
     threshold,
+    threshold_,
 )
 from ._attention import multi_head_attention_forward, scaled_dot_product_attention
 from ._classification import (
@@ -37,6 +45,7 @@ from ._classification import (
     soft_margin_loss,
 )
 from ._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ._ctc import ctc_loss
 from ._dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ._embedding import embedding, embedding_bag, one_hot
 from ._margin import (
@@ -75,4 +84,5 @@ from ._pooling import (
     max_pool3d,
 )
 from ._regression import gaussian_nll_loss, huber_loss, kl_div, l1_loss, mse_loss, poisson_nll_loss, smooth_l1_loss
+from ._unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from ._vision import channel_shuffle, fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold, upsample

@@ -1,0 +1,91 @@
+"""`max_unpool`: values put back where `max_pool` found them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._ops._arguments import need_tensors
+from ..._ops.pooling import scatter_windows
+from ..._tensor import Tensor
+
+Ints = int | Sequence[int]
+
+
+def _each(value: Any, n: int) -> tuple[int, ...]:
+    return (value,) * n if isinstance(value, int) else tuple(value)
+
+
+def _unpool(
+    n: int, input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, output_size: Any
+) -> Tensor:
+    need_tensors(f"max_unpool{n}d", input=input, indices=indices)
+    if tuple(input.shape) != tuple(indices.shape):
+        raise RuntimeError(f"Expected shape of indices to be: {list(input.shape)} but got: {list(indices.shape)}")
+    kernel = _each(kernel_size, n)
+    step, around = kernel if stride is None else _each(stride, n), _each(padding, n)
+    usual = tuple((a - 1) * s + k - 2 * p for a, s, k, p in zip(input.shape[-n:], step, kernel, around))
+    size = usual if output_size is None else tuple(output_size)[-n:]
+    for wanted, normal, s in zip(size, usual, step):
+        if not normal - s < wanted < normal + s:
+            raise ValueError(
+                f"invalid output_size {list(size)} (dim sizes must be less than one stride from {list(usual)})"
+            )
+    return scatter_windows(input, indices, size=size)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with each value where `max_pool1d` found it.
+
+    >>> import mpigrad
+    >>> F, x = mpigrad.nn.functional, mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]])
+    >>> F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2)
+    tensor([[[0., 3., 2., 0.]]])
+    """
+    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with each value where `max_pool2d` found it.
+
+    >>> import mpigrad
+    >>> F = mpigrad.nn.functional
+    >>> F.max_unpool2d(*F.max_pool2d(mpigrad.ones(1, 1, 4, 4), 2, return_indices=True), 2).sum()
+    tensor(4.)
+    """
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with each value where `max_pool3d` found it.
+
+    >>> import mpigrad
+    >>> F = mpigrad.nn.functional
+    >>> F.max_unpool3d(*F.max_pool3d(mpigrad.ones(1, 1, 2, 2, 2), 2, return_indices=True), 2).sum()
+    tensor(1.)
+    """
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+__all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
