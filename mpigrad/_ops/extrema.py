@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import return_types
 from .._device import array_module, host
+from .._kernels.reduction import max_reduce, min_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -61,9 +62,9 @@ def _even_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
     return F.keep(F.spread(g / count, **kw), mask)
 
 
-def _reduced(ufunc: Any) -> Any:
+def _reduced(reduce: Any) -> Any:
     def forward(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-        return x.copy() if x.ndim == 0 else ufunc.reduce(x, axis=dim, keepdims=keepdim)
+        return x.copy() if x.ndim == 0 else reduce(x, axis=dim, keepdims=keepdim)
 
     return forward
 
@@ -95,17 +96,17 @@ def _both_backward(F: Any, node: Any, grads: Any, x: Any, low: Any, high: Any) -
 
 
 _EVEN = {"saves": (0, RESULT)}
-AMAX = operator("amax", _reduced(np.maximum), _among_equals, **_EVEN)  # type: ignore[arg-type]
-AMIN = operator("amin", _reduced(np.minimum), _among_equals, **_EVEN)  # type: ignore[arg-type]
-MAX_ALL = operator("max_all", _reduced(np.maximum), _even_backward, node="MaxBackward1", **_EVEN)  # type: ignore[arg-type]
-MIN_ALL = operator("min_all", _reduced(np.minimum), _even_backward, node="MinBackward1", **_EVEN)  # type: ignore[arg-type]
+AMAX = operator("amax", _reduced(max_reduce), _among_equals, **_EVEN)  # type: ignore[arg-type]
+AMIN = operator("amin", _reduced(min_reduce), _among_equals, **_EVEN)  # type: ignore[arg-type]
+MAX_ALL = operator("max_all", _reduced(max_reduce), _even_backward, node="MaxBackward1", **_EVEN)  # type: ignore[arg-type]
+MIN_ALL = operator("min_all", _reduced(min_reduce), _even_backward, node="MinBackward1", **_EVEN)  # type: ignore[arg-type]
 MEDIAN_ALL = operator("median_all", _middle, _even_backward, node="MedianBackward0", **_EVEN)  # type: ignore[arg-type]
 NANMEDIAN_ALL = operator("nanmedian_all", _nan_middle, _even_backward, node="NanmedianBackward0", **_EVEN)  # type: ignore[arg-type]
 
 
 AMINMAX = operator(
     "aminmax",
-    lambda x, **kw: (_reduced(np.minimum)(x, **kw), _reduced(np.maximum)(x, **kw)),
+    lambda x, **kw: (_reduced(min_reduce)(x, **kw), _reduced(max_reduce)(x, **kw)),
     _both_backward,
     saves=(0, -1, -2),
 )

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.reduction import add_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dims
 from ._out import deliver
-from .sums import Dims, add_reduce, count_of, kept_shape
+from .sums import Dims, count_of, kept_shape
 
 
 def _freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:

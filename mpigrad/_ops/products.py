@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._device import array_module
 from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
+from .._kernels.reduction import multiply_reduce
 from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors
 from ._define import RESULT, operator
@@ -23,9 +22,6 @@ AS_SHAPE = operator(
     lambda F, node, g: F.as_shape(g, shape=node.shapes[0]),
     node="ViewBackward0",
 )
-
-
-multiply_reduce: Any = np.multiply.reduce
 
 
 def _prod_dim(x: Any, *, dim: int, keepdim: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._device import array_module
 from .._dtype import as_dtype, dtype, int64, promote_types
+from .._kernels.reduction import add_reduce, all_reduce, any_reduce, max_reduce, min_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -18,7 +19,7 @@ from ._out import deliver
 from ._unary import as_float
 from .compare import plain
 from .fitting import to_dtype
-from .sums import Dims, add_reduce
+from .sums import Dims
 
 
 def _logsumexp(x: Any, *, dim: Dims, keepdim: bool) -> Any:
@@ -26,7 +27,7 @@ def _logsumexp(x: Any, *, dim: Dims, keepdim: bool) -> Any:
         return x.copy()
     if x.size == 0:
         return np.log(add_reduce(x, axis=dim, keepdims=keepdim))
-    top = np.maximum.reduce(x.real, axis=dim, keepdims=True)
+    top = max_reduce(x.real, axis=dim, keepdims=True)
     top = array_module(x).where(np.isfinite(top), top, top.dtype.type(0))
     made = np.log(add_reduce(np.exp(x - top), axis=dim, keepdims=keepdim))
     return made + (top if keepdim else top.reshape(made.shape))
@@ -66,9 +67,9 @@ def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
     if ord == 0:
         return add_reduce(size != 0, dtype=size.dtype, **kw)
     if ord == math.inf:
-        return np.maximum.reduce(size, **kw)
+        return max_reduce(size, **kw)
     if ord == -math.inf:
-        return np.minimum.reduce(size, **kw)
+        return min_reduce(size, **kw)
     return np.power(add_reduce(np.power(size, size.dtype.type(ord)), **kw), size.dtype.type(1 / ord))
 
 
@@ -205,13 +206,13 @@ def nanmean(
     return deliver(nansum(input, dim, keepdim, dtype=dtype) / known, out)
 
 
-def _logical(name: str, ufunc: Any, doc: str) -> Any:
+def _logical(name: str, reduce: Any, doc: str) -> Any:
     def call(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input)
         x = input._array
         dims = wrap_dims(dim, x.ndim)
         truth = x if x.dtype.kind == "b" else x != 0
-        made = truth if x.ndim == 0 else ufunc.reduce(truth, axis=dims, keepdims=keepdim)
+        made = truth if x.ndim == 0 else reduce(truth, axis=dims, keepdims=keepdim)
         made = np.asarray(made) if isinstance(made, (bool, np.generic)) else made
         return deliver(plain(made.astype(np.uint8) if x.dtype == np.uint8 else made), out)
 
@@ -220,8 +221,8 @@ def _logical(name: str, ufunc: Any, doc: str) -> Any:
     return method(call)
 
 
-any = _logical("any", np.logical_or, "Whether at least one element (of all, or along dimensions) is nonzero.")
-all = _logical("all", np.logical_and, "Whether all elements (or all along dimensions) are nonzero.")
+any = _logical("any", any_reduce, "Whether at least one element (of all, or along dimensions) is nonzero.")
+all = _logical("all", all_reduce, "Whether all elements (or all along dimensions) are nonzero.")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:

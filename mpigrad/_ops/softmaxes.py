@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_dtype, dtype
+from .._kernels.reduction import add_reduce, max_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -21,9 +22,9 @@ def softmax_raw(x: Any, *, dim: int) -> Any:
         return x - x + x.dtype.type(1)
     if x.dtype.itemsize == 2:
         return softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
-    made = x - np.maximum.reduce(x, axis=dim, keepdims=True)
+    made = x - max_reduce(x, axis=dim, keepdims=True)
     np.exp(made, made)
-    made /= np.add.reduce(made, axis=dim, keepdims=True)
+    made /= add_reduce(made, axis=dim, keepdims=True)
     return made
 
 
@@ -33,8 +34,8 @@ def log_softmax_raw(x: Any, *, dim: int) -> Any:
         return x - x
     if x.dtype.itemsize == 2:
         return log_softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
-    made = x - np.maximum.reduce(x, axis=dim, keepdims=True)
-    made -= np.log(np.add.reduce(np.exp(made), axis=dim, keepdims=True))
+    made = x - max_reduce(x, axis=dim, keepdims=True)
+    made -= np.log(add_reduce(np.exp(made), axis=dim, keepdims=True))
     return made
 
 

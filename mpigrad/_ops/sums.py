@@ -11,6 +11,7 @@ from .._dtype import as_dtype, dtype, int64
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import add_to_both
 from .._graph.node import edge_of
+from .._kernels.reduction import add_reduce
 from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors, title
 from ._binary import F32, F64, PLAIN, ndarray
@@ -20,7 +21,6 @@ from ._out import deliver
 from .fitting import to_dtype
 
 Dims = tuple[int, ...] | None
-add_reduce: Any = np.add.reduce  # what x.sum() calls, without its detour through Python
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
