@@ -20,7 +20,7 @@ from .._device import array_module, device_of, move
 from .._graph.grad_mode import enable_grad
 from .._graph.node import RemovableHandle
 from .._ops._clearing import clear_grad
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, counter, wrap
 from ._layout import load_state, saved_state
 
 BLOCK = 1 << 15  # elements; a few float32 arrays of this length fit into the second-level cache
@@ -161,8 +161,7 @@ class Optimizer:
                         self._dense(parameter, grad, state, group)
                     if not state:
                         del self.state[parameter]
-                    if parameter._counter is not None:
-                        parameter._counter[0] += 1
+                    counter(parameter)[0] += 1
         return loss
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
