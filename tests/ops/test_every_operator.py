@@ -101,7 +101,7 @@ def test_the_table_is_complete() -> None:
         for case in CASES:
             inputs = case.make(mpigrad.float64)
             made, wanted = outputs(case, inputs), [each for each in inputs if each.requires_grad]
-            for _ in range(3):
+            for _ in range(3 if case.second else 1):
                 seeds = [each.detach().requires_grad_() for each in made]
                 if made:
                     found = mpigrad.autograd.grad(made, wanted, seeds, create_graph=True, allow_unused=True)
@@ -109,11 +109,16 @@ def test_the_table_is_complete() -> None:
                     wanted = [*wanted, *seeds]
     finally:
         unwatch(seen)
-    defined = {each.name for each in DIFF.__dict__.values() if isinstance(each, Operator)}
+    defined = {each.name for each in DIFF.__dict__.values() if isinstance(each, Operator) and _belongs_here(each)}
     missing = defined - seen.names - ELSEWHERE
     assert not missing, f"no case in tests/ops/table.py records {sorted(missing)}"
 
 
-# Operators without a derivative of interest, or with tests of their own.
+def _belongs_here(operator: Operator) -> bool:
+    """Sparse operators and those of single layers have tests of their own."""
+    return operator.backward.__module__.startswith("mpigrad._ops.") and "sparse" not in operator.backward.__module__
+
+
+# Operators without a derivative, or that need another device.
 ELSEWHERE = {"bernoulli", "floor_divide", "gcd", "lcm", "move", "nextafter", "remainder_of_number", "retype"}
-ELSEWHERE |= {"ctc_loss", "ctc_slopes", "gru_layer", "lstm_layer", "rnn_layer"}
+ELSEWHERE |= {"ctc_slopes"}  # the derivative of ctc_loss, which has none itself
