@@ -117,9 +117,18 @@ _LAZY = {
     "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
     "profiler", "random", "serialization", "sparse", "special", "testing", "utils",
 }
+# Functions of nn.functional that PyTorch also has at its top level, with the same arguments.
+_FUNCTIONAL = {
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "bilinear", "celu_", "channel_shuffle",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "ctc_loss", "dropout",
+    "feature_alpha_dropout", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d", "max_pool3d",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rms_norm", "rrelu", "rrelu_", "selu_", "threshold", "threshold_",
+}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONAL:
+        return getattr(importlib.import_module("mpigrad.nn.functional"), name)
     if name in _LAZY:
         return importlib.import_module(f"mpigrad.{name}")
     raise AttributeError(f"module 'mpigrad' has no attribute {name!r}")
