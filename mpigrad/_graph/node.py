@@ -145,7 +145,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
         return _accumulator(leaf)
 
 
-_leaf_lock = threading.Lock()
+_leaf_lock = threading.RLock()  # a finalizer may come in between, in the same thread
 
 
 def _accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -1,7 +1,7 @@
 """Watching operations and nodes: profilers and anomaly detection register here; `TRACING.on` says whether any did.
 
-A watcher is an object with `operator(name)` and `node(node)`, each giving a context manager that surrounds the work,
-`recorded(node)`, called for each node when its operation is recorded, and `ran(node, results, F)` after a node ran.
+A watcher is an object with `operator(name, inputs)` and `node(node)`, each giving a context manager that surrounds the
+work, `recorded(node)`, called for each node when its operation is recorded, and `ran(node, results, F)` after it ran.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .grad_mode import TRACING
 
 
 class Watcher(Protocol):
-    def operator(self, name: str) -> Any: ...
+    def operator(self, name: str, inputs: Any) -> Any: ...
 
     def node(self, node: Any) -> Any: ...
 
@@ -58,11 +58,11 @@ def unwatched() -> Iterator[None]:
         _change(lambda: setattr(_Paused, "count", _Paused.count - 1))
 
 
-def around_operator(name: str) -> ExitStack:
-    """A context manager for one forward operation."""
+def around_operator(name: str, inputs: Any = ()) -> ExitStack:
+    """A context manager for one forward operation on these inputs (tensors or arrays, and Nones and others)."""
     stack = ExitStack()
     for watcher in list(_watchers):
-        stack.enter_context(watcher.operator(name))
+        stack.enter_context(watcher.operator(name, inputs))
     return stack
 
 

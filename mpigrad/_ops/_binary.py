@@ -80,7 +80,7 @@ class Binary:
         check_shapes(arrays[0], arrays[1])
         inputs = tuple(each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays))
         if TRACING.on:
-            with around_operator("aten::" + made.name):
+            with around_operator("aten::" + made.name, inputs):
                 return made.finish(inputs, made.forward(*arrays, **kw), kw)
         return made.finish(inputs, made.forward(*arrays, **kw), kw)
 

@@ -106,7 +106,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` and record it, so that gradients go through `backward`."""
         if TRACING.on:
-            with around_operator(cls.__name__):
+            with around_operator(cls.__name__, args):
                 return _apply(cls, args, kwargs)
         return _apply(cls, args, kwargs)
 

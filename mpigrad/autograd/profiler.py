@@ -20,10 +20,11 @@ _active: list[profile] = []
 class _Span:
     """Surrounds one piece of work for one profiler."""
 
-    __slots__ = ("kind", "name", "owner", "stack", "start")
+    __slots__ = ("kind", "name", "owner", "shapes", "stack", "start")
 
-    def __init__(self, owner: profile, name: str, kind: str) -> None:
+    def __init__(self, owner: profile, name: str, kind: str, inputs: Any = ()) -> None:
         self.owner, self.name, self.kind = owner, name, kind
+        self.shapes = [list(getattr(each, "shape", ())) for each in inputs] if owner.record_shapes else ()
         self.stack = _stack(sys._getframe(2)) if owner.with_stack else ()
 
     def __enter__(self) -> None:
@@ -34,7 +35,7 @@ class _Span:
 
     def end(self, thread: int) -> None:
         """Note that the work is done."""
-        self.owner._found.append((self.name, self.start, perf_counter_ns(), thread, self.kind, self.stack))
+        self.owner._found.append((self.name, self.start, perf_counter_ns(), thread, self.kind, self.stack, self.shapes))
 
 
 def _stack(frame: FrameType | None) -> tuple[str, ...]:
@@ -75,7 +76,8 @@ class profile:
         acc_events: bool = False,
         custom_trace_id_callback: Any = None,
     ) -> None:
-        self.enabled, self.with_stack, self.acc_events = enabled, with_stack, acc_events
+        self.enabled, self.with_stack, self.record_shapes = enabled, with_stack, record_shapes
+        self.acc_events = acc_events
         self.entered = False
         self.function_events: EventList | None = None
         self._found: list[tuple[Any, ...]] = []
@@ -107,14 +109,14 @@ class profile:
     def _events(self) -> EventList:
         zero = self._zero
         return nest(
-            FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack)
-            for place, (name, start, end, thread, kind, stack) in enumerate(self._found)
+            FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes)
+            for place, (name, start, end, thread, kind, stack, shapes) in enumerate(self._found)
         )
 
     # -- what it is shown, see _graph/tracing.py -----------------------------------------------------------------------
-    def operator(self, name: str) -> _Span:
+    def operator(self, name: str, inputs: Any) -> _Span:
         """One operator."""
-        return _Span(self, name, "cpu_op")
+        return _Span(self, name, "cpu_op", inputs)
 
     def node(self, node: Any) -> _Span:
         """One node of a backward pass."""

@@ -76,13 +76,21 @@ class FunctionEvent(_Times):
     count = 1
 
     def __init__(
-        self, id: int, name: str, start: float, end: float, thread: int, kind: str, stack: Sequence[str] = ()
+        self,
+        id: int,
+        name: str,
+        start: float,
+        end: float,
+        thread: int,
+        kind: str,
+        stack: Sequence[str] = (),
+        input_shapes: Sequence[Any] = (),
     ) -> None:
         self.id, self.name, self.thread, self.kind, self.stack = id, name, thread, kind, list(stack)
         self.time_range = Interval(start, end)
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
-        self.input_shapes: list[Any] = []
+        self.input_shapes = list(input_shapes)
         self.is_async = self.is_remote = False
         self.node_id = -1
         self.is_user_annotation = kind == "user_annotation"
@@ -161,11 +169,14 @@ class EventList(list):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average per name (and stack, if that many of its frames are to count)."""
+        """One average per name (and input shapes, and stack, if that many of its frames are to count)."""
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
-            key = (event.key, *event.stack[:group_by_stack_n])
-            found.setdefault(key, FunctionEventAvg(event.key)).add(event)
+            shapes = str(event.input_shapes) if group_by_input_shape else ""
+            key = (event.key, shapes, *event.stack[:group_by_stack_n])
+            average = found.setdefault(key, FunctionEventAvg(event.key)).add(event)
+            if group_by_input_shape:
+                average.input_shapes = event.input_shapes
         return EventList(found.values())
 
     def total_average(self) -> FunctionEventAvg:
@@ -241,6 +252,11 @@ def _table(rows: Sequence[Any], total: float, width: int, header: str | None) ->
         f"{name:>{first}}  " + "  ".join(f"{cell:>12}" for cell in _cells(each, total)) + "  "
         for name, each in zip(names, rows)
     ]
+    if any(each.input_shapes for each in rows):
+        shapes = ["", "Input Shapes", "", *(str(each.input_shapes) for each in rows)]
+        shapes[0] = shapes[2] = "-" * max(map(len, shapes))
+        lines = [row + f"{cell:>{len(shapes[0])}}  " for row, cell in zip(lines, shapes)]
+        line = lines[0]
     lines += [line, f"Self CPU time total: {format_time(total)}", ""]
     if header is not None:
         lines = ["=" * len(line), header, *lines]

@@ -109,7 +109,8 @@ class profile:
     ) -> None:
         self.activities = set(activities) if activities is not None else supported_activities()
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
-        self.on_trace_ready, self.with_stack = on_trace_ready, with_stack
+        self.on_trace_ready = on_trace_ready
+        self.with_stack, self.record_shapes = with_stack, record_shapes
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: autograd_profile | None = None
@@ -145,7 +146,7 @@ class profile:
             self._begin()
 
     def _begin(self) -> None:
-        self.profiler = autograd_profile(with_stack=self.with_stack)
+        self.profiler = autograd_profile(with_stack=self.with_stack, record_shapes=self.record_shapes)
         self.profiler.__enter__()
         self._running = True
 

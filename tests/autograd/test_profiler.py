@@ -73,6 +73,20 @@ def test_averages_and_table() -> None:
         prof.table(sort_by="colour")
 
 
+def test_input_shapes() -> None:
+    with profile(record_shapes=True) as prof:
+        for length in (2, 3, 3):
+            mpigrad.ones(length) * mpigrad.ones(4, length)
+    found = {
+        str(each.input_shapes): each.count
+        for each in prof.key_averages(group_by_input_shape=True)
+        if each.key == "aten::mul"
+    }
+    assert found == {"[[2], [4, 2]]": 1, "[[3], [4, 3]]": 2}
+    table = prof.key_averages(group_by_input_shape=True).table()
+    assert "Input Shapes" in table and "[[3], [4, 3]]" in table
+
+
 def test_unfinished() -> None:
     with profile() as prof:
         with pytest.raises(RuntimeError, match="Profiler didn't finish running"):
