@@ -1,7 +1,8 @@
 """Gradients on the wire: pairs of an autograd message id and the gradients for the send function of that message.
 
-Nothing is pickled: a few fixed fields, then bare arrays. With `create_graph=True` the gradients themselves carry a
-graph; then the message is recorded like any other that carries tensors, and says which of its arrays need gradients.
+Nothing is pickled: `kind | items | extras`, then bare arrays. A sparse gradient travels as two arrays, its indices and its
+values. With `create_graph=True` the gradients themselves carry a graph; then the message is recorded like any other that
+carries tensors, and says which of its gradients need gradients.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
+from ..._sparse_array.array import SparseArray
 from ..._tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -20,20 +22,40 @@ if TYPE_CHECKING:
 
 Item = tuple[int, list[Any]]  # (autograd message id, gradients)
 
+_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or a layout of every gradient follows the items
 _ITEM = struct.Struct("<qI")
+_COUNT = struct.Struct("<I")
 _RECORDED = struct.Struct("<q")
+_LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0: a plain array)
 
 
 def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
     """Bytes and arrays for some items of a pass."""
     if len(items) == 1 and one.F is RAW:
         message_id, grads = items[0]
-        return _ITEM.pack(message_id, len(grads)), [as_array(grad) for grad in grads]
-    body = b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
-    values = [grad for _, grads in items for grad in grads]
-    if one.F is RAW:
-        return body, [as_array(value) for value in values]
-    return body + _record(values, context), [value._array for value in values]
+        head, values = _COUNT.pack(1) + _ITEM.pack(message_id, len(grads)), [as_array(grad) for grad in grads]
+    else:
+        head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
+        flat = [grad for _, grads in items for grad in grads]
+        values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
+        if one.F is not RAW:
+            head += _record(flat, context)
+    if any(value.__class__ is SparseArray for value in values):
+        return _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
+    return _DENSE + head, values
+
+
+def _layout(value: Any) -> bytes:
+    if value.__class__ is not SparseArray:
+        return _LAYOUT.pack(False, 0)
+    return _LAYOUT.pack(value.is_coalesced, value.ndim) + struct.pack(f"<{value.ndim}q", *value.shape)
+
+
+def _flattened(values: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    for value in values:
+        made.extend((value.indices, value.values) if value.__class__ is SparseArray else (value,))
+    return made
 
 
 def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
@@ -48,20 +70,39 @@ def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
 
 def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
     """The items again; raises if the message does not add up."""
-    if one.F is RAW:
-        end = len(body)
-        values: list[Any] = arrays
-    else:
-        end = len(body) - _RECORDED.size - len(arrays)
-        values = _received(body[end:], arrays, src, context)
+    (count,) = _COUNT.unpack_from(body, 1)
+    place = 1 + _COUNT.size
+    heads = [_ITEM.unpack_from(body, place + i * _ITEM.size) for i in range(count)]
+    place += count * _ITEM.size
+    total = sum(many for _, many in heads)
+    record = b""
+    if one.F is not RAW:
+        end = place + _RECORDED.size + total
+        record, place = body[place:end], end
+    values = arrays if body[:1] == _DENSE else _unflattened(body, place, arrays, total)
+    if len(values) != total:
+        raise RuntimeError(f"a gradient message from rank {src} names {total} gradients and carries {len(values)}")
+    if one.F is not RAW:
+        values = _received(record, values, src, context)
     items, taken = [], 0
-    for offset in range(0, end, _ITEM.size):
-        message_id, count = _ITEM.unpack_from(body, offset)
-        items.append((message_id, values[taken : taken + count]))
-        taken += count
-    if taken != len(values):
-        raise RuntimeError(f"a gradient message from rank {src} names {taken} gradients and carries {len(values)}")
+    for message_id, many in heads:
+        items.append((message_id, values[taken : taken + many]))
+        taken += many
     return items
+
+
+def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
+    made, rest = [], iter(arrays)
+    for _ in range(total):
+        coalesced, ndim = _LAYOUT.unpack_from(body, place)
+        place += _LAYOUT.size
+        if not ndim:
+            made.append(next(rest))
+            continue
+        shape = struct.unpack_from(f"<{ndim}q", body, place)
+        place += 8 * ndim
+        made.append(SparseArray(next(rest), next(rest), shape, coalesced))
+    return made
 
 
 def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
