@@ -9,7 +9,8 @@ import numpy as np
 from .._dtype import bool_
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
-from .._tensor import Tensor, counter, method
+from .._graph.node import edge_of
+from .._tensor import Tensor, counter, method, wrap
 from ._arguments import need_tensors
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray
 from ._define import OpNode, operator, raise_modified
@@ -233,6 +234,17 @@ def _rtruediv(self: Tensor, other: Any) -> Tensor:
 
 
 def _rsub(self: Tensor, other: Any) -> Tensor:
+    """`number - tensor`, with a quick road of its own: `1 - x` is everywhere."""
+    x = self._array
+    kind = (other.__class__ is float or other.__class__ is int) and x.__class__ is ndarray and x.dtype
+    if (kind is F32 or kind is F64) and self.__class__ in PLAIN and not TRACING.on and not MODE.inference:
+        made = kind.type(other) - x
+        result = wrap(made if made.__class__ is ndarray else np.asarray(made))
+        if self._requires and MODE.enabled:
+            node: Any = object.__new__(RSUB_NUMBER.node_type)
+            node.edges, node.hooks, node.meta, node.kw, node.saved = (edge_of(self),), None, None, {}, ()
+            result._grad_fn, result._requires = node, True
+        return result
     return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
 

@@ -21,6 +21,7 @@ from ._out import deliver
 from .fitting import to_dtype
 
 Dims = tuple[int, ...] | None
+_add: Any = np.add.reduce
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
@@ -50,6 +51,8 @@ def _sum_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
 
 
 def _sum_all(x: Any) -> Any:
+    if x.__class__ is ndarray:
+        return _add(x, None, x.dtype)
     return add_reduce(x, axis=None, dtype=x.dtype)
 
 
@@ -60,6 +63,8 @@ def _spread_back(F: Any, node: Any, g: Any) -> Any:
 def _mean_all(x: Any) -> Any:
     if x.dtype.itemsize == 2:
         return (add_reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
+    if x.__class__ is ndarray:
+        return _add(x, None) / x.dtype.type(x.size)
     return add_reduce(x, axis=None) / x.dtype.type(x.size)
 
 
@@ -91,21 +96,35 @@ MEAN_DIM = operator("mean_dim", _mean_dim, _mean_back, node="MeanBackward1")
 add_to_both("sum", SUM_DIM.forward, SUM_DIM)
 
 
-def _quick(op: Operator, x: Tensor) -> Tensor | None:
-    """The quick road of a full reduction: None when it is not open."""
+_NO_KW: dict[str, Any] = {}
+
+
+def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
+    """The quick road of a reduction: None when it is not open."""
     if x.__class__ not in PLAIN or TRACING.on or MODE.inference:
         return None
     array = x._array
     kind = array.__class__ is ndarray and array.dtype
     if kind is not F32 and kind is not F64:
         return None
-    result = wrap(np.asarray(op.forward(array)))
+    made = op.forward(array, **kw) if kw else op.forward(array)
+    result = wrap(made if made.__class__ is ndarray else np.asarray(made))
     if x._requires and MODE.enabled:
         node: Any = object.__new__(op.node_type)
-        node.edges, node.hooks, node.meta, node.kw = (edge_of(x),), None, None, {}
+        node.edges, node.hooks, node.meta, node.kw = (edge_of(x),), None, None, kw
         node.saved, node.shapes = (), (array.shape,)
         result._grad_fn, result._requires = node, True
     return result
+
+
+def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """Reduce everything, or some dimensions, by whichever road is open."""
+    if dim is None and not keepdim:
+        op, kw = whole, _NO_KW
+    else:
+        op, kw = along, {"dim": wrap_dims(dim, x._array.ndim), "keepdim": keepdim}
+    found = _quick(op, x, kw)
+    return op(x, **kw) if found is None else found
 
 
 def sum(
@@ -118,15 +137,14 @@ def sum(
     tensor([3., 3.])
     """
     if dim is None and dtype is None and out is None and not keepdim:
-        found = _quick(SUM_ALL, input)
+        found = _quick(SUM_ALL, input, _NO_KW)
         if found is not None:
             return found
     need_tensors("sum", input=input)
     kind = as_dtype(dtype) if dtype is not None else int64 if input._array.dtype.kind in "biu" else None
     x = input if kind is None else to_dtype(input, kind)
-    if dim is None and not keepdim:
-        return deliver(SUM_ALL(x), out)
-    return deliver(SUM_DIM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+    found = _reduced(SUM_ALL, SUM_DIM, x, dim, keepdim)
+    return found if out is None else deliver(found, out)
 
 
 def mean(
@@ -139,7 +157,7 @@ def mean(
     tensor(3.)
     """
     if dim is None and dtype is None and out is None and not keepdim:
-        found = _quick(MEAN_ALL, input)
+        found = _quick(MEAN_ALL, input, _NO_KW)
         if found is not None:
             return found
     need_tensors("mean", input=input)
@@ -151,9 +169,8 @@ def mean(
             "complex dtype. Got: "
             f"{title(x._array)}"
         )
-    if dim is None and not keepdim:
-        return deliver(MEAN_ALL(x), out)
-    return deliver(MEAN_DIM(x, dim=wrap_dims(dim, x._array.ndim), keepdim=keepdim), out)
+    found = _reduced(MEAN_ALL, MEAN_DIM, x, dim, keepdim)
+    return found if out is None else deliver(found, out)
 
 
 method(sum)
