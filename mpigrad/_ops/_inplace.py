@@ -88,7 +88,11 @@ def reshape_in_place(
 
 def check_writable(array: Any) -> None:
     """Refuse to write where several elements are one place in memory, as in expanded tensors."""
-    if 0 in array.strides and any(length > 1 and not stride for length, stride in zip(array.shape, array.strides)):
+    if (
+        0 in array.strides
+        and array.size
+        and any(length > 1 and not stride for length, stride in zip(array.shape, array.strides))
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -49,7 +49,9 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     source = _assigned(self, value)
     if self.is_sparse:
         raise RuntimeError("a sparse tensor cannot be assigned to: use to_dense() first")
-    basic, arrays = split_key(self._array, as_tuple(key))
+    if key is False:
+        return  # nothing is chosen
+    basic, arrays = split_key(self._array, as_tuple(None if key is True else key))
     if not arrays:
         _assign(self, basic, source)
         return
@@ -102,11 +104,11 @@ def _assign(self: Tensor, key: Key, source: Tensor) -> None:
     """Copy `source` into the part of `self` at a basic key."""
     recorded = MODE.enabled and (self._requires or source._requires)
     if recorded or MODE.inference or (self._extra is not None and self._extra.inference):
-        part = (
-            self
-            if step_of(key) is None and self._view is None and self._grad_fn is not None
-            else take_basic(self, key or (...,))
-        )
+        whole = step_of(key) is None and self._view is None and self._grad_fn is not None
+        part = self if whole else take_basic(self, key)
+        if part._array.ndim and not source._array.ndim:
+            part.fill_(source)
+            return
         _check_assigned(part._array.shape, source._array.shape)
         part.copy_(_without_leading(source, part._array.ndim))
         return

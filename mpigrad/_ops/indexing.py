@@ -173,7 +173,7 @@ def step_of(key: Key) -> ViewOperator | None:
 
 def take_basic(tensor: Tensor, key: Key) -> Tensor:
     """Apply a basic key; a view always."""
-    step = step_of(key) or (SLICE if len(key) == 1 and key[0] is not Ellipsis else ALIAS)
+    step = step_of(key) or ALIAS
     if Ellipsis not in key:
         key = (*key, ...)
     try:
@@ -233,7 +233,7 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
         return self.to_dense()[key]
     basic, arrays = split_key(self._array, as_tuple(key))
     if not arrays:
-        return take_basic(self, basic or (...,))
+        return take_basic(self, basic)
     part = self if step_of(basic) is None else take_basic(self, basic)
     return index(part, array_key(arrays, self._requires and MODE.enabled))
 

@@ -164,7 +164,7 @@ def _write(obj: Any, file: Any) -> None:
     for array in arrays:
         file.write(bytes(-at % _ALIGN))
         at += -at % _ALIGN + array.nbytes
-        file.write(memoryview(array.ravel(order="K").view(np.uint8)))
+        file.write(array.ravel(order="K").view(np.uint8).data)
 
 
 def load(
@@ -244,7 +244,7 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
         return np.frombuffer(bytearray(_exactly(file, length)), np.uint8)
     _check_length(file, length)
     block = np.empty(length, np.uint8)
-    view, done = memoryview(block), 0
+    view, done = block.data, 0
     while done < length:
         count = file.readinto(view[done:])
         if not count:

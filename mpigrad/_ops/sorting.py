@@ -83,10 +83,12 @@ _CUMMAX = _chooser("cummax", lambda x, *, dim: _running(x, np.maximum, dim=dim),
 _CUMMIN = _chooser("cummin", lambda x, *, dim: _running(x, np.minimum, dim=dim), "CumminBackward0")
 
 
-def _choose(op: Any, kind: Any, input: Tensor, dim: int, out: Any, **kw: Any) -> Any:
+def _choose(op: Any, name: str, input: Tensor, dim: int, out: Any, **kw: Any) -> Any:
     """Run an operator along a dimension, and name its results."""
     values, indices = op(input, dim=wrap_dim(dim, input._array.ndim), **kw)
-    return kind(values, indices) if out is None else kind(deliver(values, out[0]), deliver(indices, out[1]))
+    if out is not None:
+        values, indices = deliver(values, out[0]), deliver(indices, out[1])
+    return getattr(return_types, name)(values, indices)
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
@@ -97,9 +99,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     >>> values, indices
     (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
-    return _choose(
-        _SORT if stable is None else _SORT_STABLE, return_types.sort, input, dim, out, descending=bool(descending)
-    )
+    return _choose(_SORT if stable is None else _SORT_STABLE, "sort", input, dim, out, descending=bool(descending))
 
 
 @method
@@ -133,7 +133,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     at = wrap_dim(dim, input._array.ndim)
     if not 0 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    return _choose(_TOPK, return_types.topk, input, dim, out, k=k, largest=largest, sort=sorted)
+    return _choose(_TOPK, "topk", input, dim, out, k=k, largest=largest, sort=sorted)
 
 
 @method
@@ -142,7 +142,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    return _choose(_KTH, return_types.kthvalue, input, dim, out, k=k, keepdim=keepdim)
+    return _choose(_KTH, "kthvalue", input, dim, out, k=k, keepdim=keepdim)
 
 
 @method
@@ -153,13 +153,13 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
-    return _choose(_CUMMAX, return_types.cummax, input, dim, out)
+    return _choose(_CUMMAX, "cummax", input, dim, out)
 
 
 @method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The smallest element so far along a dimension, and where it is."""
-    return _choose(_CUMMIN, return_types.cummin, input, dim, out)
+    return _choose(_CUMMIN, "cummin", input, dim, out)
 
 
 method(sort)

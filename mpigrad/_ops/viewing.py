@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._graph.engine import as_array
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import add_to_both
 from .._graph.node import edge_of
@@ -34,7 +35,7 @@ class ViewOperator(Operator):
         made._grad = made._extra = None
         made._nr = 0
         if tensor._requires and MODE.enabled:
-            node = _new(self.node_type)
+            node: Any = _new(self.node_type)
             node.edges, node.kw, node.shapes, node.saved = (edge_of(tensor),), kw, (array.shape,), ()
             node.hooks = node.meta = None
             made._grad_fn, made._requires = node, True
@@ -52,7 +53,7 @@ def view_operator(name: str, forward: Callable[..., Any], backward: Callable[...
 
 
 def _read(x: Any, *, chain: tuple[Step, ...]) -> Any:
-    return replay_raw(x, chain).copy()
+    return replay_raw(as_array(x), chain).copy()
 
 
 def _copy(x: Any, order: tuple[int, ...] | None) -> Any:
@@ -64,7 +65,9 @@ def _copy(x: Any, order: tuple[int, ...] | None) -> Any:
 
 
 def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[int, ...] | None = None) -> Any:
-    made = _copy(x, order)
+    made = _copy(
+        as_array(x), order
+    )  # NumPy gives scalars for zero-dimensional results; nothing can be written into them
     target = replay_raw(made, chain)
     if target.size and not array_module(x).may_share_memory(target, made):
         raise RuntimeError(
