@@ -7,8 +7,7 @@ Words
   take it) and takes it back afterwards; nobody else is woken for that.
 - The *monitor* is a pool thread that looks every TICK whether somebody polls. If not (the leader's function is slow, or a waiter
   has left), it becomes the leader itself, and another thread becomes the monitor. It parks when the world has been quiet.
-- `lock` guards MPI: held for each send and each poll, never while anything else runs. A thread that cannot get it leaves its frame
-  in `outbox`, which the holder empties: sending never blocks.
+- Sending and polling go through one lock, without ever blocking: see `_sending.py`.
 
 Invariants
 - I1. If nobody holds or is about to retake the lead, a monitor ticks; whoever lets the lead go for good looks at `_ticking`.
@@ -27,16 +26,16 @@ from __future__ import annotations
 
 import ctypes
 import logging
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mpigrad.futures._future import block, release
+from mpigrad.futures._future import release
 
-from ._blocks import trim
+from ._blocks import kept_bytes, trim
+from ._waiting import GLANCE, SPIN_SECONDS, Waiting, discard
 
 if TYPE_CHECKING:
     from mpigrad.futures import Future
@@ -46,20 +45,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK = 0.0005  # how long a function may keep the leader
-QUIET_TICKS = 100  # ticks without a poll by anybody awake before the monitor parks
-BURST = 24  # tests of one look for messages
-GLANCE = 2  # the same after a nap
-SPIN_SECONDS = 0.0002  # after activity, before naps
-SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.004  # IDLE_NAP once a second has passed
-STALL = 0.05
-SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
-TRIM_SECONDS = 5.0
+QUIET_TICKS = 100  # ticks without work before the monitor parks
+STALL = 0.05  # seconds without a function returning before the limit is exceeded
+TRIM_SECONDS = 5.0  # without traffic, before unused receive memory is given back
 
 _monotonic = time.monotonic
 _get_ident = threading.get_ident
 
 
-class Progress:
+class Progress(Waiting):
     """The threads of one agent and the rules by which they poll, run and sleep."""
 
     def __init__(
@@ -72,228 +66,16 @@ class Progress:
         limit: int,
         name: str,
     ) -> None:
-        self.transport = transport
-        self.lock = threading.Lock()
-        self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
+        super().__init__(transport, receive, housekeep, send_failed)
         self.limit = limit
         self.name = name
-        self._receive = receive  # (frame, what the thread waits for) -> None, or the user work that the frame asks for
         self._serve = serve  # runs user work
-        self._send_failed = send_failed
-        self._housekeep = housekeep
-        self._role = threading.Lock()
         self._monitor_role = threading.Lock()
-        self._wanting: deque[Any] = deque()  # waiters that want the lead from the pool
-        self._parked: deque[Any] = deque()  # locks of waiters that sleep because another waiter polls
-        self._polled_by_waiter = False
-        self._hot = False  # the leader has just served a request: waiters had better leave it in place
-        self._beat = 0
-        self._poller = 0  # the waiting thread that polls
-        self._napping = False
-        self._ticking = False
-        self._jobs: deque[Any] = deque()
-        self._idle: deque[Any] = deque()
-        self._running: deque[None] = deque()
-        self._blocked: deque[None] = deque()
-        self._finished = 0
-        self._threads: dict[int, threading.Thread] = {}
+        self._idle: deque[Any] = deque()  # locks of pool threads that have nothing to do
+        self._running: deque[None] = deque()  # one entry for each user function that runs
+        self._finished = self._finished_before = 0
+        self._stalled_since = 0.0
         self._spawned = 0
-        self._stopping = False
-        self._next_housekeeping = 0.0
-        self._spin = 0.0 if transport.oversubscribed else SPIN_SECONDS
-        self._burst = 1 if transport.oversubscribed else BURST
-
-    # Sending
-
-    def post(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        """Send, or leave it to whoever holds the lock."""
-        lock = self.lock
-        if not self.outbox and lock.acquire(False):
-            try:
-                self.transport.send(dst, frame, follow, tag)
-            except Exception as error:
-                self._send_failed(dst, frame, error)
-            finally:
-                lock.release()
-        else:
-            self.outbox.append((dst, frame, follow, tag))
-        if self.outbox:
-            self.flush()
-
-    def flush(self) -> None:
-        """Send what is in the outbox, unless somebody is about to."""
-        outbox, lock = self.outbox, self.lock
-        while outbox and lock.acquire(False):
-            try:
-                self._drain()
-            finally:
-                lock.release()
-
-    def _drain(self) -> None:
-        outbox, send = self.outbox, self.transport.send
-        while outbox:
-            item = outbox.popleft()
-            try:
-                send(*item)
-            except Exception as error:
-                self._send_failed(item[0], item[1], error)
-
-    def _poll(self, tries: int) -> Any:
-        """Look for a message; None also when another thread is inside MPI."""
-        lock = self.lock
-        if not lock.acquire(False):
-            return None
-        try:
-            if self.outbox:
-                self._drain()
-            frame = self.transport.poll(tries)
-        finally:
-            lock.release()
-        self._beat += 1
-        if self.outbox:
-            self.flush()
-        return frame
-
-    # Waiting
-
-    def wait(self, fut: Future, deadline: float | None) -> None:
-        """Make progress until `fut` is done or the deadline has passed."""
-        role = self._role
-        while not fut._state:
-            if self._stopping:
-                block(fut, deadline)
-                return
-            handed_over = False
-            if role.acquire(False) or self._take_from_pool(fut):
-                try:
-                    handed_over = self._poll_until(fut, deadline)
-                finally:
-                    self._leave_role()
-                if not handed_over:
-                    return
-            if self._sleep(fut, deadline, handed_over):
-                return
-
-    def _leave_role(self) -> None:
-        self._polled_by_waiter = False
-        self._role.release()
-        if self._parked:
-            self._wake_parked()
-        if not self._ticking:
-            self._ensure_monitor()
-
-    def _wake_parked(self) -> None:
-        try:
-            release(self._parked.popleft())
-        except IndexError:
-            pass
-
-    def _take_from_pool(self, fut: Future) -> bool:
-        """Ask the leader, if it only spins, for the lead."""
-        if self._polled_by_waiter or self._hot:
-            return False
-        self._wanting.append(fut)
-        try:
-            return self._role.acquire(True, 0.001)
-        finally:
-            self._wanting.pop()
-
-    def _poll_until(self, fut: Future, deadline: float | None) -> bool:
-        """Poll while holding the lead. True: stop polling but go on waiting, because the lead went to the pool."""
-        self._polled_by_waiter = True
-        self._poller = _get_ident()
-        poll, receive, burst = self._poll, self._receive, self._burst
-        since = idle = 0.0
-        try:
-            while not fut._state:
-                frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
-                if frame is not None:
-                    work = receive(frame, fut)
-                    if work is not None and self._hand_over(work):
-                        return True
-                    since = idle = 0.0
-                    continue
-                now = _monotonic()
-                if deadline is not None and now >= deadline:
-                    return False
-                if since == 0.0:
-                    since = now
-                idle = now - since
-                self._rest(now, idle, fut)
-        finally:
-            self._napping = False
-            self._poller = 0
-        return False
-
-    def defer(self, run: Callable[[], None]) -> bool:
-        """Have the pool run users' callbacks if the current thread is a waiter, where they must not run."""
-        if self._poller != _get_ident():
-            return False
-        self.submit(run)
-        return True
-
-    def _hand_over(self, work: Any) -> bool:
-        """Give user work to the pool; True if a thread takes it, and with it the lead."""
-        mine = _get_ident() in self._threads
-        if mine:
-            self._blocked.append(None)
-        try:
-            return self.submit(work)
-        finally:
-            if mine:
-                self._blocked.pop()
-
-    def _sleep(self, fut: Future, deadline: float | None, handed_over: bool) -> bool:
-        """Sleep until `fut` is done, the lead is offered, or a slice is over. True when the wait is over."""
-        mine = _get_ident() in self._threads
-        if mine:
-            self._blocked.append(None)
-            if self._jobs:
-                self._staff()
-        lock = threading.Lock()
-        lock.acquire()
-        self._parked.append(lock)
-        try:
-            if handed_over or self._role.locked():
-                limit = SLICE if deadline is None else min(SLICE, max(0.0, deadline - _monotonic()))
-                _nap(fut, lock, limit)
-        finally:
-            if mine:
-                self._blocked.pop()
-            _discard(self._parked, lock)
-        if fut._state:
-            if self._parked and not self._role.locked():
-                self._wake_parked()  # the lead may have been offered to this thread, which has no more use for it
-            return True
-        return deadline is not None and _monotonic() >= deadline
-
-    def _rest(self, now: float, idle: float, fut: Future | None) -> None:
-        """Spin, then yield, then nap for a share of the time that has been idle."""
-        if now >= self._next_housekeeping:
-            self._next_housekeeping = now + 0.02
-            self._housekeep(now)
-        if idle < self._spin:
-            return
-        if self.transport.pending():
-            if idle > self._spin * 25:
-                os.sched_yield()
-            if idle < 0.5:
-                return
-        elif idle < 0.0001:
-            os.sched_yield()
-            return
-        nap = idle * 0.125
-        nap = SHORTEST_NAP if nap < SHORTEST_NAP else min(nap, LONGEST_NAP if idle < 1 else IDLE_NAP)
-        if nap > 0.0002:
-            self._napping = True
-        if fut is None:
-            time.sleep(nap)
-        else:
-            lock = threading.Lock()
-            lock.acquire()
-            _nap(fut, lock, nap)
-
-    # The pool
 
     def start(self) -> None:
         """Start the first pool thread, which leads."""
@@ -343,7 +125,7 @@ class Progress:
             while not self._stopping:
                 if self._jobs and self._run_job():
                     continue
-                if self._napping:  # somebody leads, there is nothing to do, and so there is nothing to watch
+                if self._napping and not self._jobs:  # somebody leads, and there is nothing to watch
                     self._idle_sleep()
                 elif not self._polled_by_waiter and self._role.acquire(False):
                     self._lead()
@@ -376,21 +158,16 @@ class Progress:
         if (self._jobs and self._has_room()) or self._stopping or not (self._ticking or self._role.locked() or self._napping):
             release(lock)
         lock.acquire(True, 1.0)
-        _discard(self._idle, lock)
+        discard(self._idle, lock)
 
     def _run_job(self) -> bool:
-        if not self._has_room():
-            return False
-        try:
-            work = self._jobs.popleft()
-        except IndexError:
-            return False
-        self.run(work)
-        return True
+        work = self._next_job()
+        if work is not None:
+            self.run(work)
+        return work is not None
 
     def run(self, work: Any) -> None:
-        """Run user work on this pool thread, counted."""
-        self._running.append(None)
+        """Run user work on this pool thread; its place has been reserved."""
         try:
             self._serve(work)
         except Exception:
@@ -401,108 +178,135 @@ class Progress:
 
     def _lead(self) -> None:
         """Poll and run, with the lead in hand, until somebody else takes it."""
-        role, poll, receive, burst = self._role, self._poll, self._receive, self._burst
+        poll, receive, burst = self._poll, self._receive, self._burst
         since = idle = 0.0
-        trimmed = False
         held = True
         try:
             while not self._stopping and not self._wanting:
                 frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
-                if frame is None and self._jobs and self._has_room():
-                    try:
-                        work = self._jobs.popleft()
-                    except IndexError:
-                        continue
+                if frame is not None:
+                    work = receive(frame, None)
+                    if work is not None and not self._reserve():
+                        self._enqueue(work)
+                        work = None
+                else:
+                    work = self._next_job()
+                if work is not None:
+                    self._napping = False
+                    held = self._run_leading(work)
+                    since = idle = 0.0
                 elif frame is None:
                     now = _monotonic()
-                    if since == 0.0:
-                        since = now
+                    since = since or now
                     idle = now - since
-                    if idle > 0.0001:
-                        self._hot = False
-                    if idle > TRIM_SECONDS and not trimmed:
-                        trimmed = True
-                        trim()
-                    if idle < self._spin:
-                        self._rest(now, idle, None)
-                        continue
-                    role.release()
-                    held = False
-                    self._rest(now, idle, None)
-                    held = role.acquire(False)
-                    if not held:
-                        return
-                    continue
+                    held = self._idle_leading(now, idle)
                 else:
-                    work = receive(frame, None)
                     self._napping = False
-                since = idle = 0.0
-                trimmed = False
-                if work is None:
-                    continue
-                if not self._has_room():
-                    self._jobs.append(work)
-                    if not self._ticking:
-                        self._ensure_monitor()
-                    continue
-                self._hot = True
-                if not self._ticking:
-                    self._ensure_monitor()
-                role.release()
-                held = False
-                self.run(work)
-                held = role.acquire(False)
+                    since = idle = 0.0
                 if not held:
                     return
         finally:
-            self._hot = False
-            self._napping = False
+            self._hot = self._napping = False
             if held:
-                role.release()
-            if self._parked and not role.locked():
+                self._role.release()
+            if self._parked and not self._role.locked():
                 self._wake_parked()
+
+    def _reserve(self) -> bool:
+        """Take one of the places for running functions, if there is one; `run` gives it back."""
+        running = self._running
+        running.append(None)
+        if len(running) - len(self._blocked) <= self.limit:
+            return True
+        running.pop()
+        return False
+
+    def _next_job(self) -> Any:
+        """Queued work that may run now, with a place reserved for it."""
+        if self._jobs and self._reserve():
+            try:
+                return self._jobs.popleft()
+            except IndexError:
+                self._running.pop()
+        return None
+
+    def _idle_leading(self, now: float, idle: float) -> bool:
+        """Rest while there is nothing to lead; let the lead go for the time of a nap. False if somebody took it."""
+        if idle < self._spin:
+            self._rest(now, idle, None)
+            return True
+        self._hot = False
+        if self._jobs:
+            self._relieve(now)
+        if idle > TRIM_SECONDS and kept_bytes():
+            trim()
+        self._role.release()
+        self._rest(now, idle, None)
+        return self._role.acquire(False)
+
+    def _run_leading(self, work: Any) -> bool:
+        """Run user work, for which there is a place, without the lead meanwhile. False if somebody took the lead."""
+        if not self._ticking:
+            self._ensure_monitor()
+        self._hot = True
+        self._role.release()
+        self.run(work)
+        return self._role.acquire(False)
+
+    def _enqueue(self, work: Any) -> None:
+        """Leave work to whoever has a place next."""
+        self._jobs.append(work)
+        if not self._ticking:
+            self._ensure_monitor()
 
     def _monitor(self) -> None:
         """Tick; return when there is no leader (to become it) or when the world is quiet (to sleep)."""
         self._ticking = True
-        last = self._beat
-        finished, stalled_since = self._finished, 0.0
-        quiet = 0
+        last, quiet = self._beat, 0
+        self._stalled_since = 0.0
         while not self._stopping:
             time.sleep(TICK)
             now = _monotonic()
             if now >= self._next_housekeeping:
-                self._next_housekeeping = now + 0.02
-                self._housekeep(now)
+                self._keep_house(now)
             if self._jobs:
-                if self._finished != finished or stalled_since == 0.0:
-                    finished, stalled_since = self._finished, now
-                if self._has_room():
-                    self._wake_or_spawn()
-                elif now - stalled_since > STALL:
-                    stalled_since = now
-                    self._spawn_beyond_limit()
+                self._relieve(now)
             else:
-                stalled_since = 0.0
-            beat = self._beat
-            if self._napping:
+                self._stalled_since = 0.0
+            if self._napping and not self._jobs:
                 quiet += 1
-                if quiet > QUIET_TICKS and not self._jobs:
-                    self._ticking = False
-                    if self._napping:
-                        return
-                    self._ticking = True
+                if quiet > QUIET_TICKS and self._may_park():
+                    return
                 continue
             quiet = 0
+            beat = self._beat
             if beat == last and not self._role.locked():
                 return
             last = beat
+
+    def _may_park(self) -> bool:
+        """Say that nobody ticks any more, then look again whether that is right."""
+        self._ticking = False
+        if not self._napping:
+            self._ticking = True
+        return not self._ticking
+
+    def _relieve(self, now: float) -> None:
+        """Work is queued: get it a thread, even beyond the limit if no function has returned for a while."""
+        if self._finished != self._finished_before or self._stalled_since == 0.0:
+            self._finished_before, self._stalled_since = self._finished, now
+        if self._has_room():
+            self._wake_or_spawn()
+        elif now - self._stalled_since > STALL:
+            self._stalled_since = now
+            self._spawn_beyond_limit()
 
     def _spawn_beyond_limit(self) -> None:
         try:
             work = self._jobs.popleft()
         except IndexError:
             return
+        self._running.append(None)
         self._spawned += 1
 
         def extra() -> None:
@@ -548,21 +352,6 @@ class Progress:
             "queued": len(self._jobs),
             "blocked": len(self._blocked),
         }
-
-
-def _nap(fut: Future, lock: Any, seconds: float) -> None:
-    """Sleep until `fut` is done, somebody releases `lock`, or the time is over."""
-    fut._sleep(lock)
-    lock.acquire(True, seconds)
-    if fut._sleepers is not None:
-        _discard(fut._sleepers, lock)
-
-
-def _discard(entries: deque[Any], entry: Any) -> None:
-    try:
-        entries.remove(entry)
-    except (ValueError, IndexError):
-        pass
 
 
 def _fine_timers() -> None:
