@@ -29,14 +29,14 @@ class _Dependent(Constraint):
 
 
 class _Real(Constraint):
-    def check(self, value: Tensor) -> Tensor:
+    def check(self, value: Any) -> Any:
         return value == value  # not a number is the only one that is not real
 
 
 class _Boolean(Constraint):
     is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
+    def check(self, value: Any) -> Any:
         return (value == 0) | (value == 1)
 
 

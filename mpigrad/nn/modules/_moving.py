@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ... import _dtype
 from ..._device import device as Device
@@ -11,11 +11,10 @@ from ..._device import move, resolve
 from ..._dtype import dtype as Dtype
 from ..._tensor import Tensor, wrap
 from ..parameter import Buffer
+from ._traversal import Traversal
 
 if TYPE_CHECKING:
-    from .module import Module
-
-T = TypeVar("T", bound="Module")
+    from typing_extensions import Self
 
 
 def _float_cast(wanted: Dtype) -> Callable[[Any], Any]:
@@ -24,14 +23,14 @@ def _float_cast(wanted: Dtype) -> Callable[[Any], Any]:
     )
 
 
-class Moving:
+class Moving(Traversal):
     """The part of `Module` that changes devices and types."""
 
     def _apply_arrays(self, fn: Callable[[Any], Any]) -> None:
-        for module in self.modules():  # type: ignore[attr-defined]
+        for module in self.modules():
             module._apply(lambda tensor: wrap(fn(tensor._array)), recurse=False)
 
-    def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -48,7 +47,7 @@ class Moving:
                 self._buffers[name] = made
         return self
 
-    def to(self: T, *args: Any, **kwargs: Any) -> T:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and convert floating-point members: `to(device, dtype)`, `to(dtype)`, `to(tensor)`."""
         place, kind = _parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
@@ -62,44 +61,44 @@ class Moving:
         self._apply_arrays(convert)
         return self
 
-    def cuda(self: T, device: Any = None) -> T:
+    def cuda(self, device: Any = None) -> Self:
         """Move everything to a GPU."""
         place = resolve("cuda" if device is None else device)
         self._apply_arrays(lambda array: move(array, place))
         return self
 
-    def cpu(self: T) -> T:
+    def cpu(self) -> Self:
         """Move everything to the CPU."""
         place = resolve("cpu")
         self._apply_arrays(lambda array: move(array, place))
         return self
 
-    def type(self: T, dst_type: Dtype) -> T:
+    def type(self, dst_type: Dtype) -> Self:
         """Convert every member to one type."""
         self._apply_arrays(lambda array: array.astype(dst_type.numpy))
         return self
 
-    def float(self: T) -> T:
+    def float(self) -> Self:
         """Convert floating-point members to float32."""
         self._apply_arrays(_float_cast(_dtype.float32))
         return self
 
-    def double(self: T) -> T:
+    def double(self) -> Self:
         """Convert floating-point members to float64."""
         self._apply_arrays(_float_cast(_dtype.float64))
         return self
 
-    def half(self: T) -> T:
+    def half(self) -> Self:
         """Convert floating-point members to float16."""
         self._apply_arrays(_float_cast(_dtype.float16))
         return self
 
-    def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without keeping the values."""
         place = resolve(device)
         return self._apply(lambda tensor: wrap(move(tensor._array.copy(), place)), recurse=recurse)
 
-    def share_memory(self: T) -> T:
+    def share_memory(self) -> Self:
         """Every tensor of one process is shared by its threads already."""
         return self
 

@@ -59,9 +59,9 @@ def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars
     for name, value in module._parameters.items():
         if value is not None:
             destination[prefix + name] = value if keep_vars else _detached(value)
-    for name, value in module._buffers.items():
-        if value is not None and name not in module._non_persistent_buffers_set:
-            destination[prefix + name] = value if keep_vars else _detached(value)
+    for name, buffer in module._buffers.items():
+        if buffer is not None and name not in module._non_persistent_buffers_set:
+            destination[prefix + name] = buffer if keep_vars else _detached(buffer)
     if _has_extra_state(module):
         destination[prefix + EXTRA] = module.get_extra_state()
 
@@ -137,7 +137,7 @@ def load_own(
     """Copy the entries of a module's own parameters and buffers."""
     for hook in every(module._load_state_dict_pre_hooks):
         hook(state_dict, prefix, notes, strict, missing, unexpected, errors)
-    own = dict(module._parameters)
+    own: dict[str, Tensor | None] = dict(module._parameters)
     own.update(
         (name, value) for name, value in module._buffers.items() if name not in module._non_persistent_buffers_set
     )

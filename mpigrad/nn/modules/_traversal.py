@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..._ops._clearing import clear_grad
 from ..._tensor import Tensor
 from ..parameter import Parameter
+from ._members import Members
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .module import Module
 
-T = TypeVar("T", bound="Module")
 
-
-class Traversal:
+class Traversal(Members):
     """The part of `Module` that lists parameters, buffers and modules."""
 
     def _named_members(
@@ -60,7 +61,7 @@ class Traversal:
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly below, with their names."""
         seen: set[int] = set()
-        for name, module in self._modules.items():  # type: ignore[attr-defined]
+        for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
@@ -80,18 +81,18 @@ class Traversal:
         if remove_duplicate:
             memo.add(self)
         yield prefix, self  # type: ignore[misc]
-        for name, module in self._modules.items():  # type: ignore[attr-defined]
+        for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def apply(self: T, fn: Callable[[Module], None]) -> T:
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` with every module below, then with this one."""
         for module in self.children():
             module.apply(fn)
-        fn(self)
+        fn(self)  # type: ignore[arg-type]
         return self
 
-    def train(self: T, mode: bool = True) -> T:
+    def train(self, mode: bool = True) -> Self:
         """Set training mode here and below."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -100,11 +101,11 @@ class Traversal:
             module.train(mode)
         return self
 
-    def eval(self: T) -> T:
+    def eval(self) -> Self:
         """Set evaluation mode here and below."""
         return self.train(False)
 
-    def requires_grad_(self: T, requires_grad: bool = True) -> T:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Ask for gradients of all parameters, or no longer."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)

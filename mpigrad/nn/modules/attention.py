@@ -112,11 +112,8 @@ class MultiheadAttention(Module):
             query, key, value = (each.transpose(0, 1) for each in (query, key, value))
         if same:
             key = value = query
-        out, weights = self._attend(query, key, value, key_padding_mask, attn_mask)
-        if not need_weights:
-            weights = None
-        elif average_attn_weights:
-            weights = weights.mean(dim=1)
+        out, found = self._attend(query, key, value, key_padding_mask, attn_mask)
+        weights = None if not need_weights else found.mean(dim=1) if average_attn_weights else found
         if not batched:
             return out.squeeze(1), None if weights is None else weights.squeeze(0)
         return (out.transpose(0, 1) if self.batch_first else out), weights
@@ -147,7 +144,7 @@ class MultiheadAttention(Module):
                 )
             hidden = _as_float(padding, q).reshape(batch, 1, 1, k.shape[0])
             mask = hidden if mask is None else mask + hidden
-        if self.bias_k is not None:
+        if self.bias_k is not None and self.bias_v is not None:
             k, v = _longer(k, self.bias_k.expand(1, batch, -1)), _longer(v, self.bias_v.expand(1, batch, -1))
             mask = _wider(mask)
         if self.add_zero_attn:

@@ -20,7 +20,14 @@ def _place(index: Any, length: int) -> int:
     return index % length
 
 
-class Sequential(Module):
+class _Numbered(Module):
+    """Modules whose names are their places."""
+
+    def _renumber(self, modules: list[Any]) -> None:
+        object.__setattr__(self, "_modules", {str(i): module for i, module in enumerate(modules)})
+
+
+class Sequential(_Numbered):
     """Modules run one after the other.
 
     >>> from mpigrad import nn
@@ -58,9 +65,6 @@ class Sequential(Module):
         for name in names:
             delattr(self, name)
         self._renumber(list(self._modules.values()))
-
-    def _renumber(self, modules: list[Any]) -> None:
-        object.__setattr__(self, "_modules", {str(i): module for i, module in enumerate(modules)})
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -120,7 +124,7 @@ class Sequential(Module):
         return found
 
 
-class ModuleList(Module):
+class ModuleList(_Numbered):
     """A list of modules.
 
     >>> from mpigrad import nn
@@ -149,8 +153,6 @@ class ModuleList(Module):
         else:
             del modules[_place(index, len(self))]
         self._renumber(modules)
-
-    _renumber = Sequential._renumber
 
     def __len__(self) -> int:
         return len(self._modules)

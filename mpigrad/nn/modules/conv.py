@@ -74,7 +74,7 @@ class _ConvNd(Module):
 
     def _padding_by_dimension(self) -> list[int]:
         """What to pad on both sides of each dimension, last one first, for the modes that are not zeros."""
-        pairs: list[tuple[int, int]] = []
+        pairs: list[tuple[Any, Any]] = []
         for d in range(self.dims):
             if self.padding == "same":
                 total = self.dilation[d] * (self.kernel_size[d] - 1)

@@ -52,7 +52,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        own = self._parameters
+        own: dict[str, Any] = self._parameters
         return F.linear(input, own["weight"], own["bias"])
 
     def extra_repr(self) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from ._hooks import GLOBAL, ModuleHandle, add_global_hook, add_hook, call_with_hooks
-from ._members import Members, ordered
+from ._members import ordered
 from ._moving import Moving
 from ._state import _IncompatibleKeys, gather, load, load_own, save_own
-from ._traversal import Traversal
 
 Hook = Callable[..., Any]
-T = TypeVar("T", bound="Module")
 _AROUND_ALL = GLOBAL.around_call
 
 _HOOK_TABLES = (
@@ -31,7 +29,7 @@ _HOOK_TABLES = (
 )
 
 
-class Module(Members, Traversal, Moving):
+class Module(Moving):
     """Base class of all modules: assign parameters and modules to attributes, and define `forward`.
 
     >>> import mpigrad

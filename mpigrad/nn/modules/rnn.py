@@ -83,7 +83,7 @@ class RNNBase(Module):
         rows = _GATES[self.mode] * self.hidden_size
         for layer in range(self.num_layers):
             columns = self.input_size if layer == 0 else self._out_size * self._directions
-            shapes = {"weight_ih": (rows, columns), "weight_hh": (rows, self._out_size)}
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, columns), "weight_hh": (rows, self._out_size)}
             if self.bias:
                 shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
             if self.proj_size:
@@ -227,11 +227,11 @@ class RNNBase(Module):
 
     def _layer(self, x: Tensor, start: tuple[Tensor, ...], weights: list[Any], reverse: bool, lengths: Any) -> Any:
         if self.mode == "GRU":
-            return gru_layer(x, *start, *weights, reverse=reverse, lengths=lengths)  # type: ignore[misc]
+            return gru_layer(x, start[0], *weights, reverse=reverse, lengths=lengths)
         if self.mode != "LSTM":
-            return rnn_layer(x, *start, *weights, reverse=reverse, lengths=lengths, relu=self.mode == "RNN_RELU")  # type: ignore[misc]
-        layer = lstm_by_steps if self.proj_size else lstm_layer
-        return layer(x, *start, *weights, reverse=reverse, lengths=lengths)  # type: ignore[misc]
+            return rnn_layer(x, start[0], *weights, reverse=reverse, lengths=lengths, relu=self.mode == "RNN_RELU")
+        layer: Any = lstm_by_steps if self.proj_size else lstm_layer
+        return layer(x, *start, *weights, reverse=reverse, lengths=lengths)
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"

@@ -119,7 +119,8 @@ class ChainDataset(IterableDataset[Any]):
             yield from each
 
     def __len__(self) -> int:
-        return sum(len(each) for each in self.datasets)  # type: ignore[arg-type]
+        sizes: list[int] = [len(each) for each in self.datasets]  # type: ignore[arg-type]
+        return sum(sizes)
 
 
 class Subset(Dataset[T]):

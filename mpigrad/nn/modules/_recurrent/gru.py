@@ -131,6 +131,7 @@ def gru_layer(
     w_hh: Tensor,
     b_ih: Tensor | None,
     b_hh: Tensor | None,
+    *,
     reverse: bool = False,
     lengths: Any = None,
 ) -> tuple[Tensor, Tensor]:

@@ -139,6 +139,7 @@ def lstm_layer(
     w_hh: Tensor,
     b_ih: Tensor | None,
     b_hh: Tensor | None,
+    *,
     reverse: bool = False,
     lengths: Any = None,
 ) -> tuple[Tensor, Tensor, Tensor]:

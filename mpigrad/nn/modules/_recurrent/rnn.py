@@ -79,6 +79,7 @@ def rnn_layer(
     w_hh: Tensor,
     b_ih: Tensor | None,
     b_hh: Tensor | None,
+    *,
     reverse: bool = False,
     lengths: Any = None,
     relu: bool = False,

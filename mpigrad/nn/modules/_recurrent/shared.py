@@ -78,7 +78,7 @@ def through_steps(
     from ....autograd._backward import grad
 
     with enable_grad():
-        own = [each.clone() if each is not None and needed else each for each, needed in zip(inputs, needs)]
+        own: list[Any] = [each.clone() if each is not None and needed else each for each, needed in zip(inputs, needs)]
         outs = unfused(*own)
         pairs = [(out, given) for out, given in zip(outs, grads) if given is not None]
         wanted = [each for each, needed in zip(own, needs) if needed]
