@@ -30,7 +30,10 @@ class context:
         return self.autograd_context.context_id
 
     def __exit__(self, *error: object) -> None:
-        _release_context(self.autograd_context.context_id)
+        """Release the context; another worker may have done so already."""
+        release(_worker.worker(), self.autograd_context.context_id)
+        if CURRENT.context is self.autograd_context:
+            CURRENT.context = None
 
 
 def backward(
@@ -92,23 +95,20 @@ def _new_context() -> DistAutogradContext:
 
 def _release_context(context_id: int) -> None:
     worker = _worker.worker()
-    if not release(worker, context_id):
-        if CURRENT.context is not None and CURRENT.context.context_id == context_id:
-            CURRENT.context = None
-            return
-        worker.container.retrieve(context_id)
+    worker.container.retrieve(context_id)
+    release(worker, context_id)
 
 
 def _current_context() -> DistAutogradContext:
     found = CURRENT.context
-    if found is None:
+    if found is None or found.released:
         raise RuntimeError("Current thread doesn't have a valid autograd context. Please wrap your code using: "
                            "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context")
     return found
 
 
 def _has_valid_context() -> bool:
-    return CURRENT.context is not None
+    return CURRENT.context is not None and not CURRENT.context.released
 
 
 def _retrieve_context(context_id: int) -> DistAutogradContext:
