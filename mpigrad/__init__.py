@@ -73,6 +73,7 @@ from ._ops.filling import *
 from ._ops.gathering import *
 from ._ops.index_ops import *
 from ._ops.indexing import *
+from ._ops.inplace_functions import *
 from ._ops.joining import *
 from ._ops.legacy import *
 from ._ops.masked import *
@@ -85,6 +86,7 @@ from ._ops.new import *
 from ._ops.powers import *
 from ._ops.printing import *
 from ._ops.products import *
+from ._ops.quantiles import *
 from ._ops.query import *
 from ._ops.random import *
 from ._ops.random_inplace import *
