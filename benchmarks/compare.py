@@ -53,11 +53,11 @@ def rounds_of(results: Rounds, measure: str, contestant: str) -> list[float | No
     return list(results.get(measure, {}).get(contestant, []))
 
 
-def rounds_from_json(document: Mapping[str, Any]) -> Rounds:
+def rounds_from_json(document: Mapping[str, Any], field: str = "value") -> Rounds:
     """The values of a results file, failures as None."""
     return {
         measure: {
-            name: [sample.get("value") if sample else None for sample in samples] for name, samples in entry.items()
+            name: [sample.get(field) if sample else None for sample in samples] for name, samples in entry.items()
         }
         for measure, entry in document["measures"].items()
     }

@@ -52,6 +52,17 @@ def measure_table(results: Rounds, units: dict[str, str]) -> str:
     return "\n".join(rows)
 
 
+def best_table(bests: Rounds, units: dict[str, str]) -> str:
+    """The smallest of the undisturbed times of all rounds, and their ratio to torch's."""
+    rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
+    for measure in bests:
+        values = {name: present(rounds_of(bests, measure, name)) for name in ORDER}
+        cells = [in_units(min(found), units.get(measure, "s")) if found else "-" for found in values.values()]
+        theirs, ours = values["torch"], values[OURS]
+        rows.append(line([measure, *cells, f"{min(theirs) / min(ours):.3g}x" if theirs and ours else "-"]))
+    return "\n".join(rows)
+
+
 def bar_row(bar: Bar, results: Rounds) -> str:
     found = bar.found(results)
     verdict = "not measured" if found is None else ("cleared" if bar.cleared(found) else "SHORT")
@@ -64,7 +75,7 @@ def bar_table(results: Rounds) -> str:
     return "\n".join([line(["bar", "wanted", "found", ""]), line(["---"] * 4), *(bar_row(b, results) for b in BARS)])
 
 
-def markdown(results: Rounds, units: dict[str, str], machine: str, failures: list[str]) -> str:
+def markdown(results: Rounds, bests: Rounds, units: dict[str, str], machine: str, failures: list[str]) -> str:
     """The whole report."""
     parts = [
         "# Benchmark results",
@@ -73,6 +84,9 @@ def markdown(results: Rounds, units: dict[str, str], machine: str, failures: lis
         measure_table(results, units),
         "## Bars",
         bar_table(results),
+        "## Undisturbed",
+        "What one run in twenty stayed under, in the best round: on a busy machine, how it would be on a quiet one.",
+        best_table(bests, units),
     ]
     if failures:
         parts += ["## Failures", *(f"```\n{failure}\n```" for failure in failures)]

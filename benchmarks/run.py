@@ -23,6 +23,7 @@ from benchmarks.compare import rounds_from_json
 from benchmarks.job import Job, JobError, cores
 from benchmarks.plan import Family, chosen
 from benchmarks.report import markdown
+from benchmarks.timing import summarise
 
 Samples = dict[str, dict[str, list[dict[str, Any] | None]]]
 
@@ -72,7 +73,7 @@ def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
     """Time a whole start: from nothing to the first call answered."""
     job = Job(contestant, family.programs[contestant], family.ranks, threads)
     job.close()
-    return {"value": job.ready_after, "low": job.ready_after, "high": job.ready_after, "repetitions": 1, "unit": "s"}
+    return summarise([job.ready_after]).as_json()
 
 
 def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> dict[str, Any]:
@@ -134,8 +135,9 @@ def write(table: Table, where: Path, arguments: argparse.Namespace) -> None:
     }
     (where / "latest.json").write_text(json.dumps(document, indent=1))
     results = rounds_from_json(document)
+    bests = rounds_from_json(document, "best")
     units = units_of(table.measures)
-    (where / "latest.md").write_text(markdown(results, units, machine(), table.failures))
+    (where / "latest.md").write_text(markdown(results, bests, units, machine(), table.failures))
     plots.speed_up(results, where / "speed_up.png")
     for name in {measure.split(".", 1)[0] for measure in results}:
         unit = next(units[m] for m in results if m.startswith(name + "."))

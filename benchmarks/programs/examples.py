@@ -85,7 +85,7 @@ def measure(seconds: float) -> Sample:
     run(sys.argv[2])
     steps = [after - before for before, after in zip(ticks, ticks[1:])][WARM_UP_STEPS:]
     found = summarise(steps)
-    return Trained(found.value, found.low, found.high, found.repetitions, losses=tuple(losses))
+    return Trained(**found.as_json(), losses=tuple(losses))
 
 
 def follow() -> None:

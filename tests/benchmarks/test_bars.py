@@ -11,13 +11,14 @@ from benchmarks import bars
 from benchmarks.bars import BARS, Bar, faster, shortfalls, within
 from benchmarks.compare import Spread, exponent, ratio, rounds_from_json, spread
 from benchmarks.plan import FAMILIES, chosen
-from benchmarks.report import bar_table, in_units, measure_table
+from benchmarks.report import bar_table, best_table, in_units, measure_table
 from benchmarks.timing import quantile, repeat, summarise
 
 
 def test_summary_is_median_and_quartiles() -> None:
     sample = summarise([5.0, 1.0, 3.0, 2.0, 4.0])
     assert (sample.low, sample.value, sample.high, sample.repetitions) == (2.0, 3.0, 4.0, 5)
+    assert sample.best == pytest.approx(1.2)
 
 
 def test_quantile_interpolates() -> None:
@@ -108,6 +109,12 @@ def test_tables_show_medians_ratios_and_gaps() -> None:
     assert "15x" in row
     assert row.count("| - ") == 2, "raw and autograd were not measured"
     assert bar_table(RESULTS).count("not measured") > 10
+
+
+def test_undisturbed_times_are_the_smallest_of_all_rounds() -> None:
+    row = best_table({"calls.empty": {"torch": [6e-4, 4e-4], "mpigrad": [2e-5, None]}}, {}).splitlines()[-1]
+    assert "400 us" in row
+    assert "20x" in row
 
 
 @pytest.mark.parametrize(
