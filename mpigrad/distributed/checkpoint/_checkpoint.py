@@ -1,0 +1,97 @@
+"""`save` and `load`: called on one worker, they have every worker write or read its own share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ... import load as load_file
+from ... import save as save_file
+from .. import rpc
+from ..optim import DistributedOptimizer
+from ..optim._optimizer import gather_errors
+from ..rpc import RRef
+from ._files import FORMAT, CheckpointError, check, describe, next_directory, read_manifest, remove_others, write_manifest
+
+
+def _rref(value: Any, name: str) -> RRef:
+    """The RRef behind a remote module, an RRef of a module or optimizer, or something that is here."""
+    if isinstance(value, RRef):
+        return value
+    if hasattr(value, "get_module_rref"):
+        return value.get_module_rref()
+    if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        return RRef(value)
+    raise TypeError(f"checkpoint: {name!r} must be a module, an optimizer, or an RRef of one, not {type(value).__name__}")
+
+
+def _shares(parts: Mapping[str, Any]) -> dict[str, dict[str, RRef]]:
+    """What each worker has to save: worker -> name -> RRef."""
+    found: dict[str, dict[str, RRef]] = {}
+    for name, value in parts.items():
+        if isinstance(value, DistributedOptimizer):
+            for share in value.remote_optimizers:
+                found.setdefault(share.owner_name(), {})[name] = share
+        else:
+            rref = _rref(value, name)
+            found.setdefault(rref.owner_name(), {})[name] = rref
+    return found
+
+
+def _stateful(rref: RRef) -> Any:
+    value = rref.local_value()
+    return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
+
+
+def _write(file: str, share: dict[str, RRef]) -> dict[str, Any]:
+    """Runs on each worker: write its file."""
+    path = Path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: _stateful(rref).state_dict() for name, rref in share.items()}, file)
+    return describe(path)
+
+
+def _read(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
+    """Runs on each worker: check its file and put the states back, after looking at all of them."""
+    states = load_file(str(check(Path(directory), wanted)))
+    if set(states) != set(share):
+        raise CheckpointError(f"{wanted['name']} holds {sorted(states)}, the program has {sorted(share)} on this worker")
+    for name, rref in share.items():
+        _stateful(rref).load_state_dict(states[name])
+
+
+def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None) -> None:
+    """Save modules and optimizers of any workers, as one checkpoint in the directory `path` that all workers share.
+
+    `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, or RRefs of any of them. `extra` is
+    anything that JSON can hold, such as the number of the step. Until the save is complete the previous one stays valid.
+    """
+    where = Path(path)
+    name, shares = next_directory(where), _shares(parts)
+    writing = [
+        rpc.rpc_async(worker, _write, args=(str(where / name / f"{worker}.pt"), share), timeout=0)
+        for worker, share in shares.items()
+    ]
+    files = dict(zip(shares, gather_errors(writing)))
+    write_manifest(where, {"format": FORMAT, "directory": name, "workers": files, "extra": extra})
+    remove_others(where, name)
+
+
+def load(path: str | Path, parts: Mapping[str, Any]) -> Any:
+    """Put the states of the last complete `save` back, on workers of the same names; gives `extra`."""
+    where, shares = Path(path), _shares(parts)
+    manifest = read_manifest(where)
+    if set(manifest["workers"]) != set(shares):
+        raise CheckpointError(
+            f"the checkpoint in {where} was saved on workers {sorted(manifest['workers'])}, the program has its parts on "
+            f"{sorted(shares)}; restart with the same number of ranks and the same placement"
+        )
+    directory = str(where / manifest["directory"])
+    gather_errors(
+        [
+            rpc.rpc_async(worker, _read, args=(directory, manifest["workers"][worker], share), timeout=0)
+            for worker, share in shares.items()
+        ]
+    )
+    return manifest["extra"]
