@@ -13,6 +13,7 @@ from .._graph.namespace import DIFF, RAW
 from .._graph.node import AccumulateGrad, Edge, Node, edge_of
 from .._tensor import Tensor, method, wrap
 from ._edge import GradientEdge
+from ._hooks import retain_grad
 
 Tensors = Sequence[Tensor | GradientEdge] | Tensor | GradientEdge
 Gradients = Sequence[Tensor | None] | Tensor | None
@@ -54,29 +55,26 @@ def backward(
 
 
 def _backward_into(roots: Any, grads: Any, keep: bool, create_graph: bool, targets: tuple[Any, ...]) -> None:
-    """Add gradients to the `.grad` of these tensors and of no others."""
+    """Add gradients to the `.grad` of these tensors and of no others. Those that are no leaves keep theirs from now on,
+    as by `retain_grad`: their gradients get there on the way."""
     edges = [_target_edge(each, "can't retain_grad on Tensor that has requires_grad=False") for each in targets]
+    for (node, _), target in zip(edges, targets):
+        if not isinstance(node, AccumulateGrad):
+            _keep_gradient(target)
     owners = dict(zip(edges, targets))
-    F = DIFF if create_graph else RAW
-    for (node, _), target, found in zip(
-        owners, owners.values(), run_backward(roots, grads, keep, create_graph, tuple(owners.values()))
-    ):
-        if found is None:
-            continue
-        leaf = node if isinstance(node, AccumulateGrad) else _keeper(target)
-        with _mode(create_graph):
-            leaf.run(F, found if create_graph else as_array(found).copy())
+    found = run_backward(roots, grads, keep, create_graph, tuple(owners.values()))
+    with _mode(create_graph):
+        for (node, _), each in zip(owners, found):
+            if each is not None and isinstance(node, AccumulateGrad):
+                node.run(DIFF if create_graph else RAW, each if create_graph else as_array(each).copy())
 
 
-def _keeper(target: Any) -> AccumulateGrad:
-    """Adds to the `.grad` of a tensor that is not a leaf."""
+def _keep_gradient(target: Any) -> None:
     if not isinstance(target, Tensor):
         raise RuntimeError(
             f"backward(inputs=) can only add gradients to Tensors and edges of leaves, but got {target!r}"
         )
-    node = object.__new__(AccumulateGrad)
-    node.edges, node.hooks, node.variable = (), None, target
-    return node
+    retain_grad(target)
 
 
 def grad(

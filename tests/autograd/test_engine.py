@@ -123,7 +123,7 @@ def test_inputs_that_are_not_leaves_and_do_not_run_further() -> None:
     y = x * 3
     z = (y * y).sum()
     z.backward(inputs=[y, y])
-    assert y.grad.tolist() == [6.0, 12.0]
+    assert y.grad.tolist() == [6.0, 12.0] and y.retains_grad
     assert x.grad is None
 
 
