@@ -25,7 +25,7 @@ from mpigrad.futures import Future
 from . import _current, _seams
 from ._farewell import note_bye, used_group
 from ._message import MessageType
-from ._mpi_transport import MPITransport
+from ._probed_transport import open_transport
 from ._world import new_agent
 from ._worker import WorkerInfo
 
@@ -43,7 +43,7 @@ def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
     """Join the dynamic group of a communicator."""
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
     used_group(comm, upper // 2)
-    return join(name, MPITransport(comm, first_tag=upper // 2), options)
+    return join(name, open_transport(comm, first_tag=upper // 2), options)
 
 
 def join(name: str, transport: Transport, options: Any) -> Agent:

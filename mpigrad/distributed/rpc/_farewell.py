@@ -13,6 +13,7 @@ from typing import Any
 
 from ._message import HEADER, HEADER_SIZE, RAW, MessageType
 from ._mpi_transport import MPITransport
+from ._probed_transport import open_transport
 
 PATIENCE = 3.0
 _groups: dict[int, tuple[Any, int]] = {}  # handle of the communicator -> itself, first tag
@@ -35,7 +36,7 @@ def say_farewell() -> None:
     """Exchange goodbyes on all communicators that were used for dynamic groups."""
     while _groups:
         _, (comm, first_tag) = _groups.popitem()
-        _farewell(MPITransport(comm, first_tag))
+        _farewell(open_transport(comm, first_tag))
 
 
 def _farewell(transport: MPITransport) -> None:

@@ -52,8 +52,12 @@ class MPITransport(Transport):
         self._sends: deque[Any] = deque()
         self._coming: list[tuple[list[Any], Bulk]] = []
         self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
+        self._open_ring()
+
+    def _open_ring(self) -> None:
+        MPI = self._mpi
         self._buffers = [bytearray(FRAME_MAX) for _ in range(RING)]
-        self._ring = [comm.Recv_init([b, MPI.BYTE], MPI.ANY_SOURCE, first_tag) for b in self._buffers]
+        self._ring = [self._comm.Recv_init([b, MPI.BYTE], MPI.ANY_SOURCE, self._frame_tag) for b in self._buffers]
         self._at = 0
         MPI.Prequest.Startall(self._ring)
 

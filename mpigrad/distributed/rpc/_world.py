@@ -15,7 +15,8 @@ from ._agent import Agent
 from ._closing import Closing
 from ._farewell import say_farewell
 from ._message import MessageType
-from ._mpi_transport import MPITransport, private_duplicate
+from ._mpi_transport import private_duplicate
+from ._probed_transport import open_transport
 from ._transport import Transport
 from ._worker import WorkerInfo
 
@@ -39,7 +40,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
 
         return join_dynamic(name, comm, options)
     duplicate = private_duplicate(comm, deadline)
-    agent = start_static(name, MPITransport(duplicate), options, deadline, _current.set_agent)
+    agent = start_static(name, open_transport(duplicate), options, deadline, _current.set_agent)
     agent.communicator = duplicate
     return agent
 
