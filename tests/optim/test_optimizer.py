@@ -188,3 +188,44 @@ def test_parameters_without_gradients_are_left_alone() -> None:
     optimizer.step()
     np.testing.assert_array_equal(idle.detach().numpy(), before)
     assert idle not in optimizer.state
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adagrad", "SparseAdam"])
+def test_sparse_gradients_touch_only_their_rows(kind: str) -> None:
+    table = mpigrad.nn.Embedding(6, 3, sparse=True)
+    before = table.weight.detach().numpy().copy()
+    optimizer = getattr(optim, kind)(table.parameters(), lr=0.1)
+    table(mpigrad.tensor([1, 4, 1])).sum().backward()
+    optimizer.step()
+    changed = (table.weight.detach().numpy() != before).any(axis=1)
+    assert changed.tolist() == [False, True, False, False, True, False]
+    if kind == "SGD":
+        np.testing.assert_allclose(
+            before - table.weight.detach().numpy(), [[0.1 * n] * 3 for n in (0, 2, 0, 0, 1, 0)], atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("Adam", "Adam does not support sparse gradients, please consider SparseAdam instead"),
+        ("RMSprop", "RMSprop does not support sparse gradients"),
+        ("Rprop", "Rprop does not support sparse gradients"),
+    ],
+)
+def test_others_refuse_sparse_gradients(kind: str, said: str) -> None:
+    table = mpigrad.nn.Embedding(6, 3, sparse=True)
+    table(mpigrad.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match=said):
+        getattr(optim, kind)(table.parameters()).step()
+
+
+def test_sparse_adam_refuses_dense_gradients_and_decay_refuses_sparse_ones() -> None:
+    w = leaf(2)
+    w.grad = mpigrad.ones(2)
+    with pytest.raises(RuntimeError, match="does not support dense gradients"):
+        optim.SparseAdam([w]).step()
+    table = mpigrad.nn.Embedding(6, 3, sparse=True)
+    table(mpigrad.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match="weight_decay option is not compatible with sparse gradients"):
+        optim.Adagrad(table.parameters(), weight_decay=0.1).step()

@@ -57,6 +57,9 @@ LocalResponseNorm(2) | 2,4,3,3
 Embedding(7, 3) | i7:2,4
 Embedding(7, 3, padding_idx=2) | i7:5
 Embedding(7, 3, padding_idx=-1, scale_grad_by_freq=True) | i7:3,5
+EmbeddingBag(7, 3) | i7:2,4
+EmbeddingBag(7, 3, mode="sum", padding_idx=2) | i7:2,4
+EmbeddingBag(7, 3, mode="max") | i7:2,4
 Dropout(0.0) | 2,3
 Dropout1d(0.0) | 2,3,4
 Dropout2d(0.0) | 2,3,4,4
