@@ -9,6 +9,7 @@ import numpy as np
 from .._device import array_module
 
 Key = tuple[Any, ...]  # integer arrays and full slices
+_PIECE = 1 << 16  # elements
 
 
 def add_at(into: Any, key: Key, values: Any) -> None:
@@ -43,34 +44,33 @@ def _add_rows(into: Any, key: Key, values: Any) -> None:
     shape, rest = into.shape[:count], into.shape[count:]
     flat = _flat(arrays, shape)
     rows = np.broadcast_to(values, arrays[0].shape + rest).reshape((flat.size, *rest))
-    if rest:
-        _add_sorted(into, shape, flat, rows)
-    elif into.flags.c_contiguous:
-        np.add.at(into.reshape(-1), flat, rows)
+    if into.flags.c_contiguous:
+        _add_elements(into.reshape(-1), flat, rows)
     else:
-        np.add.at(into, tuple(arrays), values)
+        sums = np.zeros(into.shape, into.dtype)
+        _add_elements(sums.reshape(-1), flat, rows)
+        into += sums
 
 
 def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
     """One number for each tuple of indices; indices from the end are allowed."""
     made: Any = 0
     for each, length in zip(arrays, shape):
-        place = each.reshape(-1)
+        place = each.reshape(-1).astype(np.int64, copy=False)
         if place.size and place.min() < 0:
             place = np.where(place < 0, place + length, place)
         made = made * length + place
     return made
 
 
-def _add_sorted(into: Any, shape: tuple[int, ...], flat: Any, rows: Any) -> None:
-    """Sum the rows of equal index first (after sorting), then add each sum once: far faster than element by element."""
-    if not flat.size:
+def _add_elements(into: Any, flat: Any, rows: Any) -> None:
+    """Add rows element by element: NumPy is quickest at that with one index into one vector. Piece by piece, since the
+    indices of single elements take more memory than the rows."""
+    width = rows[:1].size if rows.size else 1
+    if width == 1:
+        np.add.at(into, flat, rows.reshape(-1))
         return
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    if starts.size == flat.size:
-        where, sums = flat, rows
-    else:
-        where, sums = ordered[starts], np.add.reduceat(rows[order], starts, axis=0)
-    into[np.unravel_index(where, shape) if len(shape) > 1 else where] += sums
+    step, inner = max(1, _PIECE // width), np.arange(width)
+    for start in range(0, flat.size, step):
+        places = flat[start : start + step, None] * width + inner
+        np.add.at(into, places.reshape(-1), rows[start : start + step].reshape(-1))
