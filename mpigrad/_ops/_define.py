@@ -131,7 +131,7 @@ class Operator:
         self.sparse: Callable[..., Any] | None = None  # (operator, inputs, kw) -> result, for sparse inputs
         body = {"__slots__": (), "operator": self, "__module__": __name__}
         self.node_type = type(node, (base,), dict(body))
-        self.many_type = type(node, (ManyNode,), dict(body))
+        self.many_type: Any = None  # made when first needed: few operators have several outputs
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -190,10 +190,16 @@ class Operator:
                 make_view(each, inputs[0], (_Output(self, nr), kw), ONE_OF_SEVERAL)  # type: ignore[arg-type]
         return made
 
+    def _for_many(self) -> Any:
+        if self.many_type is None:
+            body = {"__slots__": (), "operator": self, "__module__": __name__}
+            self.many_type = type(self.node_type.__name__, (ManyNode,), body)
+        return self.many_type
+
     def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
         """Make the node of one call and hang the outputs on it."""
         edges = tuple(None if each is None else edge_of(each) for each in inputs)
-        node: Any = object.__new__(self.node_type if len(made) == 1 else self.many_type)
+        node: Any = object.__new__(self.node_type if len(made) == 1 else self._for_many())
         node.edges, node.hooks, node.kw = edges, None, kw
         node.shapes = tuple(None if each is None else each._array.shape for each in inputs)
         self.save(node, inputs, made)

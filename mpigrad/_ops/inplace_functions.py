@@ -8,7 +8,7 @@ from ._inplace import in_place
 
 for _name, _fn in {
     "greater": compare.gt, "greater_equal": compare.ge, "less": compare.lt, "less_equal": compare.le,
-    "not_equal": compare.ne, "arctan2": mixing.atan2, "float_power": powers.float_power, "negative": Tensor.neg,
+    "not_equal": compare.ne, "arctan2": mixing.atan2, "float_power": powers.float_power, "negative": arithmetic.neg,
 }.items():  # fmt: skip
     method(in_place(_fn), _name + "_")
 
