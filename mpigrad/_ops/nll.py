@@ -49,11 +49,14 @@ def _forward(x: Any, target: Any, scale: Any, *, reduction: str) -> Any:
     found = _pick(x, target, classes=0)
     if reduction == "none":
         return found * scale
+    if reduction == "of nothing":
+        return array_module(x).full((), np.nan, dtype=x.dtype)
     return (found.ravel() @ scale.ravel()).astype(x.dtype)
 
 
 def _backward(F: Any, node: Any, g: Any, target: Any, scale: Any) -> Any:
-    return F.spread_class(g * scale, target, classes=node.shapes[0][1]), None, None
+    share = F.keep(g * scale, scale != 0)  # what is ignored gets 0 even of a gradient that is nan
+    return F.spread_class(share, target, classes=node.shapes[0][1]), None, None
 
 
 _nll = {
@@ -67,8 +70,9 @@ def likelihood(ndim: int) -> Any:
     return _nll[2 if ndim == 2 else 4]
 
 
-def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any]:
-    """Safe targets, and the factor of each place's log probability in the loss: minus its weight, 0 where ignored."""
+def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any, str]:
+    """Safe targets, the factor of each place's log probability in the loss (minus its weight, 0 where ignored), and how
+    their products are reduced."""
     xp = array_module(x)
     ignored = target == ignore_index
     some = bool(ignored.any())
@@ -82,8 +86,11 @@ def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
         scale[ignored] = 0
     if reduction == "mean":
         total = scale.size if weight is None and not some else -scale.sum()
-        scale = scale / x.dtype.type(total)
-    return safe, scale
+        if total:
+            scale = scale / x.dtype.type(total)
+        else:  # the mean of nothing: nan, whose gradient PyTorch takes to be 0
+            reduction = "of nothing"
+    return safe, scale, reduction
 
 
 def _check_range(x: Any, target: Any) -> None:

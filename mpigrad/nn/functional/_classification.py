@@ -111,13 +111,10 @@ def nll_loss(
     need_tensors("nll_loss_nd", input=input, target=target, weight=weight)
     x, t = input._array, target._array
     _check_nll(x, t, weight)
-    if x.ndim == 1:
-        input, t = input.reshape(1, -1), t.reshape(1)
-        safe, scale = scale_of(input._array, t, None if weight is None else weight._array, ignore_index, how)
-        found = likelihood(2)(input, wrap(safe), wrap(scale), reduction="sum")
-        return found
-    safe, scale = scale_of(x, t, None if weight is None else weight._array, ignore_index, how)
-    return likelihood(x.ndim)(input, wrap(safe), wrap(scale), reduction=how)
+    if x.ndim == 1:  # one element: its mean and sum are itself
+        input, t, how = input.reshape(1, -1), t.reshape(1), "mean" if how == "mean" else "sum"
+    safe, scale, how = scale_of(input._array, t, None if weight is None else weight._array, ignore_index, how)
+    return likelihood(x.ndim if x.ndim > 1 else 2)(input, wrap(safe), wrap(scale), reduction=how)
 
 
 def _check_nll(x: Any, t: Any, weight: Tensor | None) -> None:
