@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
 from ._define import operator
 from ._dims import wrap_dim
 from ._inplace import in_place
@@ -309,11 +309,6 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         return deliver(INDEX_SELECT(input, index, dim=at), out)
     except IndexError:
         raise IndexError("index out of range in self") from None
-
-
-def as_index(places: Any) -> Tensor:
-    """A plain tensor of an index array."""
-    return wrap(places)
 
 
 __all__ = ["gather", "index_select", "scatter", "scatter_add", "take_along_dim"]
