@@ -50,7 +50,9 @@ def oversubscribed() -> bool:
 
 
 def abort_on_uncaught() -> None:
-    """Let an exception that nobody caught end the whole job, with its traceback, instead of leaving the other ranks waiting."""
+    """Let an exception that nobody caught end the whole job, with its traceback, instead of leaving the other ranks
+    waiting.
+    """
     global _abort_installed
     if _abort_installed:
         return

@@ -1,11 +1,12 @@
 """Future: one value that arrives later, with callbacks, waiting threads and `await`.
 
 Invariants
-- `_state` goes once from 0 (pending) to 1 (value) or 2 (error), after `_value` has been stored. Whoever makes the change first
-  takes the right to do so: in public setters under `_CHANGE`; in the RPC agent by removing the call from its table.
-- Callbacks and sleepers are deques created on demand. A thread that adds an entry looks at `_state` again afterwards; the one
-  that completes looks at the deques after the change. Every entry is taken out with an atomic `popleft`, so it is served
-  exactly once, by whichever of the two got it.
+- `_state` goes once from 0 (pending) to 1 (value) or 2 (error), after `_value` has been stored. Whoever makes the
+  change first takes the right to do so: in public setters under `_CHANGE`; in the RPC agent by removing the call from
+  its table.
+- Callbacks and sleepers are deques created on demand. A thread that adds an entry looks at `_state` again afterwards;
+  the one that completes looks at the deques after the change. Every entry is taken out with an atomic `popleft`, so it
+  is served exactly once, by whichever of the two got it.
 - No lock and no condition is allocated for a future that nobody blocks on.
 - A thread that waits while an RPC agent runs makes progress for it: the agent installs `set_wait_hook`.
 """
@@ -30,7 +31,9 @@ _defer_hook: Callable[[Callable[[], None]], bool] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
-    """Let `hook(fut, deadline)` do the waiting of every future; it returns when `fut` is done or the deadline has passed."""
+    """Let `hook(fut, deadline)` do the waiting of every future; it returns when `fut` is done or the deadline has
+    passed.
+    """
     global _wait_hook
     _wait_hook = hook
 
@@ -54,7 +57,10 @@ class Future:
 
     __slots__ = ("__weakref__", "_callbacks", "_deadline", "_foreign", "_info", "_sleepers", "_state", "_value")
 
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__ = classmethod(types.GenericAlias)  # type: ignore[var-annotated]
+
+    _info: tuple[int, Any, float]  # of a call: rank of the callee, function, timeout
+    _deadline: float
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
         self._state = 0
@@ -97,7 +103,9 @@ class Future:
         5
         """
         if not self._state:
-            raise RuntimeError("value() was called on a Future that is not completed; use wait(), or check done() first")
+            raise RuntimeError(
+                "value() was called on a Future that is not completed; use wait(), or check done() first"
+            )
         if self._state == 2:
             raise self._value
         return self._value
@@ -248,7 +256,8 @@ class Future:
 
 
 def block(fut: Future, deadline: float | None) -> None:
-    """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for anybody."""
+    """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for anybody.
+    """
     lock = threading.Lock()
     lock.acquire()
     fut._sleep(lock)

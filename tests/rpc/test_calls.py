@@ -82,7 +82,12 @@ def test_exceptions_keep_type_arguments_and_say_where(rpc_world) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [OSError(2, "No such file", "name"), UnicodeDecodeError("utf-8", b"x", 0, 1, "why"), StopIteration(3), ValueError()],
+    [
+        OSError(2, "No such file", "name"),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "why"),
+        StopIteration(3),
+        ValueError(),
+    ],
     ids=lambda e: type(e).__name__,
 )
 def test_builtin_exceptions_with_state(rpc_world, error) -> None:

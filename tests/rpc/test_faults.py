@@ -37,7 +37,9 @@ def test_delayed_call_times_out_or_arrives() -> None:
 def test_control_messages_are_sent_again(monkeypatch) -> None:
     got = []
     monkeypatch.setitem(
-        _seams.handlers, int(MessageType.RREF_ACK), _seams.HandlerEntry(lambda agent, m: got.append(m.body) or b"ok", True)
+        _seams.handlers,
+        int(MessageType.RREF_ACK),
+        _seams.HandlerEntry(lambda agent, m: got.append(m.body) or b"ok", True),
     )
     monkeypatch.setattr("mpigrad.distributed.rpc._calls.RETRY_SECONDS", 0.005)
     with in_process_world(2) as agents, acting_as(agents[0]):

@@ -126,7 +126,9 @@ def test_hundreds_of_large_arrays_in_one_message() -> None:
 
 
 @pytest.mark.parametrize("mode", [FLAT, PICKLE, RAW, 9])
-@pytest.mark.parametrize("meta", [b"", b"\0\0", b"\xff\xff\xff\xff", b"\4\0\0\0abcd", b"\1\0\0\0\x63", b"\0\0\0\0\5\0\0\0"])
+@pytest.mark.parametrize(
+    "meta", [b"", b"\0\0", b"\xff\xff\xff\xff", b"\4\0\0\0abcd", b"\1\0\0\0\x63", b"\0\0\0\0\5\0\0\0"]
+)
 def test_malformed_meta_is_an_error(mode, meta) -> None:
     if (mode, meta) == (RAW, b"\0\0\0\0\5\0\0\0"):
         return  # a body of four bytes

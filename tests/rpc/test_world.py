@@ -37,15 +37,25 @@ def test_arguments_are_checked() -> None:
     for error, pattern, given in cases:
         with pytest.raises(error, match=pattern):
             rpc.init_rpc(**{"name": "fine", "rank": 0, "world_size": 1, **given})
-    for given, pattern in (({"num_worker_threads": 0}, "must be positive, got 0"), ({"rpc_timeout": -1}, "non-negative")):
+    for given, pattern in (
+        ({"num_worker_threads": 0}, "must be positive, got 0"),
+        ({"rpc_timeout": -1}, "non-negative"),
+    ):
         with pytest.raises(RuntimeError, match=pattern):
             rpc.MPIRpcBackendOptions(**given)
     assert not rpc._is_current_rpc_agent_set()
 
 
 def test_uninitialised_use_is_an_error() -> None:
-    for use in (lambda: rpc.rpc_sync("x", far.nothing), lambda: rpc.rpc_async("x", far.nothing), rpc.shutdown, rpc.get_worker_info):
-        with pytest.raises(RuntimeError, match="RPC has not been initialized. Call mpigrad.distributed.rpc.init_rpc first."):
+    for use in (
+        lambda: rpc.rpc_sync("x", far.nothing),
+        lambda: rpc.rpc_async("x", far.nothing),
+        rpc.shutdown,
+        rpc.get_worker_info,
+    ):
+        with pytest.raises(
+            RuntimeError, match="RPC has not been initialized. Call mpigrad.distributed.rpc.init_rpc first."
+        ):
             use()
     with pytest.raises(RuntimeError, match="Current RPC agent is not set"):
         rpc.get_rpc_timeout()
@@ -176,7 +186,10 @@ def test_calls_under_way_fail_when_the_worker_leaves(world) -> None:
 def test_disjoint_worlds_on_sub_communicators(world) -> None:
     half = mpi().COMM_WORLD.Split(world.rank % 2, world.rank)
     rpc.init_rpc(
-        f"half{half.rank}", rank=half.rank, world_size=half.size, rpc_backend_options=rpc.MPIRpcBackendOptions(comm=half)
+        f"half{half.rank}",
+        rank=half.rank,
+        world_size=half.size,
+        rpc_backend_options=rpc.MPIRpcBackendOptions(comm=half),
     )
     got = rpc.api._all_gather(world.rank)
     assert got == {f"half{i}": 2 * i + world.rank % 2 for i in range(half.size)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from . import api, backend_registry, constants, functions, internal, options
+from . import api, backend_registry, constants, functions, internal
+from . import options as options
 from ._current import set_agent
 from ._rref import RRef
 from ._rref_calls import remote
@@ -61,8 +62,8 @@ def init_rpc(
 ) -> None:
     """Make this rank a worker called `name`.
 
-    With `world_size` it returns when all ranks of the communicator have called it. Without, the group is dynamic: ranks join and
-    leave at any time. Rank and size come from MPI and need not be given; given ones are checked.
+    With `world_size` it returns when all ranks of the communicator have called it. Without, the group is dynamic: ranks
+    join and leave at any time. Rank and size come from MPI and need not be given; given ones are checked.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)
@@ -81,8 +82,10 @@ def init_rpc(
         raise RuntimeError("RPC is already initialized")
     if backend is None:
         backend = getattr(rpc_backend_options, "backend", None) or backend_registry.BackendType.MPI
-    options = rpc_backend_options
-    if type(options) in (type(None), RpcBackendOptions):
-        given = {} if options is None else {"rpc_timeout": options.rpc_timeout, "init_method": options.init_method}
-        options = backend_registry.construct_rpc_backend_options(backend, **given)
-    set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=options))
+    chosen: Any = rpc_backend_options
+    if type(chosen) in (type(None), RpcBackendOptions):
+        given: dict[str, Any] = {}
+        if chosen is not None:
+            given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
+        chosen = backend_registry.construct_rpc_backend_options(backend, **given)
+    set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=chosen))

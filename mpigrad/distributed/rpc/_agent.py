@@ -56,7 +56,11 @@ class Agent(Serving):
     def _unknown(self, what: str, to: Any) -> Exception:
         known = ", ".join(str(info) for _, info in sorted(self.workers.items())[:20])
         more = f" and {len(self.workers) - 20} more" if len(self.workers) > 20 else ""
-        reason = self.gone.get(to) if isinstance(to, int) else next((w for w in self.gone.values() if f"name={to})" in w), None)
+        reason = (
+            self.gone.get(to)
+            if isinstance(to, int)
+            else next((w for w in self.gone.values() if f"name={to})" in w), None)
+        )
         return RuntimeError(
             f"name:{self.info.name},rank:{self.rank} could not find destination {what} {to}"
             + (f" ({reason})" if reason else "")

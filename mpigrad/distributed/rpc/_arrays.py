@@ -1,11 +1,13 @@
-"""Arrays on the wire: a list of arrays and tensors <-> a layout text, inline bytes, and large arrays that follow on their own.
+"""Arrays on the wire: a list of arrays and tensors <-> a layout text, inline bytes, and large arrays that follow on
+their own.
 
-Per array the layout holds kind, dtype and shape; both directions are remembered, because programs send the same few shapes again
-and again: a lookup costs 0.3 us, building the text 3 us. Inline data is padded to 16 bytes and starts at an aligned offset, so
-that the receiver's arrays are views of the received frame: no copy, writable, aligned.
+Per array the layout holds kind, dtype and shape; both directions are remembered, because programs send the same few
+shapes again and again: a lookup costs 0.3 us, building the text 3 us. Inline data is padded to 16 bytes and starts at
+an aligned offset, so that the receiver's arrays are views of the received frame: no copy, writable, aligned.
 
 Invariants
-- A received array never reaches outside its buffer: numpy checks the offset and length of inline ones, `_fetch` those of others.
+- A received array never reaches outside its buffer: numpy checks the offset and length of inline ones, `_fetch` those
+  of others.
 - An array of more than INLINE_MAX bytes is sent from its own memory (made C-contiguous first when it is not).
 """
 
@@ -45,7 +47,8 @@ def describe(kind: int, array: Any) -> bytes:
 
 
 def known(kind: int, array: Any) -> tuple[bytes, bytes | None] | None:
-    """Layout text of an array, and the padding if it travels inline; None for arrays that cannot travel as their bytes."""
+    """Layout text of an array, and the padding if it travels inline; None for arrays that cannot travel as their bytes.
+    """
     if not sendable(array):
         return None
     inline = array.nbytes <= INLINE_MAX
@@ -129,7 +132,8 @@ def _product(shape: tuple[int, ...]) -> int:
 def take(
     entries: list[tuple[int, Any, Any, int]], buffer: Any, offset: int, followed: list[Any], plain: tuple[Any, ...]
 ) -> tuple[list[Any], list[Tensor]]:
-    """The values that a layout describes, and the tensors among them. `followed` are the arrays that came on their own."""
+    """The values that a layout describes, and the tensors among them. `followed` are the arrays that came on their own.
+    """
     values: list[Any] = []
     tensors: list[Tensor] = []
     nth_plain = nth_followed = 0
@@ -162,5 +166,7 @@ def take(
 
 def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nbytes: int) -> Any:
     if nth >= len(followed) or followed[nth].nbytes != nbytes:
-        raise ValueError(f"malformed message: array {nth} of shape {shape} and dtype {dtype} did not come with its {nbytes} bytes")
+        raise ValueError(
+            f"malformed message: array {nth} of shape {shape} and dtype {dtype} did not come with its {nbytes} bytes"
+        )
     return followed[nth].view(dtype).reshape(shape)

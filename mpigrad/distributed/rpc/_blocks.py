@@ -1,8 +1,8 @@
 """Receive memory: blocks for large arrays, handed out again once no array refers to them.
 
-Fresh memory of some MiB costs a page fault for every 4 KiB, more than the transfer itself. A block is the `base` of the arrays made
-on it, so it comes back exactly when the last of them is gone, on whatever thread that happens. At most `LIMIT` bytes are kept, and
-nothing after a while without traffic (`trim`).
+Fresh memory of some MiB costs a page fault for every 4 KiB, more than the transfer itself. A block is the `base` of the
+arrays made on it, so it comes back exactly when the last of them is gone, on whatever thread that happens. At most
+`LIMIT` bytes are kept, and nothing after a while without traffic (`trim`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ class Block:
     def __init__(self, memory: Any, nbytes: int) -> None:
         self.memory = memory
         self.size = memory.nbytes
-        self.__array_interface__ = {"data": (memory.ctypes.data, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {
+            "data": (memory.ctypes.data, False),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         if _kept[0] + self.size <= LIMIT:

@@ -1,9 +1,9 @@
 """Calls: the requests this worker has sent and their futures, until they are answered, time out, or the peer leaves.
 
 Invariants
-- A call is in `_pending` from before its frame is posted until whoever pops it completes its future: exactly once. Answers
-  to calls that are no longer there (timed out, or the peer had left) are decoded and dropped, so that what they carry is
-  released.
+- A call is in `_pending` from before its frame is posted until whoever pops it completes its future: exactly once.
+  Answers to calls that are no longer there (timed out, or the peer had left) are decoded and dropped, so that what they
+  carry is released.
 - A frame that could not be sent fails its call, in whatever thread that is found out.
 """
 
@@ -152,7 +152,8 @@ class Calls:
         return fut
 
     def request_with_retries(self, dst: int, kind: int, body: bytes = b"", extra: int = 0, extra2: int = 0) -> Future:
-        """Like `request`, for control messages that must arrive: failed sends are repeated, later and later. The handler must
+        """Like `request`, for control messages that must arrive: failed sends are repeated, later and later. The
+        handler must
         not mind being asked twice."""
         result = Future()
         result._info, result._deadline = (dst, MessageType(kind).name, 0.0), _NEVER
@@ -196,7 +197,7 @@ class Calls:
         extra2: int = 0,
         context: tuple[int, int] = (0, 0),
     ) -> None:
-        """Send an internal message that has no answer. Graceful shutdown does not count it: use `request` where it matters."""
+        """Send an internal message that has no answer. Not counted by graceful shutdown: `request` where it matters."""
         self._post(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
 
     def wait(self, fut: Future, deadline: float | None = None) -> None:
@@ -270,7 +271,7 @@ class Calls:
         next(self._lost)
 
     def _receive_answer(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Complete the call that a frame answers; the frame, if that may run user code (`__setstate__` and the like)."""
+        """Complete the call that a frame answers; or the frame, if that may run user code (`__setstate__` ...)."""
         mode = frame[1]
         if mode == PICKLE or mode == CUSTOM:
             if waiting_for is None or self._pending.get(_unpack(frame)[10]) is not waiting_for:
@@ -280,7 +281,9 @@ class Calls:
 
     def _complete(self, frame: Any) -> None:
         """Complete the future of a call with its answer; decode and drop it when nobody waits any more."""
-        kind, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
+        kind, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(
+            frame
+        )
         fut = self._pending.pop(call_id, None)
         value: Any = None
         state = 1
@@ -321,8 +324,8 @@ class Calls:
         dst, func, seconds = fut._info
         what = func if isinstance(func, str) else label(func)
         return RpcTimeoutError(
-            f"RPCErr:1:RPC ran for more than set timeout ({seconds * 1000:.0f} ms) and will now be marked with an error: "
-            f"{what} on {self.workers.get(dst, dst)} did not answer within {seconds} s"
+            f"RPCErr:1:RPC ran for more than set timeout ({seconds * 1000:.0f} ms) and will now be marked with an "
+            f"error: {what} on {self.workers.get(dst, dst)} did not answer within {seconds} s"
         )
 
     def _fail(self, fut: Future, error: Exception) -> None:

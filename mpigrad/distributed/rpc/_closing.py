@@ -1,10 +1,10 @@
 """Graceful shutdown: leave together, once nothing is under way anywhere.
 
-The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they have
-finished for others. When everybody is in `shutdown`, nobody has anything under way, the sums are equal, and they are the same in
-two rounds one after the other, no request exists that could start new work (a request not yet received would make the sums
-differ; one received between the rounds would change them). Everybody serves all the time. A worker that left without grace is
-left out, and then the sums need not be equal: its share is lost.
+The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they
+have finished for others. When everybody is in `shutdown`, nobody has anything under way, the sums are equal, and they
+are the same in two rounds one after the other, no request exists that could start new work (a request not yet received
+would make the sums differ; one received between the rounds would change them). Everybody serves all the time. A worker
+that left without grace is left out, and then the sums need not be equal: its share is lost.
 """
 
 from __future__ import annotations

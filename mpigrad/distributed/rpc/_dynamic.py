@@ -1,15 +1,17 @@
 """Dynamic groups: ranks join and leave at any time, with no collective operation.
 
-A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer with
-theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all members. Messages of one rank
-to another arrive in order, so a stale "join" is always followed by its "leave".
+A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer
+with theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all members. Messages of
+one rank to another arrive in order, so a stale "join" is always followed by its "leave".
 
-There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is given, or
-COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on COMM_WORLD must give the
-group a communicator of its own. Frames carry the epoch of the life they are meant for; others are dropped.
+There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is
+given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on
+COMM_WORLD must give the group a communicator of its own. Frames carry the epoch of the life they are meant for; others
+are dropped.
 
-Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have answered, or
-after SETTLE seconds in which nobody did. A name or rank that is unknown is waited for during GRACE seconds before a call fails.
+Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
+answered, or after SETTLE seconds in which nobody did. A name or rank that is unknown is waited for during GRACE seconds
+before a call fails.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from . import _current, _seams
 from ._farewell import note_bye, used_group
 from ._message import MessageType
 from ._probed_transport import open_transport
-from ._world import new_agent
 from ._worker import WorkerInfo
+from ._world import new_agent
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -141,7 +143,9 @@ class Membership:
         """Finish what is under way, let the members finish their calls to this one, then go."""
         agent = self._agent
         self._until(agent.quiet, deadline)
-        told = [agent.request(rank, MessageType.DEPART, timeout=0) for rank in list(agent.workers) if rank != agent.rank]
+        told = [
+            agent.request(rank, MessageType.DEPART, timeout=0) for rank in list(agent.workers) if rank != agent.rank
+        ]
         self._until(lambda: all(fut.done() for fut in told), deadline)
         self._until(agent.quiet, deadline)
 
@@ -163,7 +167,9 @@ class Membership:
         return ready
 
     def _answer_departing(self, rank: int, ready: Future) -> None:
-        calls = [fut for fut in list(self._agent._pending.values()) if fut._info[0] == rank and fut._info[1] != "DEPART"]
+        calls = [
+            fut for fut in list(self._agent._pending.values()) if fut._info[0] == rank and fut._info[1] != "DEPART"
+        ]
         if calls:
             self._agent.after(0.005, lambda: self._answer_departing(rank, ready))
         else:

@@ -31,7 +31,9 @@ def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
 def _user_part(error: BaseException) -> Any:
     """The traceback without the frames of RPC itself."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and __package__ in trace.tb_frame.f_globals.get("__name__", ""):
+    while (
+        trace is not None and trace.tb_next is not None and __package__ in trace.tb_frame.f_globals.get("__name__", "")
+    ):
         trace = trace.tb_next
     return trace
 
@@ -66,7 +68,9 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """What to construct a built-in exception with; for those of users, their `args`, set without calling the constructor."""
+    """What to construct a built-in exception with; for those of users, their `args`, set without calling the
+    constructor.
+    """
     if _is_builtin(type(error)):
         reduced = error.__reduce__()
         if isinstance(reduced, tuple) and reduced[0] is type(error):

@@ -1,9 +1,9 @@
 """The end of a process that was in a dynamic group: take in every message that is still on its way to it.
 
-Dynamic groups use a communicator they share with others, and messages to a worker that has left are never received. MPICH
-refuses to finalise while there are such messages. So each process says goodbye to all ranks when it ends, and receives (and
-drops) frames until it has heard everybody's goodbye: messages of one rank come in order, so nothing can follow it. Ranks
-that never used RPC say nothing, hence the time limit.
+Dynamic groups use a communicator they share with others, and messages to a worker that has left are never received.
+MPICH refuses to finalise while there are such messages. So each process says goodbye to all ranks when it ends, and
+receives (and drops) frames until it has heard everybody's goodbye: messages of one rank come in order, so nothing can
+follow it. Ranks that never used RPC say nothing, hence the time limit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def say_farewell() -> None:
 
 
 def _farewell(transport: MPITransport) -> None:
-    frame = HEADER.pack(MessageType.BYE, RAW, 0, 0, 0, transport.rank, HEADER_SIZE + 4, 0, 4, 0, 0, 0, 0, 0, 0) + bytes(4)
+    frame = HEADER.pack(MessageType.BYE, RAW, 0, 0, 0, transport.rank, HEADER_SIZE + 4, 0, 4, 0, 0, 0, 0, 0, 0) + bytes(
+        4
+    )
     others = {rank for rank in range(transport.size) if rank != transport.rank}
     for rank in others:
         transport.send(rank, frame, [], 0)

@@ -56,7 +56,9 @@ class Faults:
         if fut is not None:
             agent._unissued()
             name = MessageType(kind).name
-            agent._fail(fut, SendFailedError(f"Send attempt failed intentionally for {name} to {agent.workers.get(dst, dst)}"))
+            agent._fail(
+                fut, SendFailedError(f"Send attempt failed intentionally for {name} to {agent.workers.get(dst, dst)}")
+            )
 
     def _send_late(self, agent: Agent, message: tuple[Any, ...]) -> None:
         self._late.sending = True

@@ -7,15 +7,21 @@ from typing import Any
 from ._message import BODY_FOLLOWS, HEADER_SIZE, TRANSFER
 
 
-def parts(frame: Any, flags: int, nseg: int, length: int, fn_len: int, meta_len: int) -> tuple[Any, int, bytes, bytes, Any]:
-    """Buffer and offset of the array data, meta, function name, and the arrays that followed; ValueError if they cannot be."""
+def parts(
+    frame: Any, flags: int, nseg: int, length: int, fn_len: int, meta_len: int
+) -> tuple[Any, int, bytes, bytes, Any]:
+    """Buffer and offset of the array data, meta, function name, and the arrays that followed; ValueError if they cannot
+    be.
+    """
     if not nseg:
         if length != len(frame):
             raise ValueError(f"malformed message: {length} bytes announced, {len(frame)} received")
         middle = length - fn_len
         start = middle - meta_len
         if start < HEADER_SIZE:
-            raise ValueError(f"malformed message: function of {fn_len} and meta of {meta_len} bytes in a frame of {length}")
+            raise ValueError(
+                f"malformed message: function of {fn_len} and meta of {meta_len} bytes in a frame of {length}"
+            )
         return frame, HEADER_SIZE, bytes(frame[start:middle]), bytes(frame[middle:]), ()
     followed = frame.followed
     if flags & BODY_FOLLOWS:

@@ -1,7 +1,7 @@
 """Functions on the wire: by qualified name where that finds the same function again.
 
-The name's bytes are remembered for each function, and the place to look for each name. The place, not the function: a module
-attribute replaced at run time must be seen, on both sides, as pickle would see it.
+The name's bytes are remembered for each function, and the place to look for each name. The place, not the function: a
+module attribute replaced at run time must be seen, on both sides, as pickle would see it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ NOT_FOUND = (
 
 
 def name_of(func: Callable[..., Any]) -> bytes | None:
-    """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods ...)."""
+    """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods
+    ...).
+    """
     if type(func) not in _BY_NAME:
         return None
     known = _names.get(func)
@@ -79,7 +81,9 @@ def _places_add(text: bytes) -> tuple[Any, str]:
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise AttributeError(f"Can't import {module!r} to get the function {qualname!r}: {error}. {NOT_FOUND}") from error
+        raise AttributeError(
+            f"Can't import {module!r} to get the function {qualname!r}: {error}. {NOT_FOUND}"
+        ) from error
     space, name = _place(module, qualname)
     if space is None:
         raise AttributeError(f"Can't get the function {qualname!r} on the module {module!r}. {NOT_FOUND}")

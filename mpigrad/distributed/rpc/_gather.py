@@ -1,7 +1,7 @@
 """All-gather of Python objects between workers, on calls: one worker collects, then tells the others.
 
-The workers that take part are given by name; the first in alphabetical order leads. Several gathers of the same workers are
-told apart by a number that each of them counts for itself.
+The workers that take part are given by name; the first in alphabetical order leads. Several gathers of the same workers
+are told apart by a number that each of them counts for itself.
 """
 
 from __future__ import annotations

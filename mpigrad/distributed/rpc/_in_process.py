@@ -1,6 +1,7 @@
 """Several agents in one process, over the in-memory transport: for tests on one rank.
 
-Every thread has its own current agent then: the pool threads of an agent theirs, the test's thread the one of the `with` block.
+Every thread has its own current agent then: the pool threads of an agent theirs, the test's thread the one of the
+`with` block.
 
     with in_process_world(3) as agents:
         with acting_as(agents[0]):
@@ -26,7 +27,8 @@ from .options import MPIRpcBackendOptions
 def in_process_world(
     size: int, fate: Fate | None = None, seed: int | None = None, graceful: bool = True, **options: Any
 ) -> Iterator[list[Agent]]:
-    """Agents worker0, worker1 ... that are shut down at the end of the block; `fate` and `seed` as in `MemoryNetwork`."""
+    """Agents worker0, worker1 ... that are shut down at the end of the block; `fate` and `seed` as in `MemoryNetwork`.
+    """
     network = MemoryNetwork(size, fate, seed)
     with _current.shared_process():
         agents: list[Agent] = []

@@ -1,7 +1,7 @@
 """Transport inside one process, for tests: several agents that exchange frames through queues, with faults on request.
 
-A `MemoryNetwork` may delay, drop and reorder. Frames between the same two ranks keep their order unless `reorder` is set,
-frames of different senders may overtake each other.
+A `MemoryNetwork` may delay, drop and reorder. Frames between the same two ranks keep their order unless `reorder` is
+set, frames of different senders may overtake each other.
 """
 
 from __future__ import annotations

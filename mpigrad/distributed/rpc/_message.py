@@ -1,7 +1,7 @@
 """Messages: their types and the fixed header that opens every frame.
 
-A frame is `header | array data | meta | function | table of the transfers that follow`. Array data comes first so that its
-offset does not depend on text lengths (alignment). `meta` is described in `_wire.py`.
+A frame is `header | array data | meta | function | table of the transfers that follow`. Array data comes first so that
+its offset does not depend on text lengths (alignment). `meta` is described in `_wire.py`.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class MessageType(IntEnum):
 
 
 # type, mode, flags, epoch of the receiver, number of transfers that follow, rank of the sender, length of this frame,
-# length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, two fields that
-# are free for the type (RRef and fork ids). A multiple of 16 bytes, for the alignment of array data.
+# length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, two
+# fields that are free for the type (RRef and fork ids). A multiple of 16 bytes, for the alignment of array data.
 HEADER = struct.Struct("<BBHHHIIIIQqqqqq8x")
 HEADER_SIZE = HEADER.size
 TRANSFER = struct.Struct("<Q")

@@ -1,13 +1,15 @@
 """Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays.
 
-Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status; probing
-(`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with MPICH).
+Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status;
+probing (`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with
+MPICH).
 
 Invariants
-- All receives of the ring are alike (any source, one tag, FRAME_MAX bytes), so MPI matches them in the order in which they were
-  started, and looking only at the oldest one misses nothing.
+- All receives of the ring are alike (any source, one tag, FRAME_MAX bytes), so MPI matches them in the order in which
+  they were started, and looking only at the oldest one misses nothing.
 - A frame fits into FRAME_MAX by construction; its true length is in its header.
-- Transfers of one message use consecutive tags counted by the sender; every array of more than CHUNK bytes takes several.
+- Transfers of one message use consecutive tags counted by the sender; every array of more than CHUNK bytes takes
+  several.
 - Every MPI call here is made by the thread that holds the agent's lock.
 """
 

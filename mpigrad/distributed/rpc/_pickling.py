@@ -1,8 +1,9 @@
 """Pickling for RPC: any Python object <-> a pickle with its arrays, tensors and RRefs taken out.
 
-While pickling, each array, tensor and RRef is put into a table and the pickle holds its index. The tables travel beside the
-pickle: arrays as raw bytes, RRefs as whatever the RRef hook makes of them *after* pickling has succeeded, so that a failed attempt
-leaves no fork behind. Plain pickle goes first; cloudpickle takes over for what it cannot do (closures, lambdas, local classes).
+While pickling, each array, tensor and RRef is put into a table and the pickle holds its index. The tables travel beside
+the pickle: arrays as raw bytes, RRefs as whatever the RRef hook makes of them *after* pickling has succeeded, so that a
+failed attempt leaves no fork behind. Plain pickle goes first; cloudpickle takes over for what it cannot do (closures,
+lambdas, local classes).
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ _loading = _Loading()
 
 
 def loads(data: Any, values: list[Any], buffers: list[Any], rrefs: list[Any], tensors: list[Tensor]) -> Any:
-    """Unpickle with the tables that came beside the pickle. Sparse tensors and subclasses take their place in `tensors`."""
+    """Unpickle with the tables that came with it. Sparse tensors and subclasses take their place in `tensors`.
+    """
     loading = _loading
     outer = loading.values, loading.rrefs, loading.tensors
     loading.values, loading.rrefs, loading.tensors = values, rrefs, tensors

@@ -1,9 +1,9 @@
 """Transport over MPI that probes for frames, where pre-posted receives cannot be relied on.
 
-MPICH 5.0.2 with its ucx device, between hosts: a receive from any source that is posted after the message has arrived never
-completes, so that a burst of more frames than the ring has receives stands still for ever. Seen with plain mpi4py, with
-persistent receives and with `Irecv`; receives that name their source work, and so does `Improbe`, which costs 2 us more a round
-trip. Within one host MPICH uses shared memory, where the ring works.
+MPICH 5.0.2 with its ucx device, between hosts: a receive from any source that is posted after the message has arrived
+never completes, so that a burst of more frames than the ring has receives stands still for ever. Seen with plain
+mpi4py, with persistent receives and with `Irecv`; receives that name their source work, and so does `Improbe`, which
+costs 2 us more a round trip. Within one host MPICH uses shared memory, where the ring works.
 """
 
 from __future__ import annotations

@@ -1,25 +1,30 @@
 """Progress: who polls, who runs, who sleeps. Everything about threads is here.
 
 Words
-- The *lead* (`_role`): whoever holds it polls for messages. A thread that waits for an answer takes it for the time of its wait
-  and so completes its own future without any hand-over. Otherwise a pool thread has it: the *leader*.
-- The leader runs a user function on its own stack. It lets go of the lead while the function runs (so that a wait inside it can
-  take it) and takes it back afterwards; nobody else is woken for that.
-- The *monitor* is a pool thread that looks every TICK whether somebody polls. If not (the leader's function is slow, or a waiter
-  has left), it becomes the leader itself, and another thread becomes the monitor. It parks when the world has been quiet.
+- The *lead* (`_role`): whoever holds it polls for messages. A thread that waits for an answer takes it for the time of
+  its wait and so completes its own future without any hand-over. Otherwise a pool thread has it: the *leader*.
+- The leader runs a user function on its own stack. It lets go of the lead while the function runs (so that a wait
+  inside it can take it) and takes it back afterwards; nobody else is woken for that.
+- The *monitor* is a pool thread that looks every TICK whether somebody polls. If not (the leader's function is slow, or
+  a waiter has left), it becomes the leader itself, and another thread becomes the monitor. It parks when the world has
+  been quiet.
 - Sending and polling go through one lock, without ever blocking: see `_sending.py`.
 
 Invariants
-- I1. If nobody holds or is about to retake the lead, a monitor ticks; whoever lets the lead go for good looks at `_ticking`.
+- I1. If nobody holds or is about to retake the lead, a monitor ticks; whoever lets the lead go for good looks at
+  `_ticking`.
 - I2. While a user function runs on the leader's stack, a monitor ticks.
-- I3. User code runs on the leader's stack or on a pool thread, never on the stack of a waiter (who hands it over and, since there
-  seems to be work to serve, the lead with it).
-- I4. At most `limit` user functions run at a time, not counting those inside a wait. If none returns for STALL seconds while others
-  queue, the limit is exceeded by one thread at a time: a function may wait for something that only a queued one will do.
+- I3. User code runs on the leader's stack or on a pool thread, never on the stack of a waiter (who hands it over and,
+  since there seems to be work to serve, the lead with it).
+- I4. At most `limit` user functions run at a time, not counting those inside a wait. If none returns for STALL seconds
+  while others queue, the limit is exceeded by one thread at a time: a function may wait for something that only a
+  queued one will do.
 - I5. Every sleep has a limit, so that a lost wake-up could cost time but never progress.
-- Flags are written before the condition they announce is looked at again (on both sides), which the GIL makes a total order.
+- Flags are written before the condition they announce is looked at again (on both sides), which the GIL makes a total
+  order.
 
-Budget per call, measured on 2 cores with Open MPI: taking and leaving the lead 0.3 us, one poll 0.5 us, running accounting 0.3 us.
+Budget per call, measured on 2 cores with Open MPI: taking and leaving the lead 0.3 us, one poll 0.5 us, running
+accounting 0.3 us.
 """
 
 from __future__ import annotations
@@ -155,7 +160,11 @@ class Progress(Waiting):
         lock = threading.Lock()
         lock.acquire()
         self._idle.append(lock)
-        if (self._jobs and self._has_room()) or self._stopping or not (self._ticking or self._role.locked() or self._napping):
+        if (
+            (self._jobs and self._has_room())
+            or self._stopping
+            or not (self._ticking or self._role.locked() or self._napping)
+        ):
             release(lock)
         lock.acquire(True, 1.0)
         discard(self._idle, lock)

@@ -1,9 +1,10 @@
-"""Where other layers plug into RPC: autograd's interceptor, internal message handlers, RRefs inside payloads, profiling.
+"""Where other layers plug into RPC: autograd's interceptor, internal messages, RRefs inside payloads, profiling.
 
 RPC imports none of the layers that use it. Each of them installs itself here, once, at import.
 
 1. Interceptor (distributed autograd): `install_interceptor(obj)`; see `Interceptor`.
-2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`, with `Agent.request` and `Agent.notify` on the sending side;
+2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`, with `Agent.request` and `Agent.notify`
+   on the sending side;
    see `Handler`. Requests that carry a user function but are not plain calls (`remote`): `register_call_handler`, and
    `Agent.call(kind=...)` on the sending side.
 3. RRefs inside payloads: `install_rref_hook(obj)`; see `RRefHook`.
@@ -31,9 +32,9 @@ class Interceptor(Protocol):
     def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
 
-        Return (context id, autograd message id), which travel in the header, or None outside any context. It is called for
-        messages without tensors too, because the context travels with every call. For an answer it runs within the `running`
-        context of its request.
+        Return (context id, autograd message id), which travel in the header, or None outside any context. It is called
+        for messages without tensors too, because the context travels with every call. For an answer it runs within the
+        `running` context of its request.
         """
 
     def on_receive(self, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
@@ -82,18 +83,21 @@ class CallHeader(NamedTuple):
     message_id: int
 
 
-# fn(agent, header, execute) -> answer (any object). `execute()` decodes the arguments and runs the function inside its context.
-CallHandler = Callable[["Agent", CallHeader, Callable[[], Any]], Any]
+# fn(agent, header, execute) -> answer (any object). `execute()` runs the function with its arguments.
+CallHandler = Callable[[Any, CallHeader, Callable[[], Any]], Any]
 
-# fn(agent, message) -> answer: None, bytes, (bytes, list of arrays), or a Future of one of these. Exceptions travel to the caller.
-Handler = Callable[["Agent", RawMessage], Any]
+# fn(agent, message) -> answer: None, bytes, (bytes, list of arrays), or a Future of one of these. Exceptions travel to
+# the caller.
+Handler = Callable[[Any, RawMessage], Any]
 
 
 class HandlerEntry(NamedTuple):
     """A handler and where it may run."""
 
     fn: Handler
-    in_place: bool  # True: cannot block, runs on whatever thread received it; False: may run user code, so leader or pool
+    in_place: (
+        bool  # True: cannot block, runs on whatever thread received it; False: may run user code, so leader or pool
+    )
 
 
 interceptor: Interceptor | None = None
@@ -104,8 +108,12 @@ handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
-quiet_hooks: list[Callable[[Agent], bool]] = []  # False while a layer still has work of its own; asked by graceful shutdown
-last_call_hooks: list[Callable[[Agent], None]] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
+quiet_hooks: list[
+    Callable[[Agent], bool]
+] = []  # False while a layer still has work of its own; asked by graceful shutdown
+last_call_hooks: list[
+    Callable[[Agent], None]
+] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
 
 
 LAYERS = (

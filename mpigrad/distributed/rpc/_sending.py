@@ -1,7 +1,7 @@
 """Sending and polling: the one lock around the transport, and the outbox of those who did not get it.
 
-`lock` guards the transport: held for each send and each poll, never while anything else runs. A thread that cannot get it leaves
-its frame in `outbox`, which the holder empties, before it lets go of the lock or after: sending never blocks.
+`lock` guards the transport: held for each send and each poll, never while anything else runs. A thread that cannot get
+it leaves its frame in `outbox`, which the holder empties, before it lets go of the lock or after: sending never blocks.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Serving: what this worker does with the requests of others.
 
 Invariants
-- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `_handled` counts those
-  that are done: graceful shutdown compares it with the requests issued, summed over all workers.
-- User code (functions, callbacks, pickles of users' classes) runs as *work*, which `Progress` puts on a stack where it may
-  run. Library operators cannot block and run on whatever stack received them.
+- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `_handled` counts
+  those that are done: graceful shutdown compares it with the requests issued, summed over all workers.
+- User code (functions, callbacks, pickles of users' classes) runs as *work*, which `Progress` puts on a stack where it
+  may run. Library operators cannot block and run on whatever stack received them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Serving(Calls):
         self._serving: dict[int, None] = {}
 
     def _receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Do what a frame asks for, or return it if that may run user code. `waiting_for`: what this thread waits for."""
+        """Do what a frame asks for, or return it if that may run user code. `waiting_for`: what this thread waits for.
+        """
         kind = frame[0]
         try:
             if kind == _REPLY or kind == _EXCEPTION:
@@ -87,7 +88,9 @@ class Serving(Calls):
 
     def _serve_call(self, frame: Any) -> None:
         """Run the function of a request and answer it."""
-        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(frame)
+        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(
+            frame
+        )
         self._serving[call_id << 20 | src] = None
         try:
             buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
@@ -178,7 +181,9 @@ class Serving(Calls):
 
     def _serve_internal(self, frame: Any, handler: _seams.Handler) -> None:
         """Let another layer's handler answer a message."""
-        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, extra, extra2 = _unpack(frame)
+        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, extra, extra2 = (
+            _unpack(frame)
+        )
         try:
             buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
             body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])

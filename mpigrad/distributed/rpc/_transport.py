@@ -5,8 +5,8 @@ An agent calls `send` and `poll` by one thread at a time (under its lock); an im
 Contract
 - Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
 - `send` never blocks and keeps frame and arrays alive as long as needed.
-- `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight into
-  memory from `_blocks`, and are the `followed` of the message.
+- `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
+  into memory from `_blocks`, and are the `followed` of the message.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Wire format: payloads <-> meta, data and arrays; frames <-> header and parts.
 
-`meta` is `u32 length of layout | layout | rest`, where the rest depends on the mode: FLAT a pickled tuple of the plain scalars (or
-nothing), PICKLE `u32 length of RRef data | RRef data | pickle`, RAW the bytes as given. EMPTY has no meta.
+`meta` is `u32 length of layout | layout | rest`, where the rest depends on the mode: FLAT a pickled tuple of the plain
+scalars (or nothing), PICKLE `u32 length of RRef data | RRef data | pickle`, RAW the bytes as given. EMPTY has no meta.
 
-Budget on the hot path (2 us each way): one dictionary lookup for the function, one per array layout, one struct, one join.
+Budget on the hot path (2 us each way): one dictionary lookup for the function, one per array layout, one struct, one
+join.
 """
 
 from __future__ import annotations
 
 import pickle
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mpigrad._tensor import Tensor
 
@@ -18,9 +19,6 @@ from . import _seams
 from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
 from ._pickling import Tables, dumps, loads
-
-if TYPE_CHECKING:
-    from ._agent import Agent
 
 _U32 = struct.Struct("<I")
 _NO_LAYOUT = _U32.pack(0)
@@ -30,8 +28,8 @@ _PLAIN_MARK = bytes([PLAIN])
 _ndarray = type(__import__("numpy").empty(0))
 
 
-# An encoded payload: how, the inline bytes of its arrays, meta, the arrays that follow, and the tensors in it. A plain tuple,
-# because making an instance of a class for each message would cost half a microsecond.
+# An encoded payload: how, the inline bytes of its arrays, meta, the arrays that follow, and the tensors in it. A plain
+# tuple, because making an instance of a class for each message would cost half a microsecond.
 Payload = tuple[int, bytes, bytes, list[Any], list[Tensor]]
 
 custom_pickler: Any = None  # see `api._use_rpc_pickler`
@@ -78,7 +76,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     return FLAT, b"".join(data), meta, follow, tensors
 
 
-def encode_any(agent: Agent, dst: int, obj: Any) -> Payload:
+def encode_any(agent: Any, dst: int, obj: Any) -> Payload:
     """Encode any object that pickle or cloudpickle can do."""
     if custom_pickler is not None:
         return _encode_custom(obj)
@@ -111,7 +109,7 @@ def encode_raw(body: bytes, arrays: list[Any]) -> Payload:
 
 
 def decode(
-    agent: Agent, src: int, mode: int, buffer: Any, offset: int, meta: bytes, followed: list[Any]
+    agent: Any, src: int, mode: int, buffer: Any, offset: int, meta: bytes, followed: list[Any]
 ) -> tuple[Any, list[Tensor]]:
     """The payload again, and the tensors in it. FLAT gives a list of items, PICKLE the object, RAW (body, arrays)."""
     if mode == EMPTY:
@@ -144,7 +142,7 @@ def decode(
 
 
 def _decode_pickle(
-    agent: Agent, src: int, meta: bytes, at: int, entries: list[Any], values: list[Any], tensors: list[Tensor]
+    agent: Any, src: int, meta: bytes, at: int, entries: list[Any], values: list[Any], tensors: list[Tensor]
 ) -> tuple[Any, list[Tensor]]:
     start = at + 4 + _U32.unpack_from(meta, at)[0]
     data = meta[at + 4 : start]

@@ -50,8 +50,8 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and world_size != size:
         raise RuntimeError(
-            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; start the program with "
-            f"`mpiexec -n {world_size}`, or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
+            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; start the program "
+            f"with `mpiexec -n {world_size}`, or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
         )
     if rank not in (-1, None) and rank != own:
         raise RuntimeError(f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator")

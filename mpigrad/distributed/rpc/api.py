@@ -48,11 +48,13 @@ def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def rpc_sync(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+def rpc_sync(
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> Any:
     """Run `func(*args, **kwargs)` on the worker `to` (name, rank or WorkerInfo), wait for it and return the result.
 
-    An exception of the function is raised here, with the traceback of the other worker as its cause. `timeout` is in seconds;
-    0 means none, and without it the default of `init_rpc` holds.
+    An exception of the function is raised here, with the traceback of the other worker as its cause. `timeout` is in
+    seconds; 0 means none, and without it the default of `init_rpc` holds.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -77,7 +79,9 @@ def rpc_sync(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = 
     return agent.call_sync(info.id, func, args, kwargs, timeout)
 
 
-def rpc_async(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> Future:
+def rpc_async(
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> Future:
     """Start `func(*args, **kwargs)` on the worker `to` and return the future of its result.
 
     >>> import mpigrad.distributed.rpc as rpc
@@ -148,8 +152,8 @@ def _set_rpc_timeout(seconds: float) -> None:
 def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
     """Stop RPC on this worker.
 
-    Gracefully: serve on until all workers have called `shutdown` and nothing is under way anywhere. Otherwise at once; to the other
-    workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit).
+    Gracefully: serve on until all workers have called `shutdown` and nothing is under way anywhere. Otherwise at once;
+    to the other workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit).
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -186,7 +190,8 @@ def _wait_all() -> Iterator[None]:
 
 
 def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """Give every worker in `worker_names` (all, by default) the objects of all of them, by name. All of them must call it.
+    """Give every worker in `worker_names` (all, by default) the objects of all of them, by name. All of them must call
+    it.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

@@ -35,7 +35,9 @@ def backend_registered(backend_name: str) -> bool:
     return backend_name in BackendType.__members__
 
 
-def register_backend(backend_name: str, construct_rpc_backend_options_handler: Callable, init_backend_handler: Callable) -> Any:
+def register_backend(
+    backend_name: str, construct_rpc_backend_options_handler: Callable, init_backend_handler: Callable
+) -> Any:
     """Register a backend and return its member of `BackendType`."""
     global BackendType
     if backend_registered(backend_name):

@@ -55,5 +55,3 @@ def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:
 def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
     """Unpickle with the default pickler."""
     return _internal_rpc_pickler.deserialize(binary_data, tensor_table)
-
-

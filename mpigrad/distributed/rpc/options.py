@@ -8,7 +8,8 @@ from . import constants
 
 
 class RpcBackendOptions:
-    """What every backend can be told: the default timeout of calls, in seconds (0: none), and PyTorch's `init_method`."""
+    """What every backend can be told: the default timeout of calls, in seconds (0: none), and PyTorch's `init_method`.
+    """
 
     def __init__(
         self,
@@ -28,8 +29,8 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         init_method: accepted for programs written for PyTorch; MPI needs no address.
         device_maps: for each other worker, on which of its devices a tensor of a device here shall arrive.
         devices: the devices this worker uses.
-        comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give disjoint worlds.
-        init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
+        comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
+        disjoint worlds. init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
 
     >>> MPIRpcBackendOptions(num_worker_threads=4).rpc_timeout
     60.0
@@ -69,7 +70,8 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         for source, target in device_map.items():
             if known.get(source, target) != target:
                 raise ValueError(
-                    f"`set_device_map` only supports 1-to-1 mapping, trying to map {source} to {target} and {known[source]}"
+                    f"`set_device_map` only supports 1-to-1 mapping, "
+                    f"trying to map {source} to {target} and {known[source]}"
                 )
             known[source] = target
 
