@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=WORLDS[-1], help="the largest world")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     curves = measure([c for c in ("torch", "mpigrad") if c not in arguments.without], arguments.most)
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "growth.json").write_text(json.dumps(curves, indent=1))

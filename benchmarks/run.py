@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -152,15 +153,15 @@ def units_of(measures: Samples) -> dict[str, str]:
     }
 
 
-def merged(table: Table, where: Path, only: list[str]) -> Table:
-    """With --only, keep the other families of the last run in the same directory."""
+def merged(table: Table, where: Path, chosen: list[str]) -> Table:
+    """Together with the families of the last run in the same directory that this run does not measure."""
     last = where / "latest.json"
-    if not only or not last.exists():
+    if not last.exists():
         return table
     old = json.loads(last.read_text())
     kept = Table()
-    kept.measures = {m: e for m, e in old["measures"].items() if m.split(".", 1)[0] not in only} | table.measures
-    kept.failures = [f for f in old["failures"] if f.split(".", 1)[0] not in only] + table.failures
+    kept.measures = {m: e for m, e in old["measures"].items() if m.split(".", 1)[0] not in chosen} | table.measures
+    kept.failures = [f for f in old["failures"] if f.split(".", 1)[0] not in chosen] + table.failures
     return kept
 
 
@@ -186,6 +187,8 @@ def main(words: list[str] | None = None) -> int:
         for family, measure, contestant in turns:
             print(f"{family.name}.{measure} {contestant}: {family.ranks} ranks, {arguments.rounds} rounds")
         return 0
+    # Jobs run in sessions of their own: whatever ends the runner must let it end them first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     table = Table()
     with tqdm(total=len(turns) * arguments.rounds, unit="turn", smoothing=0) as bar:
 
@@ -195,7 +198,8 @@ def main(words: list[str] | None = None) -> int:
 
         for family in families:
             run_family(family, arguments, table, tick)
-    write(merged(table, arguments.out, arguments.only), arguments.out, arguments)
+            # After each family, so that a run that is stopped half-way leaves what it has.
+            write(merged(table, arguments.out, [family.name for family in families]), arguments.out, arguments)
     print((arguments.out / "latest.md").read_text())
     return 1 if table.failures else 0
 
