@@ -79,7 +79,7 @@ class Search:
         low, high = sorted(bracket, key=lambda point: point.loss)
         stuck = False
         while rounds < MOST and abs(high.step - low.step) * self.reach >= self.tolerance:
-            step, stuck = _away_from_ends(cubic(*sorted((low, high))), low.step, high.step, stuck)
+            step, stuck = _away_from_ends(cubic(low, high), low.step, high.step, stuck)
             now = self._at(step)
             rounds += 1
             if self._too_high(now) or now.loss >= low.loss:
