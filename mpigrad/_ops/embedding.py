@@ -18,17 +18,18 @@ def _take(table: Any, indices: Any, **kw: Any) -> Any:
     return table[indices]
 
 
-def add_rows(into: Any, indices: Any, rows: Any) -> Any:
-    """Add `rows` to the rows of `into` that `indices` names, which may repeat."""
-    xp = array_module(into)
-    if xp is np and rows.shape[0] > 1:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
+def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
+    """Zeros of a shape, with `rows` added to those rows that `indices` names, which may repeat."""
+    xp = array_module(rows)
+    made = xp.zeros(shape, rows.dtype)
+    if xp is np and indices.size:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
         order = np.argsort(indices, kind="stable")
-        sorted_indices = indices[order]
-        starts = np.flatnonzero(np.concatenate(([True], sorted_indices[1:] != sorted_indices[:-1])))
-        into[sorted_indices[starts]] += np.add.reduceat(rows[order], starts, axis=0)
+        ordered = indices[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        made[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
     else:
-        xp.add.at(into, indices, rows)
-    return into
+        xp.add.at(made, indices, rows)
+    return made
 
 
 def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
@@ -46,11 +47,10 @@ def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
 
 def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
     """The gradient of the table."""
-    made = array_module(g).zeros((rows, g.shape[-1]), g.dtype)
     factor = _weights(indices, padding_idx, scale)
     if factor is not None:
         g = (g * factor).astype(g.dtype)
-    return add_rows(made, indices.reshape(-1), g.reshape(-1, g.shape[-1])) if indices.size else made
+    return rows_added((rows, g.shape[-1]), indices.reshape(-1), g.reshape(indices.size, g.shape[-1]))
 
 
 def _take_weighted(table: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
