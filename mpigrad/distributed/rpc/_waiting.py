@@ -28,6 +28,7 @@ BURST = 24  # tests of one look for messages
 GLANCE = 2  # the same after a nap
 SPIN_SECONDS = 0.0002  # after activity, before naps
 PATIENCE = 25  # so many times longer while large transfers are under way
+TRANSFER_SECONDS = 60.0  # how long transfers that stand still keep this rank from napping
 SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.004  # the last once a second has passed
 SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
 HOUSEKEEPING_SECONDS = 0.02
@@ -189,7 +190,7 @@ class Waiting(Sending):
         if self.transport.pending():
             if idle > self._spin * PATIENCE:
                 os.sched_yield()
-            if idle < 0.5:
+            if idle < TRANSFER_SECONDS:  # fragments move only while both ends call MPI
                 return
         elif idle < 0.0001:
             os.sched_yield()
