@@ -28,7 +28,7 @@ class device:
         if isinstance(type, device):
             return type
         if isinstance(type, int):
-            type, index = "cuda", type
+            return device("cuda", type)
         match = _PATTERN.match(type)
         if match is None:
             raise RuntimeError(f"Invalid device string: '{type}'")
@@ -56,7 +56,7 @@ class device:
         return device, (self.type, self.index)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _device(type: str, index: int | None) -> device:
     made = object.__new__(device)
     made.type, made.index = type, index
@@ -66,7 +66,7 @@ def _device(type: str, index: int | None) -> device:
 CPU = device("cpu")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cupy() -> ModuleType:
     """Import CuPy, or say what is missing."""
     try:

@@ -57,7 +57,9 @@ class Binary:
 
     __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
 
-    def __init__(self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: Callable[[Any, Any], None] | None) -> None:
+    def __init__(
+        self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: Callable[[Any, Any], None] | None
+    ) -> None:
         self.operator, self.ufunc, self.to_float, self.refuse_bool = made, ufunc, to_float, refuse_bool
         self.fast, self.dunder = _fast(self, self.general), _fast(self, self.or_not_implemented)
 
@@ -78,7 +80,9 @@ class Binary:
         arrays = as_common((first, second), kind)
         check_one_device(made.name, arrays)
         check_shapes(arrays[0], arrays[1])
-        inputs = tuple(each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays))
+        inputs = tuple(
+            each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays)
+        )
         if TRACING.on:
             with around_operator("aten::" + made.name, inputs):
                 return made.finish(inputs, made.forward(*arrays, **kw), kw)
@@ -153,7 +157,7 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         out = ufunc(x, y)
         result = wrap(out if out.__class__ is ndarray else np.asarray(out))
         if (a._requires or b._requires) and MODE.enabled:
-            node = new(node_type)
+            node: Any = new(node_type)
             edges = node.edges = (edge_of(a), edge_of(b))
             node.hooks = node.meta = None
             node.kw = no_kw

@@ -54,7 +54,7 @@ class OpNode(Node):
         if not saved:
             out = operator.backward(F, self, grad)
         elif F is RAW:
-            values = []
+            values: list[Any] = []
             for tensor, version in zip(saved, self.versions):
                 if tensor is None:
                     values.append(None)

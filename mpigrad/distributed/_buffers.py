@@ -41,15 +41,21 @@ def as_bytes(array: np.ndarray) -> np.ndarray:
 
 def _check(tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `tensor` to be a Tensor, got {type(tensor).__name__}")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `tensor` to be a Tensor, got {type(tensor).__name__}"
+        )
     if tensor.is_sparse:
-        raise ValueError("collectives take dense tensors; convert this sparse one with to_dense(), or send its indices and values")
+        raise ValueError(
+            "collectives take dense tensors; convert this sparse one with to_dense(), or send its indices and values"
+        )
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:
     """One tensor per rank, all of them tensors."""
     if not isinstance(tensors, Sequence) or not all(isinstance(each, Tensor) for each in tensors):
-        raise TypeError(f"Invalid function argument. Expected parameter `{what}` to be a list of Tensors, got {type(tensors).__name__}")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{what}` to be a list of Tensors, got {type(tensors).__name__}"
+        )
     if len(tensors) != size:
         raise ValueError(f"{what} must have one tensor per rank of the group: {size}, got {len(tensors)}")
 

@@ -81,7 +81,7 @@ def broadcast(
     )  # fmt: skip
 
 
-_WIDER = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
+_WIDER: dict[Any, Any] = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
 
 
 def _operation(op: ReduceOp, kind: np.dtype) -> Any:
@@ -165,7 +165,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     )  # fmt: skip
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """`all_gather` into one tensor, along its first dimension."""
     found = resolve(group)
     if found is None:
@@ -266,7 +268,9 @@ def reduce_scatter_tensor(
     return _reduce_scatter(output, _for_reduction(input)[0], op, found, async_op)
 
 
-def _reduce_scatter(output: Tensor, given: np.ndarray, op: ReduceOp, found: ProcessGroup, async_op: bool) -> Work | None:
+def _reduce_scatter(
+    output: Tensor, given: np.ndarray, op: ReduceOp, found: ProcessGroup, async_op: bool
+) -> Work | None:
     made = np.empty(output._array.shape, given.dtype)
     how, kind = _operation(op, output._array.dtype), output._array.dtype
     return _start(
@@ -325,27 +329,37 @@ def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> li
     length = tensor.shape[0] if tensor.ndim else 0
     if not sizes:
         if length % ranks:
-            raise RuntimeError(f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks")
+            raise RuntimeError(
+                f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks"
+            )
         sizes = [length // ranks] * ranks
     if sum(sizes) != length or len(sizes) != ranks:
-        raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}, {ranks} ranks")
+        raise RuntimeError(
+            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}, {ranks} ranks"
+        )
     return list(tensor.split(sizes))
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------
-def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+def isend(
+    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
+) -> Work | None:
     """Start sending a tensor to a rank."""
     found = resolve(group)
     if found is None:
         return None
     rank = _peer(found, dst, group_dst, "dst")
     if rank == found.rank():
-        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
     buffer = outgoing(tensor)
     return _start("send", found, lambda: found.comm.Isend(as_bytes(buffer), rank, tag), lambda: None, buffer, True)
 
 
-def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+def irecv(
+    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
+) -> Work | None:
     """Start receiving a tensor from a rank, or from any."""
     found = resolve(group)
     if found is None:
@@ -354,7 +368,12 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     rank = _mpi.mpi().ANY_SOURCE if anyone else _peer(found, src, group_src, "src")
     buffer = incoming(tensor)
     return _start(
-        "recv", found, lambda: found.comm.Irecv(as_bytes(buffer), rank, tag), lambda: arrived(tensor, buffer), buffer, True
+        "recv",
+        found,
+        lambda: found.comm.Irecv(as_bytes(buffer), rank, tag),
+        lambda: arrived(tensor, buffer),
+        buffer,
+        True,
     )
 
 
@@ -380,11 +399,26 @@ class P2POp:
     """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)`."""
 
     def __init__(
-        self, op: Any, tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
+        self,
+        op: Any,
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
     ) -> None:
         if op not in (isend, irecv):
-            raise RuntimeError("Invalid ``op``. Expected ``op`` to be of type ``mpigrad.distributed.isend`` or ``irecv``.")
-        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = op, tensor, peer, group, tag, group_peer
+            raise RuntimeError(
+                "Invalid ``op``. Expected ``op`` to be of type ``mpigrad.distributed.isend`` or ``irecv``."
+            )
+        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = (
+            op,
+            tensor,
+            peer,
+            group,
+            tag,
+            group_peer,
+        )
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:

@@ -92,8 +92,10 @@ def init_process_group(
     _mpi.check_thread_level()
     for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
         if given not in (-1, None) and given != found:
-            raise ValueError(f"init_process_group was given {what}={given}, but MPI says {found}; leave it out, or start the "
-                             f"program with `mpiexec -n {world_size}`")
+            raise ValueError(
+                f"init_process_group was given {what}={given}, but MPI says {found}; leave it out, or start the "
+                f"program with `mpiexec -n {world_size}`"
+            )
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
     seconds = timeout or DEFAULT_TIMEOUT

@@ -45,7 +45,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 
 
 def gather_object(
-    obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
 ) -> None:
     """Give `dst` the objects of all ranks, in its `object_gather_list`."""
     found = resolve(group)
@@ -82,8 +86,10 @@ def broadcast_object_list(
     if not mine:
         received = _load(buffer._array)
         if len(received) != len(object_list):
-            raise RuntimeError(f"broadcast_object_list: rank {root} of the group sent {len(received)} objects, "
-                               f"this rank has room for {len(object_list)}")
+            raise RuntimeError(
+                f"broadcast_object_list: rank {root} of the group sent {len(received)} objects, "
+                f"this rank has room for {len(object_list)}"
+            )
         object_list[:] = received
 
 
@@ -117,7 +123,11 @@ def scatter_object_list(
 
 
 def send_object_list(
-    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None,
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
     """Send objects to a rank."""
@@ -127,7 +137,11 @@ def send_object_list(
 
 
 def recv_object_list(
-    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None,
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
     """Receive objects from a rank (or any) into the list; gives the sender's rank."""

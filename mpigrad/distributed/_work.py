@@ -1,8 +1,8 @@
 """`Work`: an MPI operation under way, and how to wait for it without standing in anybody's way.
 
 Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
-RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread. With an MPI
-that allows only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC's transport takes too.
+RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread. With
+an MPI that allows only one thread at a time (MPI_THREAD_SERIALIZED) every call takes a lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def mpi_turn() -> Any:
 class Work:
     """An operation that was started: `wait()` for it, or look with `is_completed()`."""
 
-    def __init__(self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None) -> None:
+    def __init__(
+        self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None
+    ) -> None:
         self._name, self._request, self._finish, self._seconds = name, request, finish, seconds
         self._keep = keep  # buffers that MPI still uses
         self._lock = threading.Lock()

@@ -1,7 +1,8 @@
 """Random programs over random workers: run locally, or distributed; both must give the same gradients.
 
 A program is a list of statements over a list of variables. A statement is a local operation, the use of a worker's own
-parameter, or a call of another program on another worker with some of the variables; any of them may be used once, often, or never.
+parameter, or a call of another program on another worker with some of the variables; any of them may be used once, often,
+or never.
 """
 
 from __future__ import annotations

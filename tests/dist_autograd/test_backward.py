@@ -22,7 +22,9 @@ def leaves(*shapes):
 
 def check(program, *tensors, retain_graph: bool = False) -> None:
     """`program(call, *tensors)` gives a loss; `call` runs functions here, or on another worker."""
-    wanted = mpigrad.autograd.grad(program(lambda function, *args: function(*args), *tensors), tensors, allow_unused=True)
+    wanted = mpigrad.autograd.grad(
+        program(lambda function, *args: function(*args), *tensors), tensors, allow_unused=True
+    )
     to = (rpc.get_worker_info().id + 1) % len(rpc._get_current_rpc_agent().workers)
     for how in (
         lambda function, *args: rpc.rpc_sync(to, function, args=args),
@@ -117,7 +119,9 @@ def test_passes_add_up_and_what_was_given_out_stays(rpc_world) -> None:
 def test_a_thousand_passes_over_a_kept_graph(rpc_world) -> None:
     a, b = fn.ones(3, 3), fn.ones(3, 3)
     with dist_autograd.context() as context_id:
-        loss = rpc.rpc_sync(rpc_world.next_name, mpigrad.matmul, args=(a, rpc.rpc_sync(rpc_world.next_name, mpigrad.mul, args=(a, b)))).sum()
+        loss = rpc.rpc_sync(
+            rpc_world.next_name, mpigrad.matmul, args=(a, rpc.rpc_sync(rpc_world.next_name, mpigrad.mul, args=(a, b)))
+        ).sum()
         for _ in range(1000):
             dist_autograd.backward(context_id, [loss], retain_graph=True)
         assert dist_autograd.get_gradients(context_id)[b].tolist() == [[3000.0] * 3] * 3
@@ -222,7 +226,9 @@ def test_every_rank_is_server_and_trainer_at_once(rpc_world) -> None:
                     dist_autograd.backward(context_id, [(result * result).sum()])
                     wanted = [2 * (1 + scale)] * 3
                     assert dist_autograd.get_gradients(context_id)[x].tolist() == wanted
-                    assert rpc.rpc_sync(weight.owner(), fn.gradient_of_rref, args=(context_id, weight)).tolist() == wanted
+                    assert (
+                        rpc.rpc_sync(weight.owner(), fn.gradient_of_rref, args=(context_id, weight)).tolist() == wanted
+                    )
         except BaseException as error:
             errors.append(error)
 

@@ -68,7 +68,9 @@ def test_threads_have_contexts_of_their_own(rpc_world) -> None:
     assert [grad for _, grad in found] == [[2.0, 2.0]] * 4
 
 
-@pytest.mark.parametrize("tensor", [mpigrad.ones(2), mpigrad.ones(2, requires_grad=True), 3], ids=["plain", "grad", "number"])
+@pytest.mark.parametrize(
+    "tensor", [mpigrad.ones(2), mpigrad.ones(2, requires_grad=True), 3], ids=["plain", "grad", "number"]
+)
 def test_release_reaches_every_worker(rpc_world, tensor) -> None:
     others = [rank for rank in range(rpc_world.world_size) if rank != rpc_world.rank]
     hops = [rpc_world.worker(rank) for rank in others]

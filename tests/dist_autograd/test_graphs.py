@@ -41,7 +41,7 @@ def check_caller(context, t1, t2, result) -> None:
 def check_callee(context) -> None:
     """The callee's side: the answer's send hangs on the addition, which hangs on the request's recv."""
     send = list(context._send_functions().values())[-1]
-    (added, _), = send.next_functions
+    ((added, _),) = send.next_functions
     assert added.name() == "AddBackward0"
     (first, nr1), (second, nr2) = added.next_functions
     assert first is second and first.name() == RECV and (nr1, nr2) == (0, 1)

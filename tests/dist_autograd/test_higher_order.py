@@ -41,7 +41,9 @@ def test_hessian_vector_product_of_two_inputs(rpc_world) -> None:
         return second_of((ga * 2 + gb * ga).sum())
 
     wanted = second_order(
-        lambda y: mpigrad.autograd.grad(y, (a, b), create_graph=True), lambda y: mpigrad.autograd.grad(y, (a, b)), mixed(a, b)
+        lambda y: mpigrad.autograd.grad(y, (a, b), create_graph=True),
+        lambda y: mpigrad.autograd.grad(y, (a, b)),
+        mixed(a, b),
     )
     with dist_autograd.context() as context_id:
         found = second_order(
@@ -56,7 +58,9 @@ def test_hessian_vector_product_of_two_inputs(rpc_world) -> None:
 def test_backward_twice_with_create_graph(rpc_world) -> None:
     x = mpigrad.tensor([2.0], dtype=mpigrad.float64, requires_grad=True)
     with dist_autograd.context() as context_id:
-        dist_autograd.backward(context_id, [rpc.rpc_sync(rpc_world.next_name, cube, args=(x,)).sum()], create_graph=True)
+        dist_autograd.backward(
+            context_id, [rpc.rpc_sync(rpc_world.next_name, cube, args=(x,)).sum()], create_graph=True
+        )
         first = dist_autograd.get_gradients(context_id)[x]
         dist_autograd.backward(context_id, [first.sum()])
         assert dist_autograd.get_gradients(context_id)[x].item() == pytest.approx(12.0 + 12.0)

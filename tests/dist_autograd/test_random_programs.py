@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 

@@ -36,9 +36,7 @@ class context:
             CURRENT.context = None
 
 
-def backward(
-    context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False
-) -> None:
+def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False) -> None:
     """Run a backward pass from `roots` (scalars on this worker) through every worker the context reached.
 
     Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
@@ -102,8 +100,10 @@ def _release_context(context_id: int) -> None:
 def _current_context() -> DistAutogradContext:
     found = CURRENT.context
     if found is None or found.released:
-        raise RuntimeError("Current thread doesn't have a valid autograd context. Please wrap your code using: "
-                           "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context")
+        raise RuntimeError(
+            "Current thread doesn't have a valid autograd context. Please wrap your code using: "
+            "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context"
+        )
     return found
 
 

@@ -36,7 +36,19 @@ _REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
 class Branch:
     """One worker's work for one message of a pass."""
 
-    __slots__ = ("answer", "context", "ended", "error", "lock", "on_end", "one", "pending", "requester", "thread", "worker")
+    __slots__ = (
+        "answer",
+        "context",
+        "ended",
+        "error",
+        "lock",
+        "on_end",
+        "one",
+        "pending",
+        "requester",
+        "thread",
+        "worker",
+    )
 
     def __init__(self, worker: Worker, context: DistAutogradContext, one: Pass, requester: int | None = None) -> None:
         self.worker, self.context, self.one = worker, context, one

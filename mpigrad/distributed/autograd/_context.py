@@ -26,7 +26,17 @@ class DistAutogradContext:
     """
 
     __slots__ = (
-        "context_id", "gradients", "held", "known_workers", "lock", "parts", "reached", "reaches", "recvs", "released", "sends",
+        "context_id",
+        "gradients",
+        "held",
+        "known_workers",
+        "lock",
+        "parts",
+        "reached",
+        "reaches",
+        "recvs",
+        "released",
+        "sends",
     )
 
     def __init__(self, context_id: int) -> None:

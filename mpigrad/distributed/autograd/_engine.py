@@ -60,7 +60,9 @@ class DistEngine:
         worker = _worker.worker()
         context = worker.container.retrieve(context_id)
         edges = _checked(roots)
-        one = Pass.begin(worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None)
+        one = Pass.begin(
+            worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
+        )
         if capture is not None:
             one.captures = _captures(capture)
         grads = [wrap(_one(root)) if create_graph else _one(root) for root in roots]

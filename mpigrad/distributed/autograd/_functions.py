@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._device import device_of, module_for, on_device
-from ..._graph.node import Node, edge_of
 from ..._graph.namespace import RAW
+from ..._graph.node import Node, edge_of
 from ..._tensor import Tensor, wrap
 
 
@@ -80,6 +80,7 @@ class RecvRpcBackward(Node):
                 zeros = _zeros(*self.metas[place])
                 grads[place] = zeros if F is RAW else wrap(zeros)
         return grads
+
 
 def _zeros(shape: tuple[int, ...], kind: Any, place: Any) -> Any:
     with on_device(place):

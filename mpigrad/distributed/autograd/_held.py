@@ -54,7 +54,9 @@ class HeldPart:
             if self._task is None:
                 expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
                 self._missing = set(expected)
-                self._task = GraphTask(self.one.F, merged_counts(expected), self.one.keep, self._sink, self.one.captures)
+                self._task = GraphTask(
+                    self.one.F, merged_counts(expected), self.one.keep, self._sink, self.one.captures
+                )
         self._work()
 
     def _work(self) -> None:

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from ._worker import Worker
 
 _HOLD, _REACHED = int(MessageType.HOLD_AUTOGRAD_REQ), int(MessageType.REACHED_AUTOGRAD)
-_DONE, _FAILED, _ABORT = int(MessageType.DONE_AUTOGRAD), int(MessageType.FAILED_AUTOGRAD), int(MessageType.ABORT_AUTOGRAD)
+_DONE, _FAILED, _ABORT = (
+    int(MessageType.DONE_AUTOGRAD),
+    int(MessageType.FAILED_AUTOGRAD),
+    int(MessageType.ABORT_AUTOGRAD),
+)
 _KNOWN = struct.Struct("<?q")
 
 
@@ -99,7 +103,9 @@ class Initiated:
         """Who is still waited for."""
         held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
         return f"backward pass of context {self.context.context_id}: " + (
-            f"gradients are awaited on {held}" if self._roots_ended else "gradients sent to other workers were not answered"
+            f"gradients are awaited on {held}"
+            if self._roots_ended
+            else "gradients sent to other workers were not answered"
         )
 
     # -- the end -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..._tensor import Tensor
 from ..rpc import _seams
@@ -66,7 +65,9 @@ class _Interceptor:
                 break
         return context.context_id, message_id
 
-    def on_receive(self, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> DistAutogradContext | None:
+    def on_receive(
+        self, src: int, context_id: int, message_id: int, tensors: list[Tensor]
+    ) -> DistAutogradContext | None:
         context = _worker.worker().container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None

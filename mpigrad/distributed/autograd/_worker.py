@@ -34,7 +34,9 @@ def init(worker_id: int) -> Worker:
     if _alone is None:
         _alone = Worker(worker_id)
     elif _alone.worker_id != worker_id:
-        raise RuntimeError(f"Container is already initialized with worker id {_alone.worker_id}, cannot be {worker_id} too")
+        raise RuntimeError(
+            f"Container is already initialized with worker id {_alone.worker_id}, cannot be {worker_id} too"
+        )
     return _alone
 
 

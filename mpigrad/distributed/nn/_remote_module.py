@@ -33,7 +33,9 @@ def _parse(remote_device: str) -> tuple[str | int, str]:
 def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str) -> Module:
     made = module_cls(*args, **kwargs)
     if not isinstance(made, Module):
-        raise ValueError(f"Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, but it returns {type(made)}.")
+        raise ValueError(
+            f"Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, but it returns {type(made)}."
+        )
     return made.to(place) if place != "cpu" else made
 
 
@@ -69,7 +71,9 @@ def _quietly(module: RRef, name: str, *args: Any) -> None:
 
 
 class RemoteModule(Module):
-    """A module made on the worker of `remote_device` ("worker1", "worker1/cuda:0", "rank:2/cpu") by `module_cls(*args, **kwargs)`.
+    """A module made on the worker of `remote_device` ("worker1", "worker1/cuda:0", "rank:2/cpu").
+
+    It is what `module_cls(*args, **kwargs)` gives there.
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
     >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
@@ -77,7 +81,11 @@ class RemoteModule(Module):
     """
 
     def __init__(
-        self, remote_device: str, module_cls: Callable[..., Module], args: Any = None, kwargs: Any = None,
+        self,
+        remote_device: str,
+        module_cls: Callable[..., Module],
+        args: Any = None,
+        kwargs: Any = None,
         _module_interface_cls: Any = None,
     ) -> None:
         super().__init__()
@@ -85,7 +93,9 @@ class RemoteModule(Module):
             raise TypeError(f"module_cls must be a class or function that makes a module, not {module_cls!r}")
         self.on, self.device = _parse(remote_device)
         self.is_scriptable, self.generated_methods = False, ()
-        self.module_rref = rpc.remote(self.on, _make, args=(module_cls, tuple(args or ()), dict(kwargs or {}), self.device))
+        self.module_rref = rpc.remote(
+            self.on, _make, args=(module_cls, tuple(args or ()), dict(kwargs or {}), self.device)
+        )
         self._check_made()
 
     def _check_made(self) -> None:
@@ -93,7 +103,9 @@ class RemoteModule(Module):
         rpc.rpc_sync(self.on, _exists, args=(self.module_rref,))
 
     @classmethod
-    def init_from_module_rref(cls, remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
+    def init_from_module_rref(
+        cls, remote_device: str, module_rref: RRef, _module_interface_cls: Any = None
+    ) -> RemoteModule:
         """A RemoteModule for a module that is there already."""
         made = cls.__new__(cls)
         Module.__init__(made)
@@ -133,7 +145,9 @@ class RemoteModule(Module):
         """Put the module there into evaluation mode."""
         return self.train(False)
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """The module's state, brought here; an addition to PyTorch."""
         found = {prefix + name: value for name, value in self._ask(_call, "state_dict").items()}
         if destination is None:
@@ -145,7 +159,9 @@ class RemoteModule(Module):
         """Put a state into the module there; an addition to PyTorch."""
         return self._ask(_call, "load_state_dict", dict(state_dict), strict)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, *reports: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, *reports: Any
+    ) -> None:
         """As part of a module that is here: take what is meant for this one."""
         mine = {name[len(prefix) :]: value for name, value in state_dict.items() if name.startswith(prefix)}
         self._ask(_call, "load_state_dict", mine, strict)

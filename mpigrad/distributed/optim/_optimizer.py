@@ -42,12 +42,15 @@ class DistributedOptimizer:
             raise ValueError("DistributedOptimizer needs at least one RRef of a parameter, got an empty list")
         for each in params:
             if not isinstance(each, RRef):
-                raise TypeError(f"DistributedOptimizer takes RRefs of parameters, got {type(each).__name__}; wrap it in rpc.RRef")
+                raise TypeError(
+                    f"DistributedOptimizer takes RRefs of parameters, got {type(each).__name__}; wrap it in rpc.RRef"
+                )
         by_owner: dict[Any, list[RRef]] = {}
         for each in params:
             by_owner.setdefault(each.owner(), []).append(each)
         making = [
-            rpc.rpc_async(owner, _make_rref, args=(optimizer_class, owned, args, kwargs)) for owner, owned in by_owner.items()
+            rpc.rpc_async(owner, _make_rref, args=(optimizer_class, owned, args, kwargs))
+            for owner, owned in by_owner.items()
         ]
         self.is_functional_optim = False
         self.remote_optimizers: list[RRef] = gather_errors(making)
@@ -57,20 +60,29 @@ class DistributedOptimizer:
         from ..autograd import _is_valid_context
 
         _is_valid_context(context_id)
-        gather_errors([rpc.rpc_async(each.owner(), step_local, args=(each, context_id)) for each in self.remote_optimizers])
+        gather_errors(
+            [rpc.rpc_async(each.owner(), step_local, args=(each, context_id)) for each in self.remote_optimizers]
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """The optimizers' states by the name of their worker; an addition to PyTorch."""
-        states = gather_errors([rpc.rpc_async(each.owner(), state_local, args=(each,)) for each in self.remote_optimizers])
+        states = gather_errors(
+            [rpc.rpc_async(each.owner(), state_local, args=(each,)) for each in self.remote_optimizers]
+        )
         return {each.owner_name(): state for each, state in zip(self.remote_optimizers, states)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Put states back that `state_dict` gave, on the workers of the same names."""
         names = [each.owner_name() for each in self.remote_optimizers]
         if set(names) != set(state_dict):
-            raise ValueError(f"load_state_dict: this optimizer is on workers {sorted(names)}, the state on {sorted(state_dict)}")
+            raise ValueError(
+                f"load_state_dict: this optimizer is on workers {sorted(names)}, the state on {sorted(state_dict)}"
+            )
         gather_errors(
-            [rpc.rpc_async(each.owner(), load_local, args=(each, state_dict[each.owner_name()])) for each in self.remote_optimizers]
+            [
+                rpc.rpc_async(each.owner(), load_local, args=(each, state_dict[each.owner_name()]))
+                for each in self.remote_optimizers
+            ]
         )
 
 

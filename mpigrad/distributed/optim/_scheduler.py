@@ -39,7 +39,10 @@ class DistributedScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Put states back that `state_dict` gave."""
         gather_errors(
-            [rpc.rpc_async(each.owner(), _load, args=(each, state_dict[each.owner_name()])) for each in self.optimizer.remote_optimizers]
+            [
+                rpc.rpc_async(each.owner(), _load, args=(each, state_dict[each.owner_name()]))
+                for each in self.optimizer.remote_optimizers
+            ]
         )
 
     def _all(self, function: Any, *args: Any) -> list[Any]:

@@ -27,7 +27,11 @@ class RRef:
     """
 
     __slots__ = ("__weakref__", "_creation", "_info", "_record", "_table")
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__: Any = classmethod(types.GenericAlias)
+    _table: Table
+    _record: Any  # an Owner here, a User elsewhere
+    _info: WorkerInfo  # of the owner
+    _creation: Any  # the Future of the call that makes the value; None for forks
 
     def __init__(self, value: Any, type_hint: Any = None) -> None:
         if type_hint is not None and not isinstance(type_hint, type):
@@ -81,7 +85,9 @@ class RRef:
         if record.error is not None:
             raise record.error
         if record.deleted or _current.current.agent is None:
-            raise RuntimeError(f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more")
+            raise RuntimeError(
+                f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more"
+            )
         if self._info.id in self._table.agent.gone:
             raise WorkerGoneError(self._table.agent.gone[self._info.id])
         return self._table.agent
@@ -136,12 +142,13 @@ class RRef:
 
 
 _ONLY_IN_RPC = (
-    "Can not pickle rref in python pickler, rref can only be pickled when using RPC: pass it as an argument or a result of a call"
+    "Can not pickle rref in python pickler, rref can only be pickled when using RPC: pass it as an argument or a result of "
+    "a call"
 )
 
 
 def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, creation: Any = None) -> RRef:
-    rref._table, rref._record, rref._info, rref._creation = table, record, info, creation  # type: ignore[misc]
+    rref._table, rref._record, rref._info, rref._creation = table, record, info, creation
     return rref
 
 
@@ -191,4 +198,10 @@ def _last_call(agent: Any) -> None:
 
 _seams.start_hooks.append(_start)
 _seams.last_call_hooks.append(_last_call)
-_seams.quiet_hooks.append(lambda agent: agent.rrefs.quiet())
+
+
+def _quiet(agent: Any) -> bool:
+    return agent.rrefs.quiet()
+
+
+_seams.quiet_hooks.append(_quiet)

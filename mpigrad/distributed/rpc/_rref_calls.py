@@ -19,7 +19,9 @@ _REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
 _NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the owner counts
 
 
-def remote(to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> RRef:
+def remote(
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef:
     """Run `func(*args, **kwargs)` on the worker `to` and give an `RRef` to its result at once.
 
     >>> import mpigrad.distributed.rpc as rpc
@@ -121,7 +123,9 @@ _seams.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetch)
 # -- calls about an RRef, made on its owner ------------------------------------------------------------------------------
 def value_of(number: int) -> Any:
     """The value of an RRef of this worker."""
-    owner = table_of(get_agent()).owner(number)  # held while waiting: the call that makes the value may have yet to come
+    owner = table_of(get_agent()).owner(
+        number
+    )  # held while waiting: the call that makes the value may have yet to come
     return owner.value.wait()
 
 

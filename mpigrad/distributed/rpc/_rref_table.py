@@ -65,11 +65,26 @@ class Owner:
 class User:
     """A fork on a worker that is not the owner."""
 
-    __slots__ = ("alive", "children", "confirmed", "deleted", "error", "fork", "number", "owner", "parent", "parent_fork", "type_name")
+    __slots__ = (
+        "alive",
+        "children",
+        "confirmed",
+        "deleted",
+        "error",
+        "fork",
+        "number",
+        "owner",
+        "parent",
+        "parent_fork",
+        "type_name",
+    )
 
     def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
         self.number, self.owner, self.fork = number, owner, fork
-        self.parent, self.parent_fork = parent, parent_fork  # the rank that counted this fork, and which of its records did
+        self.parent, self.parent_fork = (
+            parent,
+            parent_fork,
+        )  # the rank that counted this fork, and which of its records did
         self.children, self.alive = 0, True
         self.confirmed = confirmed  # the owner has said that the value's record exists
         self.deleted = False  # by shutdown, while its object lives

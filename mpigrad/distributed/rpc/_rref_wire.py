@@ -20,7 +20,7 @@ _FORK = struct.Struct("<QIQQ")  # number, owner's rank, the fork, the sender's o
 class _Hook:
     """See `_seams.RRefHook`."""
 
-    types = (RRef,)
+    types: tuple[type, ...] = (RRef,)
 
     def pack(self, agent: Agent, dst: int, rrefs: Sequence[RRef]) -> bytes:
         table, made = table_of(agent), []

@@ -34,7 +34,9 @@ class RRefProxy:
         method = getattr(rref._get_type(timeout=self.rpc_timeout), name)
         invoke = _invoke_async if hasattr(method, "_wrapped_async_rpc_function") else _invoke
         if kind == "remote":
-            made = _rref_calls.remote(rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout)
+            made = _rref_calls.remote(
+                rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout
+            )
             made._get_future()._add(lambda fut: rref)
             return made
         future = api.rpc_async(rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout)
