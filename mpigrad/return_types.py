@@ -31,20 +31,29 @@ for _name in _WITH_INDICES:
     globals()[_name] = _result(_name, "values", "indices")
 aminmax = _result("aminmax", "min", "max")
 
-_FACTORS = {
-    "linalg_cholesky_ex": ("L", "info"),
-    "linalg_eig": ("eigenvalues", "eigenvectors"),
-    "linalg_eigh": ("eigenvalues", "eigenvectors"),
-    "linalg_inv_ex": ("inverse", "info"),
-    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
-    "linalg_qr": ("Q", "R"),
-    "linalg_slogdet": ("sign", "logabsdet"),
-    "linalg_solve_ex": ("result", "info"),
-    "linalg_svd": ("U", "S", "Vh"),
-    "qr": ("Q", "R"),
-    "svd": ("U", "S", "V"),
-}
-for _name, _fields in _FACTORS.items():
-    globals()[_name] = _result(_name, *_fields)
+linalg_cholesky_ex = _result("linalg_cholesky_ex", "L", "info")
+linalg_eig = _result("linalg_eig", "eigenvalues", "eigenvectors")
+linalg_eigh = _result("linalg_eigh", "eigenvalues", "eigenvectors")
+linalg_inv_ex = _result("linalg_inv_ex", "inverse", "info")
+linalg_lstsq = _result("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+linalg_qr = _result("linalg_qr", "Q", "R")
+linalg_slogdet = _result("linalg_slogdet", "sign", "logabsdet")
+linalg_solve_ex = _result("linalg_solve_ex", "result", "info")
+linalg_svd = _result("linalg_svd", "U", "S", "Vh")
+qr = _result("qr", "Q", "R")
+svd = _result("svd", "U", "S", "V")
 
+_FACTORS = (
+    "linalg_cholesky_ex",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_inv_ex",
+    "linalg_lstsq",
+    "linalg_qr",
+    "linalg_slogdet",
+    "linalg_solve_ex",
+    "linalg_svd",
+    "qr",
+    "svd",
+)
 __all__ = [*_FACTORS, *_WITH_INDICES, "aminmax"]

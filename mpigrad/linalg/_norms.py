@@ -26,6 +26,7 @@ def norm(
     >>> mpigrad.linalg.norm(mpigrad.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    dims: tuple[Any, ...] | None
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dims) not in (1, 2):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 
+from ..._device import array_module
 from ..._ops import losses
 from ..._ops._arguments import need_tensors
 from ..._ops._binary import check_shapes, common_dtype
 from ..._ops.fitting import to_dtype
-from ..._tensor import Tensor
+from ..._tensor import Tensor, wrap
 from ._reduction import kind, reduce_by
 
 
@@ -185,21 +186,18 @@ def gaussian_nll_loss(
     >>> mpigrad.nn.functional.gaussian_nll_loss(mpigrad.zeros(2), mpigrad.ones(2), mpigrad.ones(2))
     tensor(0.5000)
     """
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = (input * 0 + var).detach()
-    if bool((var._array < 0).any()):
+    spread = var if isinstance(var, Tensor) else wrap(array_module(input._array).full_like(input._array, var))
+    if bool((spread._array < 0).any()):
         raise ValueError("var has negative entry/entries")
-    if tuple(var.shape) != tuple(input.shape):
-        if tuple(input.shape[:-1]) == tuple(var.shape):
-            var = var.unsqueeze(-1)
-        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+    if tuple(spread.shape) != tuple(input.shape):
+        if tuple(input.shape[:-1]) == tuple(spread.shape):
+            spread = spread.unsqueeze(-1)
+        elif not (tuple(input.shape[:-1]) == tuple(spread.shape[:-1]) and spread.shape[-1] == 1):
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    low = (var.detach() < eps).to(var.dtype)
-    bounded = var + (eps - var.detach()) * low  # clamped in value; its gradient still reaches var, as in PyTorch
+    low = (spread.detach() < eps).to(spread.dtype)
+    bounded = spread + (eps - spread.detach()) * low  # clamped in value; its gradient still reaches var, as in PyTorch
     loss = 0.5 * (bounded.log() + (input - target) ** 2 / bounded)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
