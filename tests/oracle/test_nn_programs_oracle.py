@@ -289,6 +289,31 @@ def clipping(T: Any) -> Any:
 
 
 @program
+def parametrized(T: Any) -> Any:
+    class Symmetric(T.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: Any) -> Any:
+            return x.triu() + x.triu(1).transpose(-1, -2)
+
+    utils = T.nn.utils
+    m, x = filled(T, T.nn.Linear(3, 3)), numbers(T, 4, 3)
+    utils.parametrize.register_parametrization(m, "weight", Symmetric())
+    (m(x) ** 2).sum().backward()
+    shown = [repr(m), list(m.state_dict()), m.weight, m.parametrizations.weight.original.grad]
+    with utils.parametrize.cached():
+        shown.append(m.weight is m.weight)
+    utils.parametrize.remove_parametrizations(m, "weight")
+    normed = utils.parametrizations.weight_norm(filled(T, T.nn.Linear(3, 2)))
+    (normed(x) ** 2).sum().backward()
+    spectral = utils.parametrizations.spectral_norm(filled(T, T.nn.Linear(3, 2)), n_power_iterations=40)
+    return [
+        shown,
+        [repr(m), m.weight, utils.parametrize.is_parametrized(m)],
+        [repr(normed), normed(x), {name: p.grad for name, p in normed.named_parameters()}],
+        [repr(spectral), list(spectral.state_dict()), spectral(x), copy.deepcopy(spectral)(x)],
+    ]
+
+
+@program
 def deterministic_inits(T: Any) -> Any:
     init = T.nn.init
     rows, tall = init.orthogonal_(T.zeros(3, 5)), init.orthogonal_(T.zeros(5, 3), gain=2.0)

@@ -101,9 +101,12 @@ class Members:
     # -- attributes --------------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
-        for table in TABLES:
-            held = members.get(table)
-            if held is not None and name in held:
+        if "_modules" in members:
+            if name in (held := members["_parameters"]):  # the usual case first
+                return held[name]
+            if name in (held := members["_modules"]):
+                return held[name]
+            if name in (held := members["_buffers"]):
                 return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
