@@ -51,6 +51,7 @@ cfloat, cdouble = complex64, complex128
 inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("math").nan, 3.141592653589793, 2.718281828459045
 
 # One line per family of operators; each file lists its public functions in __all__.
+from . import autograd
 from ._ops.activation import *
 from ._ops.addmm import *
 from ._ops.arithmetic import *
@@ -101,15 +102,14 @@ from ._ops.shape import *
 from ._ops.slicing import *
 from ._ops.softmaxes import *
 from ._ops.sorting import *
+from ._ops.sparse_arithmetic import *
+from ._ops.sparse_embedding import *
+from ._ops.sparse_forms import *
 from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.transposing import *
 from ._ops.triangles import *
-from ._ops.sparse_arithmetic import *
-from ._ops.sparse_embedding import *
-from ._ops.sparse_forms import *
 from .linalg._toplevel import *
-from . import autograd
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __version__ = "0.1.0"

@@ -11,10 +11,14 @@ from .._graph.namespace import DIFF
 from .._sparse_array.array import SparseArray
 from .._sparse_array.products import matrix, sampled, times_dense, transposed_times_dense
 from .._tensor import Tensor, wrap
+from . import activation, arithmetic, convert, elementwise, fitting, joining, matmul, powers, rounding, sums, transposing
 from ._define import Operator, operator
 from .sparse_forms import is_sparse_array, sparse_like, values_like, values_op
 
 __all__: list[str] = []
+
+# What is given sparse versions below must be defined first.
+_DEFINED = (activation, arithmetic, convert, elementwise, fitting, joining, matmul, powers, rounding, sums, transposing)
 
 
 def _on_arrays(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
