@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ... import load as load_file
-from ... import save as save_file
+from ..._ops.serialize import load as load_file
+from ..._ops.serialize import save as save_file
 from .. import rpc
 from ..optim import DistributedOptimizer
 from ..optim._optimizer import gather_errors
 from ..rpc import RRef
-from ._files import FORMAT, CheckpointError, check, describe, next_directory, read_manifest, remove_others, write_manifest
+from ._files import (
+    FORMAT,
+    CheckpointError,
+    check,
+    describe,
+    next_directory,
+    read_manifest,
+    remove_others,
+    write_manifest,
+)
 
 
 def _rref(value: Any, name: str) -> RRef:

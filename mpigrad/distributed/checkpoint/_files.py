@@ -51,7 +51,7 @@ def check(directory: Path, wanted: dict[str, Any]) -> Path:
     """The file that the manifest describes, if it is whole."""
     file = directory / wanted["name"]
     if not file.exists():
-        raise CheckpointError(f"{file} is missing: the manifest names it; is the directory on a file system that all workers share?")
+        raise CheckpointError(f"{file} is missing, the manifest names it; do all workers share this file system?")
     found = describe(file)
     if found != wanted:
         raise CheckpointError(f"{file} is damaged: the manifest says {wanted}, the file is {found}")

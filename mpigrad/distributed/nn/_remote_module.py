@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._device import device as as_device
 from ..._tensor import Tensor
 from ...futures import Future
-from ...nn import Module, Parameter
+from ...nn import Module
 from .. import rpc
 from ..rpc import RRef
-
-_ELSEWHERE = (
-    "Method ``{}`` not supported for RemoteModule: the parameters are on another worker; use get_module_rref(), "
-    "remote_parameters(), or a call to the worker"
-)
-
-
-def _parse(remote_device: str) -> tuple[str | int, str]:
-    """The worker and the device of "worker1/cuda:0", "worker1", "rank:1/cpu"."""
-    if not isinstance(remote_device, str) or not remote_device or remote_device.count("/") > 1:
-        raise ValueError(f"Could not parse remote_device: {remote_device}. The valid format is '<workername>/<device>'")
-    name, _, place = remote_device.partition("/")
-    if not name:
-        raise ValueError(f"Could not parse remote_device: {remote_device}. The valid format is '<workername>/<device>'")
-    as_device(place or "cpu")
-    worker: str | int = int(name[5:]) if name.startswith("rank:") and name[5:].isdigit() else name
-    return worker, place or "cpu"
+from ._place import parse
+from ._refused import REFUSED, refusal
 
 
 def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str) -> Module:
@@ -71,49 +56,43 @@ def _quietly(module: RRef, name: str, *args: Any) -> None:
 
 
 class RemoteModule(Module):
-    """A module made on the worker of `remote_device` ("worker1", "worker1/cuda:0", "rank:2/cpu").
-
-    It is what `module_cls(*args, **kwargs)` gives there.
+    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2/cpu".
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
     >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
     mpigrad.Size([128, 30])
     """
 
+    on: str | int
+    device: str
+    module_rref: RRef
+
     def __init__(
-        self,
-        remote_device: str,
-        module_cls: Callable[..., Module],
-        args: Any = None,
-        kwargs: Any = None,
+        self, remote_device: str, module_cls: Callable[..., Module], args: Any = None, kwargs: Any = None,
         _module_interface_cls: Any = None,
     ) -> None:
-        super().__init__()
         if not callable(module_cls):
             raise TypeError(f"module_cls must be a class or function that makes a module, not {module_cls!r}")
-        self.on, self.device = _parse(remote_device)
+        on, device = parse(remote_device)
+        made = rpc.remote(on, _make, args=(module_cls, tuple(args or ()), dict(kwargs or {}), device))
+        self._hold(on, device, made, True)
+        self._ask(_exists)  # raises here if the module could not be made there
+
+    def _hold(self, on: str | int, device: str, module_rref: RRef, training: bool) -> None:
+        """Refer to a module that is there."""
+        Module.__init__(self)
+        self.on, self.device, self.module_rref, self.training = on, device, module_rref, training
         self.is_scriptable, self.generated_methods = False, ()
-        self.module_rref = rpc.remote(
-            self.on, _make, args=(module_cls, tuple(args or ()), dict(kwargs or {}), self.device)
-        )
-        self._check_made()
+        agent = rpc._get_current_rpc_agent()
+        self.is_device_map_set = bool(agent._get_device_map(module_rref.owner()))
 
-    def _check_made(self) -> None:
-        """Raise here if the module could not be made there."""
-        rpc.rpc_sync(self.on, _exists, args=(self.module_rref,))
-
-    @classmethod
-    def init_from_module_rref(
-        cls, remote_device: str, module_rref: RRef, _module_interface_cls: Any = None
-    ) -> RemoteModule:
+    @staticmethod
+    def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
         """A RemoteModule for a module that is there already."""
-        made = cls.__new__(cls)
-        Module.__init__(made)
-        made.on, made.device = _parse(remote_device)
-        made.is_scriptable, made.generated_methods, made.module_rref = False, (), module_rref
-        if module_rref.owner() != rpc.get_worker_info(made.on) if isinstance(made.on, str) else False:
-            raise ValueError(f"the module is on {module_rref.owner()}, not on {made.on}")
-        return made
+        on, device = parse(remote_device)
+        if rpc.get_worker_info(on) != module_rref.owner():
+            raise ValueError(f"remote_device {remote_device!r} is not where the module is, on {module_rref.owner()}")
+        return _received(RemoteModule, on, device, module_rref, True)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module there and wait for the result."""
@@ -134,6 +113,18 @@ class RemoteModule(Module):
     def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
         return rpc.rpc_sync(self.module_rref.owner(), function, args=(self.module_rref, *args))
 
+    def extra_repr(self) -> str:
+        """Where the module is."""
+        return f"on={self.on!r}, device={self.device!r}"
+
+    # -- pickling ----------------------------------------------------------------------------------------------------
+    def _reduce_in_rpc(self) -> Any:
+        """As an argument or result of a call: another RemoteModule for the same module; other attributes stay here."""
+        return _received, (type(self), self.on, self.device, self.module_rref, self.training)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError("Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC")
+
     # -- what crosses workers, which PyTorch's refuses ---------------------------------------------------------------
     def train(self, mode: bool = True) -> RemoteModule:
         """Put the module there into training mode, or out of it."""
@@ -145,54 +136,43 @@ class RemoteModule(Module):
         """Put the module there into evaluation mode."""
         return self.train(False)
 
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> dict[str, Any]:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
         """The module's state, brought here; an addition to PyTorch."""
-        found = {prefix + name: value for name, value in self._ask(_call, "state_dict").items()}
-        if destination is None:
-            return found
-        destination.update(found)
-        return destination
+        if keep_vars:
+            raise ValueError("RemoteModule.state_dict gives copies of what is on another worker: keep_vars must be False")
+        state = self._ask(_call, "state_dict")
+        found = OrderedDict() if destination is None else destination
+        found.update((prefix + name, value) for name, value in state.items())
+        versions = {(prefix + name).rstrip("."): notes for name, notes in getattr(state, "_metadata", {}).items()}
+        found._metadata = {**getattr(found, "_metadata", {}), **versions}
+        return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Put a state into the module there; an addition to PyTorch."""
-        return self._ask(_call, "load_state_dict", dict(state_dict), strict)
+        return self._ask(_call, "load_state_dict", OrderedDict(state_dict), strict, assign)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, *reports: Any
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: Any
     ) -> None:
-        """As part of a module that is here: take what is meant for this one."""
-        mine = {name[len(prefix) :]: value for name, value in state_dict.items() if name.startswith(prefix)}
-        self._ask(_call, "load_state_dict", mine, strict)
+        """As part of a module that is here: take what is meant for this one, and report as any other part."""
+        mine = OrderedDict((name[len(prefix) :], value) for name, value in state_dict.items() if name.startswith(prefix))
+        try:
+            report = self._ask(_call, "load_state_dict", mine, False, bool(local_metadata.get("assign_to_params_buffers")))
+        except RuntimeError as error:
+            errors.append(f"on {self.on}, for {prefix.rstrip('.')!r}: {error}")
+            return
+        missing.extend(prefix + name for name in report.missing_keys)
+        unexpected.extend(prefix + name for name in report.unexpected_keys)
 
-    # -- what makes no sense from here -------------------------------------------------------------------------------
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        raise ValueError(_ELSEWHERE.format("parameters"))
 
-    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        raise ValueError(_ELSEWHERE.format("named_parameters"))
+for _name in REFUSED:
+    setattr(RemoteModule, _name, refusal(_name))
 
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        raise ValueError(_ELSEWHERE.format("buffers"))
 
-    def register_buffer(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError(_ELSEWHERE.format("register_buffer"))
-
-    def register_parameter(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError(_ELSEWHERE.format("register_parameter"))
-
-    def add_module(self, *args: Any, **kwargs: Any) -> None:
-        raise ValueError(_ELSEWHERE.format("add_module"))
-
-    def apply(self, fn: Any) -> Any:
-        raise ValueError(_ELSEWHERE.format("apply"))
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        raise ValueError(_ELSEWHERE.format("zero_grad"))
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        raise ValueError(_ELSEWHERE.format("requires_grad_"))
+def _received(cls: type[RemoteModule], on: str | int, device: str, module_rref: RRef, training: bool) -> RemoteModule:
+    made = cls.__new__(cls)
+    made._hold(on, device, module_rref, training)
+    return made
 
 
 def _exists(module: RRef) -> None:

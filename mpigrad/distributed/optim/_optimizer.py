@@ -37,9 +37,7 @@ class DistributedOptimizer:
     """
 
     def __init__(self, optimizer_class: Any, params_rref: Sequence[RRef], *args: Any, **kwargs: Any) -> None:
-        params = list(params_rref)
-        if not params:
-            raise ValueError("DistributedOptimizer needs at least one RRef of a parameter, got an empty list")
+        params = list(params_rref)  # none at all is fine, as in PyTorch
         for each in params:
             if not isinstance(each, RRef):
                 raise TypeError(

@@ -68,7 +68,8 @@ class _Reduce:
         if hook is not None and kind in hook.types:
             self.tables.rrefs.append(obj)
             return _rref, (len(self.tables.rrefs) - 1,)
-        return self._other(obj)
+        special = getattr(kind, "_reduce_in_rpc", None)  # objects that only calls may carry
+        return self._other(obj) if special is None else special(obj)
 
     def _reduce_tensor(self, tensor: Tensor) -> Any:
         array = tensor._array

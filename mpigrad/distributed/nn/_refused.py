@@ -1,0 +1,26 @@
+"""The methods of a module that a remote one refuses, as PyTorch's does: what they work on is on another worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+REFUSED = (
+    "_apply", "add_module", "apply", "bfloat16", "buffers", "cpu", "cuda", "double", "float", "half", "ipu", "named_buffers",
+    "named_parameters", "parameters", "register_backward_hook", "register_buffer", "register_forward_hook",
+    "register_forward_pre_hook", "register_module", "register_parameter", "requires_grad_", "share_memory", "to", "to_empty",
+    "type", "xpu", "zero_grad",
+)  # fmt: skip
+
+
+def refusal(name: str) -> Callable[..., NoReturn]:
+    """The method that says so."""
+    said = f"Method ``{name}`` not supported for RemoteModule"
+    if name == "parameters":
+        said += ". Please use ``remote_parameters`` instead."
+
+    def refused(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueError(said)
+
+    refused.__name__ = name
+    return refused
