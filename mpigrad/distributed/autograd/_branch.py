@@ -72,13 +72,14 @@ class Branch:
     def process(self, items: list[Item]) -> None:
         """Bring gradients to send functions of this worker, and what comes out to the workers concerned."""
         elsewhere: dict[int, list[Item]] = {}
+        context = self.context
+        parts = context.parts
         while items:
             message_id, grads = items.pop()
-            with self.context.lock:
-                self.context.parts.update()
-                source = self.context.parts.source(message_id)
-                held = self.context.held.get(self.one.code)
-                lone = source.part.lone and (held is None or source not in held)  # the pass's own roots may meet it
+            parts.catch_up()
+            source = parts.sources.get(message_id) or parts.source(message_id)
+            held = context.held.get(self.one.code) if context.held else None
+            lone = source.part.lone and (held is None or source not in held)  # the pass's own roots may meet it
             if lone:
                 self._sort(self.run_source(source, grads), items, elsewhere)
             else:
@@ -171,12 +172,8 @@ def moved(branch: Branch, items: list[Item], run: Callable[[], None]) -> bool:
     """Have the pool `run` the items, if they may run user code while this thread waits for something else."""
     if threading.get_ident() == branch.thread and branch.requester is None:
         return False
-    context = branch.context
-    with context.lock:
-        context.parts.update()
-        sources = context.parts.sources
-        user_code = any(message_id not in sources or sources[message_id].user_code for message_id, _ in items)
-    return user_code and branch.worker.agent.progress.defer(run)
+    branch.context.parts.catch_up()
+    return branch.context.parts.user_code and branch.worker.agent.progress.defer(run)
 
 
 def run_task(task: GraphTask, one: Pass) -> None:

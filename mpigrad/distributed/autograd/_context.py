@@ -36,6 +36,7 @@ class DistAutogradContext:
         "reaches",
         "recvs",
         "released",
+        "roots",
         "sends",
     )
 
@@ -49,6 +50,7 @@ class DistAutogradContext:
         self.parts = Parts(self)
         self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
         self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
+        self.roots: dict[tuple[Any, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
         self.reaches: dict[tuple[Any, ...], tuple[int, bool]] = {}  # roots -> (reach id, whether it is over)
         self.released = False
 

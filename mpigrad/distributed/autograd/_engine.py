@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._device import array_module
 from ..._graph.engine import Captures, GraphTask
-from ..._graph.node import Edge, edge_of
+from ..._graph.node import Edge, Node, edge_of
 from ..._tensor import Tensor, wrap
 from ...futures import Future
 from ..rpc._message import MessageType
@@ -66,7 +66,7 @@ class DistEngine:
         if capture is not None:
             one.captures = _captures(capture)
         grads = [wrap(_one(root)) if create_graph else _one(root) for root in roots]
-        started = Initiated(worker, context, one, Source([edge[0] for edge in edges]))
+        started = Initiated(worker, context, one, _source(context, tuple(edge[0] for edge in edges)))
         _start(started, list(zip(edges, grads)))
         _wait(started)
         return [one.captured.get(place) for place in range(len(capture or ()))]
@@ -84,6 +84,14 @@ class DistEngine:
         branch.on_end = started.roots_ended
         branch.run([(message_id, grads)])
         return started.future
+
+
+def _source(context: DistAutogradContext, nodes: tuple[Node, ...]) -> Source:
+    """What is below some roots: walked once, since it never changes."""
+    found = context.roots.get(nodes)
+    if found is None:
+        found = context.roots[nodes] = Source(list(nodes))
+    return found
 
 
 def _checked(roots: Sequence[Tensor]) -> list[Edge]:
@@ -107,7 +115,8 @@ def _checked(roots: Sequence[Tensor]) -> list[Edge]:
 
 
 def _one(root: Tensor) -> Any:
-    return array_module(root._array).ones(root._array.shape, root._array.dtype)
+    array = root._array
+    return array_module(array).ones(array.shape, array.dtype)
 
 
 def _name(root: Tensor) -> str:
@@ -127,9 +136,8 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
 def _start(started: Initiated, grads: list[tuple[Edge, Any]]) -> None:
     """Run the graph below the roots, or hold it where send functions of this worker reach into it."""
     worker, context, one, roots = started.worker, started.context, started.one, started.roots
-    with context.lock:
-        context.parts.update()
-        meeting = context.parts.meeting(roots)
+    context.parts.catch_up()
+    meeting = context.parts.meeting(roots)
     branch = Branch(worker, context, one)
     branch.on_end = started.roots_ended
     try:
@@ -144,7 +152,7 @@ def _start(started: Initiated, grads: list[tuple[Edge, Any]]) -> None:
 
 def _run_roots(context: DistAutogradContext, one: Pass, roots: Source, grads: list[tuple[Edge, Any]]) -> list[Any]:
     sink = Sink(context, one.F, one.discard)
-    task = GraphTask(one.F, roots.counts, one.keep, sink, one.captures)
+    task = GraphTask(one.F, dict(roots.counts), one.keep, sink, one.captures)
     for (node, nr), grad in grads:
         task.feed(node, nr, grad)
     task.ready.extend(node for node in dict.fromkeys(roots.nodes) if roots.counts[node] == 0)

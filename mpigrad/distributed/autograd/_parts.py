@@ -60,12 +60,19 @@ class Part:
 class Parts:
     """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
 
-    __slots__ = ("_context", "_owner", "sources")
+    __slots__ = ("_context", "_owner", "sources", "user_code")
 
     def __init__(self, context: DistAutogradContext) -> None:
         self._context = context
         self._owner: dict[Node, Part] = {}
         self.sources: dict[int, Source] = {}
+        self.user_code = False  # whether the graph below any send function runs functions of the user's
+
+    def catch_up(self) -> None:
+        """Walk new send functions, if there are any: without the lock that `update` wants."""
+        if len(self._context.sends) != len(self.sources):
+            with self._context.lock:
+                self.update()
 
     def update(self) -> None:
         """Walk the send functions that were made since the last time."""
@@ -78,6 +85,7 @@ class Parts:
 
     def _walk(self, function: SendRpcBackward, message_id: int) -> Source:
         source, owner = Source([function], message_id), self._owner
+        self.user_code = self.user_code or source.user_code
         part = Part()
         part.add(source)
         for node in source.shared():
