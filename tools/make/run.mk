@@ -1,7 +1,7 @@
 # Things to run: the demonstration, the benchmarks, the documentation.
 RANKS ?= 4
 
-.PHONY: demo bench bench-check
+.PHONY: demo docs bench bench-check
 demo: env-demo  ## train a model that is split over 4 ranks
 	@tools/mpirun.sh $(DEMO) $(RANKS) 600 examples/digits_split.py
 

@@ -1,5 +1,5 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := lint types test-serial test-oracle test-mpi test-mpich docs
+STAGES := lint types test-serial test-oracle test-mpi test-mpich docs-check
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
@@ -24,6 +24,9 @@ test-oracle: env-torch  ## comparisons with PyTorch
 test-mpi: env-ompi  ## tests on 4 and on 2 ranks of Open MPI
 	tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m mpi tests
 	tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m mpi tests
+
+docs-check: env-ompi  ## links and examples of the documentation
+	$(OMPI)/bin/python tools/docs.py
 
 test-mpich: env-mpich  ## tests on 4 ranks of MPICH
 	tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m mpi tests
