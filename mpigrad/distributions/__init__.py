@@ -6,6 +6,7 @@ from .categorical import Categorical
 from .distribution import Distribution
 from .independent import Independent
 from .kl import kl_divergence, register_kl
+from .multivariate_normal import MultivariateNormal
 from .normal import Normal
 from .uniform import Uniform
 
@@ -14,6 +15,7 @@ __all__ = [
     "Categorical",
     "Distribution",
     "Independent",
+    "MultivariateNormal",
     "Normal",
     "Uniform",
     "constraints",
