@@ -97,7 +97,7 @@ class Closing:
         if deadline is not None and now >= deadline:
             names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
             raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
-        self._agent.wait(fut, now + seconds if deadline is None else min(deadline, now + seconds))
+        self._agent.progress.idle(fut, now + seconds if deadline is None else min(deadline, now + seconds))
 
     def on_probe(self, message: _seams.RawMessage) -> None:
         self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))

@@ -87,7 +87,7 @@ class Membership:
         while others and time.monotonic() < limit and self._refused is None:
             if self._expected and self._expected <= self._welcomed:
                 break
-            agent.wait(Future(), time.monotonic() + 0.002)
+            agent.progress.idle(Future(), time.monotonic() + 0.002)
         if self._refused is not None:
             raise RuntimeError(self._refused)
 
@@ -136,7 +136,7 @@ class Membership:
                 return found
             if isinstance(to, str) and any(f"name={to})" in why for why in agent.gone.values()):
                 return None
-            agent.wait(Future(), time.monotonic() + 0.002)
+            agent.progress.idle(Future(), time.monotonic() + 0.002)
         return None
 
     def leave(self, deadline: float | None) -> None:
@@ -153,7 +153,7 @@ class Membership:
         while not condition():
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{self._agent.info} still had calls under way")
-            self._agent.wait(Future(), time.monotonic() + 0.002)
+            self._agent.progress.idle(Future(), time.monotonic() + 0.002)
 
     def on_depart(self, message: _seams.RawMessage) -> Future:
         """A member wants to leave: no new calls to it, and an answer once the old ones are done."""

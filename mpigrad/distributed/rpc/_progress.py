@@ -132,7 +132,7 @@ class Progress(Waiting):
                     continue
                 if self._napping and not self._jobs:  # somebody leads, and there is nothing to watch
                     self._idle_sleep()
-                elif not self._polled_by_waiter and self._role.acquire(False):
+                elif not self._polled_by_waiter and not self._wanting and self._role.acquire(False):
                     self._lead()
                 elif self._monitor_role.acquire(False):
                     try:

@@ -88,6 +88,13 @@ class Waiting(Sending):
             if self._sleep(fut, deadline, handed_over):
                 return
 
+    def idle(self, fut: Future, deadline: float) -> None:
+        """Sleep until `fut` is done or the deadline has passed, and leave all progress to the pool.
+
+        For threads that are in no hurry (shutdown): one that polls would have to hand over every function it receives.
+        """
+        block(fut, deadline)
+
     def _leave_role(self) -> None:
         self._polled_by_waiter = False
         self._role.release()
