@@ -105,6 +105,8 @@ from ._ops.sorting import *
 from ._ops.sparse_arithmetic import *
 from ._ops.sparse_embedding import *
 from ._ops.sparse_forms import *
+from ._ops.sparse_selecting import *
+from ._ops.sparse_unary import *
 from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.transposing import *

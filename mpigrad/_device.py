@@ -143,6 +143,8 @@ def move(array: Any, place: device) -> Any:
     here = device_of(array)
     if here == place:
         return array
+    if getattr(array, "is_sparse_array", False):
+        return array.moved(lambda each: move(each, place))
     if place.type == "cpu":
         return cupy().asnumpy(array)
     with on_device(place):

@@ -58,8 +58,11 @@ class Ownership:
                 return grad
             self._measure()
         assert self._sole is not None
-        if count <= self._sole and _owns_memory(grad):
-            return grad
+        if count <= self._sole:
+            if getattr(grad, "is_sparse_array", False):
+                return type(grad)(_unshared(grad, "indices"), _unshared(grad, "values"), grad.shape, grad.is_coalesced)
+            if _owns_memory(grad):
+                return grad
         return np.asarray(grad) if isinstance(grad, np.generic) else grad.copy()
 
     def _measure(self) -> None:
@@ -80,6 +83,35 @@ def _owns_memory(grad: Any) -> bool:
     if isinstance(grad, np.ndarray):
         return grad.base is None and grad.flags.writeable and grad.flags.forc
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
+
+
+def _holders(owner: Any, name: str) -> tuple[int, int]:
+    """The references to an attribute that is an array, and to the array of which it is a view (0 if it is none)."""
+    array = getattr(owner, name)
+    base = getattr(array, "base", None)
+    return sys.getrefcount(array), 0 if base is None else sys.getrefcount(base)
+
+
+class _View:
+    """An object that alone holds a view that alone holds its base: what `_holders` counts then, on this Python."""
+
+    def __init__(self) -> None:
+        self.array = np.empty(2).reshape(1, 2)
+
+
+_SOLE_PART, _SOLE_BASE = _holders(_View(), "array")
+
+
+def _unshared(sparse: Any, name: str) -> Any:
+    """The indices or values of a sparse gradient; a copy if their memory has other holders."""
+    array = getattr(sparse, name)
+    base = getattr(array, "base", None)
+    if base is not None and not (isinstance(base, np.ndarray) and base.base is None and base.flags.writeable):
+        return array.copy()
+    del array, base
+    part, whole = _holders(sparse, name)
+    found = getattr(sparse, name)
+    return found if part <= _SOLE_PART and whole <= _SOLE_BASE else found.copy()
 
 
 def _rehearse_leaf() -> None:

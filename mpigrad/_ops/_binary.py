@@ -73,7 +73,7 @@ class Binary:
         made = self.operator
         sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
         if sparse:
-            return _sparse_call(made, first, second, kw)
+            return _sparse_call(made, first, second, kw, self.to_float)
         kind = common_dtype((first, second), self.to_float)
         if self.refuse_bool:
             self.refuse_bool(first, second)
@@ -105,8 +105,9 @@ class Binary:
         return found[0], found[1]
 
 
-def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any]) -> Any:
-    inputs = tuple(each if isinstance(each, Tensor) else wrap(np.asarray(each)) for each in (a, b))
+def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any], to_float: bool) -> Any:
+    wanted = common_dtype((a, b), to_float).numpy
+    inputs = tuple(each if isinstance(each, Tensor) else wrap(np.asarray(each).astype(wanted)) for each in (a, b))
     return made(*inputs, **kw)
 
 

@@ -154,11 +154,8 @@ class Operator:
         check_one_device(self.name, arrays)
         if any(getattr(array, "is_sparse_array", False) for array in arrays):
             if self.sparse is None:
-                raise NotImplementedError(
-                    f"Could not run 'aten::{self.name}' with arguments from the 'Sparse{device_of(arrays[0]).type.upper()}' "
-                    "backend: this operator has no sparse version; use to_dense() first."
-                )
-            return self.sparse(self, inputs, kw)
+                refuse_sparse(self.name, next(each for each in inputs if each is not None))
+            return self.sparse(self, inputs, kw)  # type: ignore[misc]
         return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
@@ -271,6 +268,14 @@ def recordable(tensor: Tensor | None) -> Tensor | None:
     return tensor
 
 
+def refuse_sparse(name: str, tensor: Tensor) -> None:
+    """Complain of a sparse tensor given to what knows only dense ones."""
+    raise NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the 'Sparse{device_of(tensor._array).type.upper()}' backend: "
+        "this operator has no sparse version; use to_dense() first."
+    )
+
+
 def check_one_device(name: str, arrays: Sequence[Any]) -> None:
     """Refuse to mix devices: only zero-dimensional CPU tensors may meet device tensors."""
     places = []
@@ -311,6 +316,9 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
         arrays = [None if each is None else each._array for each in inputs]
         if any(array.__class__ is not ndarray and array is not None for array in arrays):
             check_one_device(name, arrays)
+            for each in inputs:
+                if each is not None and each.is_sparse:
+                    refuse_sparse(name, each)
         if TRACING.on:
             with around_operator("aten::" + name, inputs):
                 out = forward(*arrays, **kw)
@@ -323,5 +331,5 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 __all__ = [
-    "DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified", "recordable",
+    "DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified", "recordable", "refuse_sparse",
 ]

@@ -30,11 +30,20 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
             check_in_place(tensor, recorded=True)
         if sys.getrefcount(old) > _UNSEEN:  # somebody saved the old elements: they get a copy of their own
             old._array, old._counter = old._array.copy(), [old._version]
-    tensor._array[...] = new._array
+    _write(tensor._array, new._array)
     changed(tensor, new._grad_fn)
     if new._requires:
         _share_results(new, tensor)
     return tensor
+
+
+def _write(into: Any, new: Any) -> None:
+    if not getattr(into, "is_sparse_array", False):
+        into[...] = new
+    elif getattr(new, "is_sparse_array", False):
+        into.become(new.astype(into.dtype, copy=False))
+    else:
+        raise RuntimeError("a sparse tensor cannot take the elements of a dense one in place: use to_dense() first")
 
 
 def _share_results(new: Tensor, tensor: Tensor) -> None:
@@ -88,6 +97,8 @@ def reshape_in_place(
 
 def check_writable(array: Any) -> None:
     """Refuse to write where several elements are one place in memory, as in expanded tensors."""
+    if getattr(array, "is_sparse_array", False):
+        return
     if (
         0 in array.strides
         and array.size

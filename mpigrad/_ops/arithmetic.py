@@ -14,7 +14,7 @@ from .._tensor import Tensor, counter, method, wrap
 from ._arguments import need_tensors
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray
 from ._define import OpNode, operator, raise_modified
-from ._inplace import change
+from ._inplace import change, check_in_place, check_writable
 from ._out import deliver
 from ._unary import unary
 from .fitting import to_dtype
@@ -264,12 +264,30 @@ def _direct(tensor: Tensor, other: Any) -> Any:
     return y if y.__class__ is ndarray and y.dtype is kind and y.shape == x.shape else None
 
 
+def _adds_sparse(tensor: Tensor, other: Any) -> bool:
+    """Whether a sparse tensor is added to a dense one, unrecorded: only the places that it holds need be touched."""
+    if not (isinstance(other, Tensor) and other.is_sparse) or tensor.is_sparse:
+        return False
+    recorded = MODE.enabled and (tensor._requires or other._requires)
+    return not recorded and tensor.shape == other.shape and tensor._array.dtype == other._array.dtype
+
+
+def _add_sparse(tensor: Tensor, other: Tensor, factor: Any) -> Tensor:
+    check_in_place(tensor)
+    check_writable(tensor._array)
+    (other._array if factor.__class__ is int and factor == 1 else other._array * factor).add_to(tensor._array)
+    counter(tensor)[0] += 1
+    return tensor
+
+
 def _in_place(fn: Any, op: Binary, name: str) -> Any:
     """The in-place method of an operator; straight into the memory when nothing is recorded."""
     ufunc, takes_alpha = op.ufunc, op is ADD or op is SUB
 
     def call(self: Tensor, other: Any, **kw: Any) -> Tensor:
         value = _direct(self, other)
+        if value is None and takes_alpha and _adds_sparse(self, other):
+            return _add_sparse(self, other, (1 if op is ADD else -1) * kw.get("alpha", 1))
         if value is None or kw and not (takes_alpha and len(kw) == 1 and kw.get("alpha").__class__ in (float, int)):
             return change(self, lambda old: fn(old, other, **kw))
         x = self._array

@@ -48,7 +48,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     source = _assigned(self, value)
     if self.is_sparse:
-        raise RuntimeError("a sparse tensor cannot be assigned to: use to_dense() first")
+        raise TypeError("Cannot assign to a sparse tensor: use to_dense() first")
     if key is False:
         return  # nothing is chosen
     basic, arrays = split_key(self._array, as_tuple(None if key is True else key))

@@ -13,7 +13,7 @@ from .._graph.tracing import around_operator
 from .._tensor import Tensor, extra, method, wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, as_common, check_shapes, common_dtype, ndarray, operand
-from ._define import check_one_device
+from ._define import check_one_device, refuse_sparse
 from ._inplace import in_place
 from ._out import deliver
 
@@ -42,7 +42,9 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
                 f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(each).__name__}"
             )
         values.append(each if found is None else found)
-    values = [each.to_dense() if isinstance(each, Tensor) and each.is_sparse else each for each in values]
+    for each in values:
+        if isinstance(each, Tensor) and each.is_sparse:
+            refuse_sparse(name, each)
     arrays = as_common(values, common_dtype(values))
     check_one_device(name, arrays)
     check_shapes(arrays[0], arrays[1])

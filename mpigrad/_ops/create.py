@@ -9,11 +9,14 @@ import numpy as np
 from .._device import CPU, device, device_of, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
+from .._layout import sparse_coo
 from .._tensor import Tensor, extra, wrap
 from ._arguments import need_tensors
 from ._data import array_from, build, place_and_type
+from ._define import refuse_sparse
 from ._dims import as_int, size_from
 from ._out import deliver
+from ._sparse_empty import empty_of_shape, empty_sparse
 
 Place = device | str | int | None
 
@@ -136,6 +139,13 @@ def filled(
     return deliver(made, out)
 
 
+def _nothing(name: str, size: tuple[Any, ...], kind: Any, given: Any, requires_grad: bool) -> Tensor:
+    """A sparse tensor that holds nothing."""
+    place, found = place_and_type(given, kind)
+    shape = tuple(size_from(name, size))
+    return new(empty_of_shape(place, shape, len(shape), found.numpy), requires_grad)
+
+
 def _size(name: str, size: tuple[Any, ...], keyword: Any) -> tuple[Any, ...]:
     if keyword is not None:
         return (tuple(keyword),)
@@ -155,6 +165,8 @@ def zeros(
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    if layout is sparse_coo:
+        return _nothing("zeros", _size("zeros", size, names.get("size")), dtype, device, requires_grad)
     return filled("zeros", 0, _size("zeros", size, names.get("size")), out, dtype, device, requires_grad)
 
 
@@ -176,6 +188,8 @@ def empty(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None, **names: Any,
 ) -> Tensor:  # fmt: skip
     """A tensor whose elements are whatever the memory held."""
+    if layout is sparse_coo:
+        return _nothing("empty", _size("empty", size, names.get("size")), dtype, device, requires_grad)
     return filled("empty", None, _size("empty", size, names.get("size")), out, dtype, device, requires_grad)
 
 
@@ -196,11 +210,17 @@ def full(
     return filled("full", value, (tuple(size),), out, kind, device, requires_grad)
 
 
-def _like(name: str, value: Any, input: Any, kind: Any, given: Any, requires_grad: bool) -> Tensor:
+def _like(
+    name: str, value: Any, input: Any, kind: Any, given: Any, requires_grad: bool, form: Any = None
+) -> Tensor:
     need_tensors(name, input=input)
     array = input._array
     place = device_of(array) if given is None else resolve(given)
     found = array.dtype if kind is None else as_dtype(kind).numpy
+    if form is sparse_coo or form is None and input.is_sparse:
+        if value is not None and value != 0:
+            refuse_sparse(name, input)
+        return new(empty_sparse(place, array, found), requires_grad)
     made = build(place, "empty", array.shape, found)
     if value is not None:
         made.fill(value)
@@ -212,7 +232,7 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Zeros in the shape, type and place of `input`."""
-    return _like("zeros_like", 0, input, dtype, device, requires_grad)
+    return _like("zeros_like", 0, input, dtype, device, requires_grad, layout)
 
 
 def ones_like(
@@ -228,7 +248,7 @@ def empty_like(
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor in the shape, type and place of `input`, its elements being whatever the memory held."""
-    return _like("empty_like", None, input, dtype, device, requires_grad)
+    return _like("empty_like", None, input, dtype, device, requires_grad, layout)
 
 
 def full_like(

@@ -11,8 +11,9 @@ from .._graph.views import check_in_place
 from .._tensor import Tensor, method, wrap
 from ._arguments import invalid_combination
 from ._binary import NUMBERS
-from ._define import OpNode, operator
+from ._define import OpNode, operator, refuse_sparse
 from ._inplace import before, changed, check_writable
+from ._sparse_empty import empty_sparse
 
 
 def _fill_forward(x: Any, value: Any = None, *, number: Any = 0) -> Any:
@@ -114,10 +115,24 @@ def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, A
     old = before(tensor)
     here = device_of(tensor._array)
     arrays = [move(each._array, here) if each.ndim else each._array for each in sources]
-    op.forward(tensor._array, *arrays, **kw)
+    if tensor.is_sparse:
+        _write_sparse(tensor, op, arrays)
+    else:
+        op.forward(tensor._array, *arrays, **kw)
     result = op.finish((old, *sources), tensor._array, kw)
     changed(tensor, result._grad_fn)
     return tensor
+
+
+def _write_sparse(tensor: Tensor, op: Any, arrays: list[Any]) -> None:
+    """Only zeros and other sparse arrays can be written into a sparse one."""
+    array = tensor._array
+    if op is _ZERO:
+        array.become(empty_sparse(device_of(array), array, array.dtype))
+    elif op is _COPY and getattr(arrays[0], "is_sparse_array", False) and arrays[0].shape == array.shape:
+        array.become(arrays[0].astype(array.dtype).copy())
+    else:
+        refuse_sparse("copy_" if op is _COPY else "fill_", tensor)
 
 
 def _set(self: Tensor, source: Tensor | None = None) -> Tensor:

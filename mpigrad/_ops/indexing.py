@@ -230,7 +230,7 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
         if places.dtype is _INT64 and places.ndim and self._array.__class__ is ndarray and self._array.ndim:
             return index(self, (places.copy() if self._requires and MODE.enabled else places,))
     if self.is_sparse:
-        return self.to_dense()[key]
+        return SELECT(self, key=as_tuple(key))
     basic, arrays = split_key(self._array, as_tuple(key))
     if not arrays:
         return take_basic(self, basic)

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dtype import dtype
+from .._device import resolve
+from .._dtype import as_dtype, dtype
+from .._layout import sparse_coo
 from .._tensor import Tensor, method
-from .create import Place, filled, tensor
+from ._dims import size_from
+from ._sparse_empty import empty_of_shape
+from .create import Place, filled, new, tensor
 
 
 def _arguments(self: Tensor, kind: Any, place: Any) -> tuple[Any, Any]:
     return self.dtype if kind is None else kind, self.device if place is None else place
+
+
+def is_sparse_layout(like: Tensor, layout: Any) -> bool:
+    """Whether a tensor made like another is sparse."""
+    return like.is_sparse if layout is None else layout is sparse_coo
+
+
+def _all_sparse(name: str, size: Any) -> tuple[tuple[int, ...], int]:
+    shape = tuple(size_from(name, size))
+    return shape, len(shape)
 
 
 @method
@@ -18,6 +32,8 @@ def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Zeros of this tensor's type and place."""
     kind, place = _arguments(self, dtype, device)
+    if is_sparse_layout(self, layout):
+        return new(empty_of_shape(resolve(place), *_all_sparse("new_zeros", size), as_dtype(kind).numpy), requires_grad)
     return filled("new_zeros", 0, size, None, kind, place, requires_grad)
 
 
@@ -34,6 +50,8 @@ def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """An unfilled tensor of this tensor's type and place."""
     kind, place = _arguments(self, dtype, device)
+    if is_sparse_layout(self, layout):
+        return new(empty_of_shape(resolve(place), *_all_sparse("new_empty", size), as_dtype(kind).numpy), requires_grad)
     return filled("new_empty", None, size, None, kind, place, requires_grad)
 
 

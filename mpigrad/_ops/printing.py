@@ -197,12 +197,23 @@ def joined(text: str, suffixes: list[str], indent: int) -> str:
 
 
 def _sparse_text(tensor: Tensor, prefix: str) -> str:
-    indices, values = tensor._indices(), tensor._values()
-    found = [f"indices={tensor_text(indices)}", f"values={tensor_text(values.detach())}"]
+    places, values = host(tensor._array.indices), host(tensor._array.values)
     pad = "\n" + " " * len(prefix)
-    body = "".join(part.replace("\n", pad + " " * part.index("=")) + "," + pad for part in found)
-    tail = [f"size={tuple(tensor.shape)}", f"nnz={values.shape[0]}", "layout=mpigrad.sparse_coo", *_history(tensor)]
-    return prefix + body + ", ".join(tail[:2] + _place(tensor) + tail[2:]) + ")"
+    body = "".join(
+        f"{name}={_part_text(part, len(prefix) + len(name) + 1)},{pad}" for name, part in (("indices", places), ("values", values))
+    )
+    default = get_default_dtype()
+    usual = tensor.dtype in (default, default.to_complex(), int64, bool_)
+    kind = [] if usual else [f"dtype={tensor.dtype!r}"]
+    head = [*_place(tensor), f"size={tuple(tensor.shape)}", f"nnz={values.shape[0]}", *kind, "layout=mpigrad.sparse_coo"]
+    return prefix + body + joined(head[0], head[1:] + _history(tensor), len(prefix))
+
+
+def _part_text(array: np.ndarray, indent: int) -> str:
+    """The indices or values of a sparse tensor, which begin in column `indent`."""
+    if not array.size:
+        return f"tensor([], size={tuple(array.shape)})"
+    return f"tensor({elements_text(array, indent + len('tensor('))})"
 
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:

@@ -8,22 +8,18 @@ import numpy as np
 
 from .._device import array_module
 from .._graph.namespace import DIFF
-from .._sparse_array.array import SparseArray
+from .._sparse_array.array import SparseArray, refuse_divisor
 from .._sparse_array.products import matrix, sampled, times_dense, transposed_times_dense
-from .._tensor import Tensor, wrap
-from . import activation, arithmetic, convert, elementwise, fitting, joining, matmul, powers, rounding, sums, transposing
-from ._define import Operator, operator
-from .sparse_forms import is_sparse_array, sparse_like, values_like, values_op
+from .._tensor import Tensor
+from . import arithmetic, convert, fitting, joining, matmul, reduce, sums
+from ._define import Operator, operator, refuse_sparse
+from ._sparse_calls import in_common, on_arrays
+from .sparse_forms import is_sparse_array, values_op
 
 __all__: list[str] = []
 
 # What is given sparse versions below must be defined first.
-_DEFINED = (activation, arithmetic, convert, elementwise, fitting, joining, matmul, powers, rounding, sums, transposing)
-
-
-def _on_arrays(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    """For operators whose forward works on sparse arrays as it is."""
-    return op.finish(inputs, op.forward(*(each._array for each in inputs), **kw), kw)
+_DEFINED = (arithmetic, convert, fitting, joining, matmul, reduce, sums)
 
 
 def _need_no_sparse_first(a: Any, b: Any, name: str) -> None:
@@ -32,39 +28,32 @@ def _need_no_sparse_first(a: Any, b: Any, name: str) -> None:
 
 
 def _add(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    a, b = (each._array for each in inputs)
+    a, b = in_common(inputs)
     _need_no_sparse_first(a, b, "add")
     alpha = kw.get("alpha", 1)
     return op.finish(inputs, a + (b if alpha == 1 else b * alpha), kw)
 
 
 def _sub(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    a, b = (each._array for each in inputs)
+    a, b = in_common(inputs)
     _need_no_sparse_first(a, b, "add")
     return op.finish(inputs, a + b * -kw.get("alpha", 1), kw)
 
 
 def _mul(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    a, b = (each._array for each in inputs)
+    a, b = in_common(inputs)
     return op.finish(inputs, a * b, kw)
 
 
 def _div(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    a, b = (each._array for each in inputs)
-    if not is_sparse_array(a):
-        raise RuntimeError("div: a dense tensor cannot be divided by a sparse one")
+    a, b = in_common(inputs, to_float=True)
+    if is_sparse_array(b):
+        refuse_divisor(b)
     return op.finish(inputs, a / b, kw)
 
 
 def _negative(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     return op.finish(inputs, -inputs[0]._array, kw)
-
-
-def _through_values(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    """For functions that map zero to zero: apply them to the values of the coalesced tensor."""
-    found = inputs[0].coalesce()
-    places = found._array
-    return sparse_like(op(values_op(found, places=places), *inputs[1:], **kw), like=places)
 
 
 def _sum_all(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
@@ -76,34 +65,28 @@ def _like_zeros(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     return op.finish(inputs, inputs[0]._array.copy(), kw)
 
 
-ZERO_TO_ZERO = (
-    "abs", "sqrt", "square", "sin", "tan", "sinh", "tanh", "asin", "asinh", "atan", "atanh", "expm1", "log1p", "relu", "sign",
-    "floor", "ceil", "round", "trunc", "frac", "erf", "erfinv", "pow_number",
-)  # fmt: skip
-
-
 def _install() -> None:
     for name, how in {"add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _negative, "sum_all": _sum_all}.items():
         getattr(DIFF, name).sparse = how
     for name in ("cast_from", "conj_of_complex"):
-        getattr(DIFF, name).sparse = _on_arrays
+        getattr(DIFF, name).sparse = on_arrays
     for name in ("clone", "clone_contiguous", "copied"):
         if name in DIFF.__dict__:
             getattr(DIFF, name).sparse = _like_zeros
-    for name in ZERO_TO_ZERO:
-        found = DIFF.__dict__.get(name)
-        if isinstance(found, Operator):
-            found.sparse = _through_values
     DIFF.stack.sparse, DIFF.cat.sparse = _stack, _cat  # type: ignore[attr-defined]
     DIFF.mm.sparse = _mm  # type: ignore[attr-defined]
-    for name in ("t", "swap_dims"):
-        getattr(DIFF, name).sparse = _transpose
 
 
 # -- joining -------------------------------------------------------------------------------------------------------------
 def _need_all_sparse(name: str, inputs: Any) -> list[SparseArray]:
-    if not all(each.is_sparse for each in inputs):
-        raise RuntimeError(f"{name}: sparse tensors can only be joined with sparse tensors")
+    for place, each in enumerate(inputs):
+        if not each.is_sparse:
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")
+        if each._array.sparse_dim != inputs[0]._array.sparse_dim:
+            raise RuntimeError(
+                f"{name}: all tensors must have the same number of sparse dimensions, but {each._array.sparse_dim} at position "
+                f"{place} is not {inputs[0]._array.sparse_dim}"
+            )
     return [each._array for each in inputs]
 
 
@@ -117,29 +100,11 @@ def _stack_raw(*arrays: SparseArray, dim: int) -> SparseArray:
     return SparseArray(xp.concatenate(rows, axis=1), xp.concatenate([each.values for each in arrays]), tuple(shape))
 
 
-def _select(x: Any, *, dim: int, place: int) -> Any:
-    """One slice of a gradient, sparse or dense."""
-    if not is_sparse_array(x):
-        return x.take(place, axis=dim)
-    xp = array_module(x.values)
-    here = x.indices[dim] == place
-    kept = xp.delete(x.indices[:, here], dim, axis=0)
-    return SparseArray(kept, x.values[here], x.shape[:dim] + x.shape[dim + 1 :])
-
-
-def _narrow(x: Any, *, dim: int, start: int, length: int) -> Any:
-    """A range of a gradient, sparse or dense."""
-    if not is_sparse_array(x):
-        return x[(slice(None),) * dim + (slice(start, start + length),)]
-    here = (x.indices[dim] >= start) & (x.indices[dim] < start + length)
-    kept = x.indices[:, here].copy()
-    kept[dim] -= start
-    return SparseArray(kept, x.values[here], (*x.shape[:dim], length, *x.shape[dim + 1 :]))
-
-
 def _cat_raw(*arrays: SparseArray, dim: int) -> SparseArray:
-    xp = array_module(arrays[0].values)
-    rows, start = [], 0
+    xp, start = array_module(arrays[0].values), 0
+    if dim >= arrays[0].sparse_dim:
+        return _cat_values(xp, arrays, dim)
+    rows = []
     for each in arrays:
         moved = each.indices.copy()
         moved[dim] += start
@@ -147,6 +112,21 @@ def _cat_raw(*arrays: SparseArray, dim: int) -> SparseArray:
         start += each.shape[dim]
     shape = (*arrays[0].shape[:dim], start, *arrays[0].shape[dim + 1 :])
     return SparseArray(xp.concatenate(rows, axis=1), xp.concatenate([each.values for each in arrays]), shape)
+
+
+def _cat_values(xp: Any, arrays: tuple[SparseArray, ...], dim: int) -> SparseArray:
+    """Along a dense dimension: each value gets zeros where the others' elements are."""
+    first, start = arrays[0], 0
+    total = sum(each.shape[dim] for each in arrays)
+    axis, parts = dim - first.sparse_dim + 1, []
+    for each in arrays:
+        before, after = start, total - start - each.shape[dim]
+        widths = [(0, 0)] * each.values.ndim
+        widths[axis] = (before, after)
+        parts.append(xp.pad(each.values, widths))
+        start += each.shape[dim]
+    shape = (*first.shape[:dim], total, *first.shape[dim + 1 :])
+    return SparseArray(xp.concatenate([each.indices for each in arrays], axis=1), xp.concatenate(parts), shape)
 
 
 sparse_stack = operator(
@@ -165,43 +145,6 @@ def _pieces(F: Any, node: Any, g: Any) -> tuple[Any, ...]:
 
 
 sparse_cat = operator("sparse_cat", _cat_raw, _pieces, node="CatBackward0")
-sparse_select = operator(
-    "sparse_select", _select,
-    lambda F, node, h: F.sparse_embed(h, dim=node.kw["dim"], start=node.kw["place"], shape=node.shapes[0], insert=True),
-    node="SelectBackward0",
-)  # fmt: skip
-sparse_narrow = operator(
-    "sparse_narrow", _narrow,
-    lambda F, node, h: F.sparse_embed(h, dim=node.kw["dim"], start=node.kw["start"], shape=node.shapes[0], insert=False),
-    node="SliceBackward0",
-)  # fmt: skip
-
-
-def _embed(x: Any, *, dim: int, start: int, shape: tuple[int, ...], insert: bool) -> Any:
-    """A slice (`insert`) or a range put back to where it was taken from."""
-    if not is_sparse_array(x):
-        made = array_module(x).zeros(shape, x.dtype)
-        length = 1 if insert else x.shape[dim]
-        made[(slice(None),) * dim + (slice(start, start + length),)] = np.expand_dims(x, dim) if insert else x
-        return made
-    xp = array_module(x.values)
-    if insert:
-        return SparseArray(xp.insert(x.indices, dim, start, axis=0), x.values, shape)
-    moved = x.indices.copy()
-    moved[dim] += start
-    return SparseArray(moved, x.values, shape)
-
-
-def _take_back(F: Any, node: Any, g: Any) -> Any:
-    dim, start = node.kw["dim"], node.kw["start"]
-    if node.kw["insert"]:
-        return F.sparse_select(g, dim=dim, place=start)
-    return F.sparse_narrow(g, dim=dim, start=start, length=node.shapes[0][dim])
-
-
-sparse_embed = operator("sparse_embed", _embed, _take_back, node="SelectBackward0")
-
-
 def _stack(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     _need_all_sparse("stack", inputs)
     return sparse_stack(*inputs, **kw)
@@ -210,29 +153,6 @@ def _stack(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
 def _cat(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     _need_all_sparse("cat", inputs)
     return sparse_cat(*inputs, **kw)
-
-
-# -- transposition ---------------------------------------------------------------------------------------------------------
-def _swapped(x: Any, *, first: int, second: int) -> Any:
-    if not is_sparse_array(x):
-        return x.swapaxes(first, second)
-    if max(first, second) >= x.sparse_dim:
-        raise RuntimeError(f"transpose: only the {x.sparse_dim} sparse dimensions of a sparse tensor can be swapped")
-    order = list(range(x.sparse_dim))
-    order[first], order[second] = order[second], order[first]
-    shape = [x.shape[i] for i in order] + list(x.shape[x.sparse_dim :])
-    return SparseArray(x.indices[order], x.values, tuple(shape))
-
-
-sparse_swap = operator(
-    "sparse_swap", _swapped, lambda F, node, g: F.sparse_swap(g, **node.kw), node="TBackward0"
-)
-
-
-def _transpose(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    places = [value for value in kw.values() if isinstance(value, int)]
-    first, second = places[:2] if len(places) >= 2 else (0, 1)
-    return sparse_swap(inputs[0], first=first, second=second)
 
 
 # -- products --------------------------------------------------------------------------------------------------------------
@@ -244,11 +164,8 @@ def _transposed_raw(a: Any, g: Any) -> Any:
     return transposed_times_dense(a, g)
 
 
-def _sparse_mm_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
-    return (
-        F.sampled_product(a, g, b) if node.needs[0] else None,
-        F.sparse_tmm(a, g) if node.needs[1] else None,
-    )
+def _both_factors(F: Any, needs: tuple[bool, ...], g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    return F.sampled_product(a, g, b) if needs[0] else None, F.sparse_tmm(a, g) if needs[1] else None
 
 
 def _dense_mm_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
@@ -263,19 +180,24 @@ def _sampled_backward(F: Any, node: Any, s: Any, a: Any, g: Any, b: Any) -> Any:
     return None, F.sparse_mm(s, b) if node.needs[1] else None, F.sparse_tmm(s, g) if node.needs[2] else None
 
 
-sparse_mm = operator("sparse_mm", _mm_raw, _sparse_mm_backward, (0, 1), node="SparseAddmmBackward0")
+sparse_addmm = operator(
+    "sparse_addmm", lambda _, a, b: _mm_raw(a, b), lambda F, node, g, a, b: (None, *_both_factors(F, node.needs[1:], g, a, b)),
+    (1, 2), node="SparseAddmmBackward0",
+)  # fmt: skip
+sparse_mm = operator(
+    "sparse_mm", _mm_raw, lambda F, node, g, a, b: _both_factors(F, node.needs, g, a, b), (0, 1), node="MmBackward0"
+)
 mm_of_sparse = operator("mm_of_sparse", _mm_raw, _dense_mm_backward, (0, 1), node="MmBackward0")
 sparse_tmm = operator("sparse_tmm", _transposed_raw, _tmm_backward, (0, 1), node="MmBackward0")
 sampled_product = operator("sampled_product", sampled, _sampled_backward, (0, 1, 2), node="SparseSampledBackward0")
-for _each in (sparse_mm, mm_of_sparse, sparse_tmm, sampled_product, sparse_stack, sparse_cat, sparse_select, sparse_narrow,
-              sparse_embed, sparse_swap):  # fmt: skip
-    _each.sparse = _on_arrays
+for _each in (sparse_addmm, sparse_mm, mm_of_sparse, sparse_tmm, sampled_product, sparse_stack, sparse_cat):
+    _each.sparse = on_arrays
 
 
 def _mm(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     a, b = inputs
     if not a.is_sparse:
-        raise NotImplementedError("mm: a dense matrix times a sparse one is not supported; transpose both, or use to_dense()")
+        return mm_of_sparse(b.t(), a.t()).t()
     if b.is_sparse:
         return mm_of_sparse(a, b.to_dense()).to_sparse()
     return mm_of_sparse(a, b)
@@ -293,7 +215,7 @@ def _sum_dims(x: SparseArray, *, dim: tuple[int, ...], places: SparseArray) -> A
         return values.sum(axis=0)
     kept = [d for d in range(x.sparse_dim) if d not in sparse_dims]
     shape = tuple(length for d, length in enumerate(x.shape) if d not in dim)
-    return SparseArray(x.indices[kept], values, shape).coalesce() if sparse_dims else SparseArray(x.indices, values, shape, x.is_coalesced)
+    return SparseArray(x.indices[kept], values, shape, x.is_coalesced and not sparse_dims).coalesce()
 
 
 def _sum_dims_backward(F: Any, node: Any, g: Any) -> Any:
@@ -321,18 +243,28 @@ sparse_spread = operator(
     "sparse_spread", _spread, lambda F, node, h: F.sparse_sum_dims(h, dim=node.kw["dim"], places=node.kw["like"]),
     node="SparseSumBackwardBackward0",
 )  # fmt: skip
-sum_dims.sparse = sparse_spread.sparse = _on_arrays
+sum_dims.sparse = sparse_spread.sparse = on_arrays
 
 
-def values_at_places(tensor: Tensor, like: SparseArray) -> Tensor:
-    """The elements of a tensor at a sparse array's places."""
-    return values_like(tensor, like=like)
+def _sum_method(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
+    """`x.sum(dim)`: sparse, unless all sparse dimensions are summed over."""
+    if kw["keepdim"]:
+        refuse_sparse("sum with keepdim=True", inputs[0])
+    dims = (kw["dim"],) if isinstance(kw["dim"], int) else tuple(kw["dim"])
+    return sum_dims(inputs[0], dim=dims, places=inputs[0]._array.frozen())
 
 
-def empty_like(array: SparseArray) -> Tensor:
-    """A sparse tensor like `array` that holds nothing."""
-    xp = array_module(array.values)
-    made = SparseArray(
-        xp.zeros((array.sparse_dim, 0), np.int64), xp.zeros((0, *array.values.shape[1:]), array.dtype), array.shape, True
-    )
-    return wrap(made)
+def _mv(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
+    matrix_, vector = inputs
+    return _mm(op, (matrix_, vector.unsqueeze(1)), {}).squeeze(1)
+
+
+def _norm(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
+    """Norms of all elements: zeros that are not held add nothing."""
+    found = inputs[0].coalesce()
+    return op(values_op(found, places=found._array.frozen()).reshape(-1), **kw)
+
+
+DIFF.sum_dim.sparse = _sum_method  # type: ignore[attr-defined]
+DIFF.mv.sparse = _mv  # type: ignore[attr-defined]
+DIFF.vector_norm.sparse = _norm  # type: ignore[attr-defined]

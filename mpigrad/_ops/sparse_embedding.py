@@ -8,8 +8,8 @@ import numpy as np
 
 from .._sparse_array.array import SparseArray
 from ._define import operator
+from ._sparse_calls import on_arrays
 from .embedding import _weights, sparse_gradient
-from .sparse_arithmetic import _on_arrays
 
 __all__: list[str] = []
 
@@ -31,7 +31,7 @@ embedding_rows = operator(
     lambda F, node, h, indices: (F.embedding_take(F.dense_gradient(h), indices, **node.kw), None),
     saves=(1,), node="EmbeddingSparseBackward0",
 )  # fmt: skip
-embedding_rows.sparse = _on_arrays
+embedding_rows.sparse = on_arrays
 
 
 def _gradient(F: Any, g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:

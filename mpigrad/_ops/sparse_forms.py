@@ -13,8 +13,9 @@ from .._device import array_module, move, resolve
 from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
 from .._sparse_array.array import SparseArray, dense_at
-from .._tensor import Tensor, method, wrap
-from ._define import operator
+from .._tensor import Size, Tensor, method, wrap
+from ._define import operator, refuse_sparse
+from ._sparse_calls import on_arrays
 from .create import tensor as make_tensor
 
 __all__ = ["sparse_coo_tensor"]
@@ -41,7 +42,7 @@ sparse_like = operator(
     "sparse_like", _sparse_like, lambda F, node, g: F.values_like(g, like=node.kw["like"]),
     node="SparseCooTensorWithDimsAndTensorsBackward0",
 )  # fmt: skip
-values_like.sparse = lambda op, inputs, kw: op.finish(inputs, op.forward(inputs[0]._array, **kw), kw)
+values_like.sparse = on_arrays
 
 
 def _mask_raw(g: Any, *, like: SparseArray) -> SparseArray:
@@ -53,6 +54,16 @@ def _mask_recorded(g: Tensor, *, like: SparseArray) -> Tensor:
 
 
 add_to_both("mask_like", _mask_raw, _mask_recorded)
+sparse_mask_op = operator(
+    "sparse_mask", lambda x, *, like, dense: _mask_raw(x, like=like),
+    lambda F, node, g: (F.dense_gradient if node.kw["dense"] else _same)(F.mask_like(g, like=node.kw["like"])),
+    node="SparseMaskBackward0",
+)  # fmt: skip
+
+
+def _same(g: Any) -> Any:
+    return g
+
 
 
 def _like(node: Any) -> SparseArray:
@@ -82,13 +93,15 @@ add_to_both("dense_gradient", _dense_gradient, _dense_gradient_recorded)
 def _to_sparse(x: Any, *, sparse_dim: int) -> SparseArray:
     xp = array_module(x)
     held = (x != 0).any(axis=tuple(range(sparse_dim, x.ndim))) if sparse_dim < x.ndim else x != 0
+    if not x.ndim:
+        return SparseArray(xp.zeros((0, int(held)), np.int64), x.reshape(1)[: int(held)].copy(), (), True)
     places = xp.nonzero(held)
     return SparseArray(xp.stack(places).astype(np.int64), x[places], x.shape, True)
 
 
 to_sparse_op = operator("to_sparse", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward1")
-for _each in (values_op, coalesce_op, to_dense_op):
-    _each.sparse = lambda op, inputs, kw: op.finish(inputs, op.forward(inputs[0]._array, **kw), kw)
+for _each in (values_op, coalesce_op, to_dense_op, sparse_mask_op):
+    _each.sparse = on_arrays
 
 
 # -- what users call -----------------------------------------------------------------------------------------------------
@@ -111,10 +124,12 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
     """
+    if values is None and size is None and isinstance(indices, (tuple, Size)):
+        indices, size = None, indices  # sparse_coo_tensor((2, 3)): nothing, of this size
     if indices is None:
         return _empty(size, dtype, device, requires_grad)
-    if isinstance(size, (dict,)) or values is None:
-        raise TypeError("sparse_coo_tensor() takes indices, values and size")
+    if values is None:
+        raise TypeError("sparse_coo_tensor() takes indices, values and a size, or a size alone")
     given = values if isinstance(values, Tensor) else make_tensor(values, dtype=dtype)
     if dtype is not None:
         given = given.to(as_dtype(dtype))
@@ -126,15 +141,17 @@ def sparse_coo_tensor(
     where = move(where.astype(np.int64, copy=False), given.device)
     if where.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(where.shape)}")
+    if given._array.ndim == 0:
+        given = given.reshape(1)
     value = given._array
-    if value.ndim == 0:
-        raise RuntimeError(f"values must have one value per index, but got a value of no dimension for {where.shape[1]} indices")
     if where.shape[1] != value.shape[0]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {where.shape[1]}, nnz from values: {value.shape[0]}"
         )
     shape = _infer(where, value) if size is None else _checked(tuple(size), where, value)
     like = SparseArray(where, value, shape, bool(is_coalesced))
+    if requires_grad and value.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = sparse_like(given, like=like) if given._requires else wrap(like)
     if requires_grad and not made._requires:
         made.requires_grad_()
@@ -152,7 +169,8 @@ def _empty(size: Any, kind: dtype | None, place: Any, requires_grad: bool) -> Te
 
 def _infer(indices: Any, values: Any) -> tuple[int, ...]:
     if indices.size and int(indices.min()) < 0:
-        raise RuntimeError(f"found negative index {int(indices.min())}")
+        dim = next(dim for dim, row in enumerate(indices) if int(row.min()) < 0)
+        raise RuntimeError(f"found negative index {int(indices[dim].min())} for dim {dim}")
     if not indices.shape[1]:
         return (0,) * indices.shape[0] + values.shape[1:]
     return tuple(int(row.max()) + 1 for row in indices) + values.shape[1:]
@@ -161,7 +179,8 @@ def _infer(indices: Any, values: Any) -> tuple[int, ...]:
 def _checked(shape: tuple[int, ...], indices: Any, values: Any) -> tuple[int, ...]:
     if len(shape) != indices.shape[0] + values.ndim - 1:
         raise RuntimeError(
-            f"number of dimensions must be sparse_dim ({indices.shape[0]}) + dense_dim ({values.ndim - 1}), but got {len(shape)}"
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, sparse_dim = {indices.shape[0]}, "
+            f"dense_dim = {values.ndim - 1}"
         )
     if shape[indices.shape[0] :] != values.shape[1:]:
         raise RuntimeError(
@@ -169,14 +188,16 @@ def _checked(shape: tuple[int, ...], indices: Any, values: Any) -> tuple[int, ..
         )
     for dim, (row, length) in enumerate(zip(indices, shape)):
         if row.size and (int(row.min()) < 0 or int(row.max()) >= length):
-            bad = int(row.max()) if int(row.max()) >= length else int(row.min())
+            if int(row.min()) < 0:
+                raise RuntimeError(f"found negative index {int(row.min())} for dim {dim}")
+            bad = int(row.max())
             raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {bad}")
     return shape
 
 
 def _need_sparse(tensor: Tensor, name: str) -> SparseArray:
     if not tensor.is_sparse:
-        raise RuntimeError(f"{name} expected sparse tensor layout but got Strided")
+        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got Strided")
     return tensor._array
 
 
@@ -196,7 +217,7 @@ def indices(self: Tensor) -> Tensor:
 @method
 def values(self: Tensor) -> Tensor:
     """The values of a coalesced sparse tensor; differentiable."""
-    return values_op(self, places=_need_coalesced(self, "values"))
+    return values_op(self, places=_need_coalesced(self, "values").frozen())
 
 
 @method
@@ -244,7 +265,7 @@ def coalesce(self: Tensor) -> Tensor:
 @method
 def to_dense(self: Tensor, dtype: dtype | None = None, *, masked_grad: bool = True) -> Tensor:
     """A dense tensor of the same elements."""
-    found = to_dense_op(self, places=self._array) if self.is_sparse else self
+    found = to_dense_op(self, places=self._array.frozen()) if self.is_sparse else self
     return found if dtype is None else found.to(dtype)
 
 
@@ -254,13 +275,22 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     if self.is_sparse:
         return self
     count = self.ndim if sparse_dim is None else sparse_dim
-    if not 0 < count <= max(self.ndim, 1):
-        raise RuntimeError(f"sparse_dim argument for to_sparse must be in [1, {self.ndim}], got {count}")
+    if not 0 <= count <= self.ndim:
+        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but {count} is given")
+    if not count and self.ndim:
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     return to_sparse_op(self, sparse_dim=count)
 
 
 @method
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements at the places of a sparse `mask`, as a sparse tensor."""
-    places = _need_sparse(mask, "sparse_mask")
-    return _mask_recorded(self, like=places.with_values(places.values))
+    if not mask.is_sparse:
+        refuse_sparse("sparse_mask with a dense mask", mask)
+    places = mask._array.frozen()
+    if self._array.shape != places.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
+        )
+    return sparse_mask_op(self, like=places, dense=not self.is_sparse)

@@ -6,11 +6,16 @@ with a dense array gives a dense one, `*` keeps what both have. Shapes are (spar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._device import array_module
+
+
+class SparseLayoutError(NotImplementedError, AttributeError):
+    """An operation that only dense arrays have."""
 
 
 class SparseArray:
@@ -23,6 +28,9 @@ class SparseArray:
     def __init__(self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False) -> None:
         self.indices, self.values, self.shape = indices, values, tuple(shape)
         self.is_coalesced = is_coalesced or indices.shape[1] < 2
+
+    def __getattr__(self, name: str) -> Any:
+        raise SparseLayoutError(f"a sparse tensor has no {name!r}: this operation has no sparse version; use to_dense() first")
 
     # -- what it is ------------------------------------------------------------------------------------------------
     @property
@@ -58,6 +66,22 @@ class SparseArray:
         return self.shape[: self.sparse_dim]
 
     # -- the same in another form ------------------------------------------------------------------------------------
+    def become(self, other: SparseArray) -> None:
+        """Take another's places and values: how sparse tensors change in place. Whoever shares this object sees it."""
+        self.indices, self.values, self.is_coalesced = other.indices, other.values, other.is_coalesced
+        self.shape = other.shape
+
+    def frozen(self) -> SparseArray:
+        """The same arrays in an object of its own, which later changes in place leave alone."""
+        return SparseArray(self.indices, self.values, self.shape, self.is_coalesced)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SparseArray, (self.indices, self.values, self.shape, self.is_coalesced)
+
+    def moved(self, move: Callable[[Any], Any]) -> SparseArray:
+        """The same with both arrays moved."""
+        return SparseArray(move(self.indices), move(self.values), self.shape, self.is_coalesced)
+
     def copy(self) -> SparseArray:
         """The same with memory of its own."""
         return SparseArray(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
@@ -91,7 +115,7 @@ class SparseArray:
             order = np.argsort(flat, kind="stable")
             ordered = flat[order]
             starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-            summed = np.add.reduceat(values[order], starts, axis=0, dtype=values.dtype)
+            summed = np.add.reduceat(values[order], starts, axis=0, dtype=values.dtype) if values.size else values[order[starts]]
             return SparseArray(self.indices[:, order[starts]], summed, self.shape, True)
         unique, inverse = xp.unique(flat, return_inverse=True)
         summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
@@ -124,13 +148,52 @@ class SparseArray:
             made[found] = each.values[place[found]]
         return made
 
+    # -- dimensions in another order -----------------------------------------------------------------------------------
+    def transpose(self, order: tuple[int, ...]) -> SparseArray:
+        """The dimensions in another order; sparse ones stay among themselves, and dense ones."""
+        count = self.sparse_dim
+        if any((place < count) != (dim < count) for place, dim in enumerate(order)):
+            raise RuntimeError(
+                "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions "
+                "within sparse and dense dimensions are supported."
+            )
+        values = self.values.transpose((0, *(dim - count + 1 for dim in order[count:])))
+        flag = self.is_coalesced and tuple(order[:count]) == tuple(range(count))
+        return SparseArray(self.indices[list(order[:count])], values, tuple(self.shape[dim] for dim in order), flag)
+
+    def swapaxes(self, first: int, second: int) -> SparseArray:
+        """Two dimensions swapped, both sparse."""
+        if max(first, second) >= self.sparse_dim and first != second:
+            raise RuntimeError(
+                f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {self.sparse_dim}, d0: {first}, d1: {second}"
+            )
+        order = list(range(self.ndim))
+        order[first], order[second] = order[second], order[first]
+        return self.transpose(tuple(order))
+
+    @property
+    def T(self) -> SparseArray:
+        """A matrix with its dimensions swapped."""
+        if self.ndim > 2 or self.dense_dim:
+            raise RuntimeError(
+                f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim} sparse and "
+                f"{self.dense_dim} dense dimensions"
+            )
+        return self.transpose(tuple(range(self.ndim))[::-1])
+
     # -- arithmetic --------------------------------------------------------------------------------------------------
     def __add__(self, other: Any) -> Any:
         if isinstance(other, SparseArray):
             return joined(self, other)
+        if other.shape != self.shape:
+            raise RuntimeError(
+                f"add: expected 'self' and 'other' to have same size, but self has size {list(other.shape)} while other has "
+                f"size {list(self.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+            )
         return self.add_to(other.astype(np.result_type(other.dtype, self.dtype), copy=True))
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self + other
 
     def __neg__(self) -> SparseArray:
         return self.with_values(-self.values)
@@ -146,17 +209,26 @@ class SparseArray:
             return common(self, other)
         if getattr(other, "ndim", 0) == 0:
             return self.with_values(self.values * other)
+        if other.ndim > self.ndim:
+            raise RuntimeError(f"mul: a sparse tensor of size {list(self.shape)} cannot grow to the size {list(other.shape)}")
         return self.with_values(self.values * dense_at(other, self))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> SparseArray:
         if getattr(other, "ndim", 0) != 0:
-            raise RuntimeError(
-                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                f"{list(other.shape)} for divisor)"
-            )
+            refuse_divisor(other)
         return self.with_values(self.values / other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        refuse_divisor(self)
+
+
+def refuse_divisor(divisor: Any) -> None:
+    """Only numbers divide sparse arrays, and sparse arrays divide nothing."""
+    raise RuntimeError(
+        f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(divisor.shape)} for divisor)"
+    )
 
 
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
@@ -183,22 +255,38 @@ def joined(a: SparseArray, b: SparseArray) -> SparseArray:
     if a.shape != b.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
     if a.sparse_dim != b.sparse_dim:
-        raise RuntimeError(f"add: expected the same number of sparse dimensions, but {a.sparse_dim} != {b.sparse_dim}")
-    if not b.nnz and a.dtype == b.dtype:
-        return a
-    if not a.nnz and a.dtype == b.dtype:
-        return b
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same density, but 'self' has {a.sparse_dim} sparse dimensions while "
+            f"'other' has {b.sparse_dim} sparse dimensions"
+        )
+    both = a.is_coalesced and b.is_coalesced
+    if not a.nnz or not b.nnz:
+        some, kind = b if b.nnz else a, np.result_type(a.dtype, b.dtype)
+        return SparseArray(some.indices.copy(), some.values.astype(kind), a.shape, both)
     xp = array_module(a.values)
-    if a.is_coalesced and b.is_coalesced and a.nnz == b.nnz and bool((a.indices == b.indices).all()):
-        return a.with_values(a.values + b.values)
+    if a.nnz == b.nnz and (a.indices is b.indices or bool((a.indices == b.indices).all())):
+        return SparseArray(a.indices, a.values + b.values, a.shape, both)
     made = SparseArray(xp.concatenate([a.indices, b.indices], axis=1), xp.concatenate([a.values, b.values]), a.shape)
-    return made.coalesce() if a.is_coalesced and b.is_coalesced else made
+    return made.coalesce() if both or made.nnz > _places(a) else made
+
+
+def _places(a: SparseArray) -> int:
+    """How many places there are: a list that is longer repeats itself, and sums of gradients must not grow for ever."""
+    count = 1
+    for length in a.sparse_shape:
+        count *= length
+    return count
 
 
 def common(a: SparseArray, b: SparseArray) -> SparseArray:
     """The product of two: only what both hold."""
-    if a.shape != b.shape:
-        raise RuntimeError(f"mul: expected 'self' and 'other' to have same sizes, but {list(a.shape)} != {list(b.shape)}")
+    if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
+        raise RuntimeError(
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
+            f"dimensions, and shape of sparse dimensions, not {list(a.shape)} and {list(b.shape)}"
+        )
+    if a.nnz == b.nnz and a.indices is b.indices and a.is_coalesced:
+        return a.with_values(a.values * b.values)
     a, b = a.coalesce(), b.coalesce()
     xp = array_module(a.values)
     mine, theirs = a.flat_indices(), b.flat_indices()
