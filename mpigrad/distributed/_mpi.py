@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
@@ -66,6 +67,7 @@ def abort_on_uncaught() -> None:
             sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
             sys.stdout.flush()
             sys.stderr.flush()
+            time.sleep(0.3)  # launchers drop output that they have not read when the job ends
             MPI.COMM_WORLD.Abort(1)
 
     sys.excepthook = hook
