@@ -63,6 +63,15 @@ def rounds_from_json(document: Mapping[str, Any], field: str = "value") -> Round
     }
 
 
+def largest_gap(document: Mapping[str, Any], measure: str, one: str, other: str) -> float | None:
+    """The largest difference between the losses that two contestants reported; None where they reported none."""
+    entry = document["measures"].get(measure, {})
+    found = [next((s["losses"] for s in entry.get(name, []) if s and s.get("losses")), None) for name in (one, other)]
+    if found[0] is None or found[1] is None:
+        return None
+    return max(abs(a - b) for a, b in zip(*found))
+
+
 def exponent(points: dict[int, float]) -> float:
     """The power of the size with which the cost grows between the two largest sizes (1 is linear).
 

@@ -97,6 +97,17 @@ def test_check_passes_when_everything_is_good(tmp_path: Path) -> None:
     assert bars.main(str(path)) == 0
 
 
+def test_an_example_must_learn_as_it_does_on_torch() -> None:
+    def document(ours: list[float]) -> dict[str, object]:
+        samples = {"torch": [None, {"losses": [1.0, 0.5]}], "mpigrad": [{"losses": ours}]}
+        return {"measures": {"example.step": samples, "calls.empty": {"torch": [{"value": 1.0}]}}}
+
+    assert bars.different_losses(document([1.0, 0.50005])) == []
+    (line,) = bars.different_losses(document([1.0, 0.6]))
+    assert "example.step" in line
+    assert "0.1" in line
+
+
 def test_failed_rounds_come_back_as_none() -> None:
     document = {"measures": {"m": {"torch": [{"value": 2.0}, None]}}}
     assert rounds_from_json(document) == {"m": {"torch": [2.0, None]}}
