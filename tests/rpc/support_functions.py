@@ -119,3 +119,10 @@ def not_a_future() -> int:
 @rpc.functions.async_execution
 def later_error(to: Any) -> Any:
     return rpc.rpc_async(to, fail, args=(ValueError, "late"))
+
+
+HELD: list[object] = []
+
+
+def hold(thing: object) -> None:
+    HELD.append(thing)

@@ -19,9 +19,10 @@ from ._api import (
 )
 from ._container import Container as DistAutogradContainer
 from ._context import DistAutogradContext
+from ._draw import draw
 from ._engine import DistEngine
 
-__all__ = ["DistAutogradContext", "backward", "context", "get_gradients", "grad", "is_available"]
+__all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients", "grad", "is_available"]
 
 
 def is_available() -> bool:

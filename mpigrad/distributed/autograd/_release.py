@@ -34,11 +34,11 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
         return
     told = (rank, context_id)
     worker.releasing.add(told)
-    agent.request(rank, _TYPE, context=(context_id, 0))._add(lambda reply: worker.releasing.discard(told))
+    agent.request_with_retries(rank, _TYPE, extra=context_id)._add(lambda reply: worker.releasing.discard(told))
 
 
 def _handle(agent: Any, message: RawMessage) -> None:
-    release(agent.autograd, message.context_id, message.src)
+    release(agent.autograd, message.extra, message.src)
 
 
 register_handler(_TYPE, _handle)

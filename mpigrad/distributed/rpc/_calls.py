@@ -345,6 +345,8 @@ class Calls:
         for call_id, fut in list(self._pending.items()):
             if fut._info[0] == rank and self._pending.pop(call_id, None) is not None:
                 self._fail(fut, WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")))
+        for hook in _seams.lost_hooks:
+            hook(self, rank)  # type: ignore[arg-type]
 
     def fail_everything(self, why: str) -> None:
         """Fail all calls that are under way; for the end of the agent."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import SendFailedError
 from ._message import NO_CALL, MessageType
+from ._wire import take_back
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -38,6 +39,7 @@ class Faults:
         if getattr(self._late, "sending", False):
             return False
         if kind in self._fail and self._fails((dst, kind, payload[2])):
+            take_back(agent, dst, payload)
             self._report(agent, dst, kind, call_id)
             return True
         seconds = self._delay.get(kind, 0)

@@ -198,6 +198,7 @@ def _last_call(agent: Any) -> None:
 
 _seams.start_hooks.append(_start)
 _seams.last_call_hooks.append(_last_call)
+_seams.lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
 
 
 def _quiet(agent: Any) -> bool:

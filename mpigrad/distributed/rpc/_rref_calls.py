@@ -77,7 +77,7 @@ def _serve_remote(agent: Any, header: Any, execute: Callable[[], Any]) -> Any:
     table = table_of(agent)
     owner = table.owner(header.extra)
     if header.extra2 == _NEW:
-        table.count_child(owner)
+        table.count_child(owner, header.src)
     table.keep(owner)
     try:
         result = execute()

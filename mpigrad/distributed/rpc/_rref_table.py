@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,7 +58,8 @@ class Owner:
     __slots__ = ("__weakref__", "children", "number", "value")
 
     def __init__(self, number: int) -> None:
-        self.number, self.children = number, 0
+        self.number = number
+        self.children: Counter[int] = Counter()  # by the rank that they are on
         self.value: Any = Future()
 
 
@@ -85,7 +86,8 @@ class User:
             parent,
             parent_fork,
         )  # the rank that counted this fork, and which of its records did
-        self.children, self.alive = 0, True
+        self.children: Counter[int] = Counter()
+        self.alive = True
         self.confirmed = confirmed  # the owner has said that the value's record exists
         self.deleted = False  # by shutdown, while its object lives
         self.error: BaseException | None = None  # why the owner could not be reached
@@ -123,23 +125,30 @@ class Table:
             finally:
                 lock.release()
 
-    def _count_child(self, record: Owner | User) -> None:
-        record.children += 1
+    def _count_child(self, record: Owner | User, rank: int) -> None:
+        record.children[rank] += 1
         if isinstance(record, Owner):
             self.kept[record.number] = record
 
-    def _child_ended(self, fork: int, number: int) -> None:
-        if fork:
-            user = self.users.get(fork)
-            if user is not None:
-                user.children -= 1
-                self._end_if_unused(user)
-            return
-        owner = self.kept.get(number)
-        if owner is not None:
-            owner.children -= 1
-            if owner.children == 0:
-                del self.kept[number]
+    def _child_ended(self, fork: int, number: int, rank: int) -> None:
+        record = self.users.get(fork) if fork else self.kept.get(number)
+        if record is not None and record.children[rank]:
+            record.children[rank] -= 1
+            self._end_if_childless(record, rank)
+
+    def _end_if_childless(self, record: Owner | User, rank: int) -> None:
+        if not record.children[rank]:
+            del record.children[rank]
+        if isinstance(record, User):
+            self._end_if_unused(record)
+        elif not record.children:
+            self.kept.pop(record.number, None)
+
+    def _rank_lost(self, rank: int) -> None:
+        for record in [*self.users.values(), *self.kept.values()]:
+            if rank in record.children:
+                record.children[rank] = 0
+                self._end_if_childless(record, rank)
 
     def _object_gone(self, user: User) -> None:
         user.alive = False
@@ -161,13 +170,13 @@ class Table:
     def tell_parent(self, rank: int, fork: int, number: int) -> None:
         """Tell the worker that counted a fork that it has ended."""
         if rank == self.agent.rank:
-            self._events.append((self._child_ended, (fork, number)))
+            self._events.append((self._child_ended, (fork, number, rank)))
             return
         if rank in self.agent.gone:
             return
         token = self.new_id()
         self.deleting.add(token)
-        told = self.agent.request(rank, _DELETE, extra=fork, extra2=number)
+        told = self.agent.request_with_retries(rank, _DELETE, extra=fork, extra2=number)
         told._add(lambda reply: self.deleting.discard(token))
 
     # -- what the rest of the layer does -----------------------------------------------------------------------------
@@ -181,19 +190,23 @@ class Table:
 
     def keep(self, owner: Owner) -> None:
         """Keep a record alive until `unkeep`, as one child would."""
-        self.happen(self._count_child, owner)
+        self.happen(self._count_child, owner, self.agent.rank)
 
     def unkeep(self, number: int) -> None:
         """Undo `keep`."""
-        self.happen(self._child_ended, 0, number)
+        self.happen(self._child_ended, 0, number, self.agent.rank)
 
-    def count_child(self, record: Owner | User) -> None:
-        """A fork of this record is about to leave."""
-        self.happen(self._count_child, record)
+    def count_child(self, record: Owner | User, rank: int) -> None:
+        """A fork of this record is about to leave for a rank."""
+        self.happen(self._count_child, record, rank)
 
-    def child_ended(self, fork: int, number: int) -> None:
-        """A fork that left here has ended. `fork` 0 names the owner's own record."""
-        self.happen(self._child_ended, fork, number)
+    def child_ended(self, fork: int, number: int, rank: int) -> None:
+        """A fork that left here for a rank has ended. `fork` 0 names the owner's own record."""
+        self.happen(self._child_ended, fork, number, rank)
+
+    def rank_lost(self, rank: int) -> None:
+        """A worker is gone, and so are its forks: it will not tell of their end."""
+        self.happen(self._rank_lost, rank)
 
     def add_user(self, user: User) -> None:
         """A fork came to be here."""
@@ -224,6 +237,6 @@ class Table:
             "num_owner_rrefs": str(len(self.owners)),
             "num_pending_futures": str(sum(not owner.value.done() for owner in kept)),
             "num_pending_users": str(sum(not user.confirmed for user in users)),
-            "num_pending_children": str(sum(user.children for user in users)),
-            "num_forks": str(sum(owner.children for owner in kept)),
+            "num_pending_children": str(sum(user.children.total() for user in users)),
+            "num_forks": str(sum(owner.children.total() for owner in kept)),
         }

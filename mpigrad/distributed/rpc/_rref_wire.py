@@ -28,15 +28,15 @@ class _Hook:
             record = rref._record
             if isinstance(record, User) and (record.deleted or record.error is not None):
                 raise record.error or RuntimeError(f"{rref!r} cannot be sent: it ended when rpc was shut down")
-            table.count_child(record)
+            table.count_child(record, dst)
             own = 0 if isinstance(record, Owner) else record.fork
             made.append(_FORK.pack(record.number, rref._info.id, table.new_id() + 1, own))
         return b"".join(made)
 
-    def undo(self, agent: Agent, data: bytes) -> None:
+    def undo(self, agent: Agent, dst: int, data: bytes) -> None:
         """Take forks back that could not be sent."""
         for number, _, _, own in _FORK.iter_unpack(data):
-            table_of(agent).child_ended(own, number)
+            table_of(agent).child_ended(own, number, dst)
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[RRef]:
         return [_received(agent, src, *fields) for fields in _FORK.iter_unpack(bytes(data))]
@@ -54,7 +54,7 @@ def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent
 
 
 def _handle_delete(agent: Agent, message: Any) -> None:
-    table_of(agent).child_ended(message.extra, message.extra2)
+    table_of(agent).child_ended(message.extra, message.extra2, message.src)
 
 
 _seams.install_rref_hook(_Hook())

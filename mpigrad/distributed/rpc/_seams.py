@@ -55,6 +55,9 @@ class RRefHook(Protocol):
     def pack(self, agent: Agent, dst: int, rrefs: list[Any]) -> bytes:
         """Make a fork of each RRef for `dst` and return what `unpack` needs, after the rest has been pickled."""
 
+    def undo(self, agent: Agent, dst: int, data: bytes) -> None:
+        """Take back what `pack` made for a message that could not be sent."""
+
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
         """The RRefs again, in the same order, before the rest is unpickled."""
 
@@ -108,6 +111,7 @@ handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
+lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
 quiet_hooks: list[
     Callable[[Agent], bool]
 ] = []  # False while a layer still has work of its own; asked by graceful shutdown

@@ -88,6 +88,17 @@ def encode_any(agent: Any, dst: int, obj: Any) -> Payload:
     return PICKLE, b"".join(tables.data), meta, tables.follow, tables.tensors + tables.sparse
 
 
+def take_back(agent: Any, dst: int, payload: Payload) -> None:
+    """Undo the forks of RRefs in a payload that could not be sent."""
+    hook = _seams.rref_hook
+    if hook is None or payload[0] != PICKLE:
+        return
+    meta = payload[2]
+    place = _U32.size + _U32.unpack_from(meta)[0]
+    (length,) = _U32.unpack_from(meta, place)
+    hook.undo(agent, dst, meta[place + _U32.size : place + _U32.size + length])
+
+
 def _encode_custom(obj: Any) -> Payload:
     text, tensors = custom_pickler.serialize(obj)
     tensors = list(tensors)

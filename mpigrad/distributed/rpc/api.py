@@ -218,6 +218,11 @@ def _get_worker_infos() -> list[WorkerInfo]:
     return get_agent().get_worker_infos()
 
 
+def _rref_context_get_debug_info() -> dict[str, str]:
+    """How many RRefs, forks and unfinished values this worker keeps, by PyTorch's names."""
+    return _get_current_rpc_agent().rrefs.debug_info()
+
+
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
     """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""

@@ -1,0 +1,94 @@
+"""RRefs over a transport that delays and reorders, with faults and lost workers: counts always come back to zero."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+
+import pytest
+
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._faults import Faults
+from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+
+from . import support_functions as far
+
+
+def busy(agents) -> list[dict[str, str]]:
+    gc.collect()
+    found = [{k: v for k, v in agent.rrefs.debug_info().items() if v != "0"} for agent in agents]
+    return [each for each in found if each] + [agent.rrefs.deleting for agent in agents if agent.rrefs.deleting]
+
+
+def settle(agents) -> None:
+    deadline = time.monotonic() + 20
+    while busy(agents):
+        assert time.monotonic() < deadline, busy(agents)
+        time.sleep(0.002)
+
+
+def wander(rref, path):
+    if not path:
+        return rref.to_here()
+    return rpc.rpc_sync(path[0], wander, args=(rref, path[1:]))
+
+
+def fork_and_forget(rref, path):
+    """Hand an RRef on without waiting, and let go of it at once."""
+    if path:
+        rpc.rpc_async(path[0], fork_and_forget, args=(rref, path[1:]))
+        rpc.remote(path[0], wander, args=(rref, path[1:]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_journeys(seed: int) -> None:
+    rng = random.Random(seed)
+    with in_process_world(4, fate=lambda *_: rng.random() * 0.003 * (rng.random() < 0.3), seed=seed) as agents:
+        for turn in range(25):
+            with acting_as(agents[rng.randrange(4)]):
+                path = [rng.randrange(4) for _ in range(rng.randrange(5))]
+                rref = rpc.RRef(turn) if rng.random() < 0.5 else rpc.remote(rng.randrange(4), far.add, args=(turn, 0))
+                if rng.random() < 0.5:
+                    assert wander(rref, path) == turn
+                else:
+                    fork_and_forget(rref, path)
+                del rref
+        settle(agents)
+
+
+@pytest.mark.parametrize("kind", ["PYTHON_CALL", "PYTHON_REMOTE_CALL", "RREF_USER_DELETE", "PYTHON_RREF_FETCH_CALL"])
+def test_failed_sends_leave_nothing(kind: str) -> None:
+    with in_process_world(2) as agents, acting_as(agents[0]):
+        mine = rpc.RRef(7)
+        agents[0].faults = Faults([kind], {}, 2)
+        for _ in range(6):
+            try:
+                assert rpc.rpc_sync(1, wander, args=(mine, [])) == 7
+                assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
+            except RuntimeError as error:
+                assert "failed intentionally" in str(error)
+        agents[0].faults = None
+        assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
+        del mine
+        settle(agents)
+
+
+def test_deletions_that_come_late_or_early() -> None:
+    with in_process_world(3) as agents, acting_as(agents[0]):
+        agents[1].faults = Faults([], {"RREF_USER_DELETE": 0.05, "REPLY": 0.01}, 0)
+        for _ in range(10):
+            assert rpc.rpc_sync(1, wander, args=(rpc.RRef("x"), [2, 1])) == "x"
+        settle(agents)
+
+
+def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
+    with in_process_world(3, graceful=False) as agents:
+        with acting_as(agents[0]):
+            mine = rpc.RRef("x")
+            rpc.rpc_sync(1, far.hold, args=(mine,))
+            assert agents[0].rrefs.debug_info()["num_forks"] == "1"
+            agents[0].lose(1, "it left")
+            with pytest.raises(RuntimeError, match="it left|could not find"):
+                rpc.rpc_sync(1, far.hold, args=(mine,))
+            assert agents[0].rrefs.debug_info()["num_forks"] == "0"
