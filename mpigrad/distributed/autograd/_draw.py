@@ -1,0 +1,184 @@
+"""`draw`: the graph of a context on all of its workers, as DOT text or as a picture.
+
+The worker that draws asks those it knows for their share, then those that these know, until nobody new is named. The
+questions are asked outside the context, so that drawing a graph does not make it grow.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..._graph.node import AccumulateGrad, Node, edge_of
+from ..._tensor import Tensor
+from ..rpc.api import rpc_async
+from . import _worker
+from ._context import DistAutogradContext
+from ._functions import RecvRpcBackward, SendRpcBackward
+from ._interceptor import Running
+
+_STYLE = """\
+  rankdir=TB; newrank=true; fontname="Helvetica"; bgcolor="transparent";
+  node [shape=box, style="rounded,filled", fillcolor=white, color="#9aa5b1", fontname="Helvetica", fontsize=11];
+  edge [color="#52606d", arrowsize=0.7, fontname="Helvetica", fontsize=9, fontcolor="#ba2525"];"""
+_FILL = {"send": "#ffe3d3", "recv": "#d9e8fb", "leaf": "#dff5e1", "operation": "white"}
+
+
+class Share(NamedTuple):
+    """One worker's part of the graph. Nodes are numbered; messages are named by their autograd message id."""
+
+    rank: int
+    name: str
+    nodes: list[tuple[str, str]]  # (kind, label)
+    edges: list[tuple[int, int]]
+    sends: dict[int, int]  # message -> node
+    recvs: dict[int, tuple[int, int]]  # message -> (node, the rank that sent it)
+    known: set[int]
+
+
+def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> str:
+    """The graph of a context on all of its workers, as DOT text; an addition to PyTorch.
+
+    One box per worker; arrows go the way of gradients, red ones from worker to worker. What is below `roots` on this
+    worker is drawn too; roots of earlier passes are known already. With a `path` the picture is written there: DOT for
+    a name that ends in .dot or .gv, otherwise what Graphviz's program `dot` makes of it (.svg, .pdf, .png).
+
+    >>> import mpigrad, mpigrad.distributed.autograd as dist_autograd, mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> with dist_autograd.context() as context_id:
+    ...     x = mpigrad.ones(3, requires_grad=True)
+    ...     loss = (x * x).sum()
+    ...     "SumBackward0" in dist_autograd.draw(context_id, roots=[loss])
+    True
+    >>> rpc.shutdown()
+    """
+    _worker.worker().container.retrieve(context_id)
+    for place, root in enumerate(roots):
+        if not isinstance(root, Tensor) or not root._requires:
+            raise RuntimeError(f"draw(): roots must be tensors that require grad; number {place} is {root!r}")
+    text = as_dot(survey(context_id, roots))
+    if path is not None:
+        _write(text, os.fspath(path))
+    return text
+
+
+def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
+    """The shares of all workers that the context reached, by rank."""
+    first = share(context_id, roots)
+    found: dict[int, Share | None] = {first.rank: first} if first is not None else {}
+    asking = _named(first)
+    while new := sorted(asking - found.keys()):
+        with Running(None):
+            answers = [rpc_async(rank, share, args=(context_id,)) for rank in new]
+        for rank, answer in zip(new, answers):
+            found[rank] = answer.wait()
+            asking |= _named(found[rank])
+    return [found[rank] for rank in sorted(found) if found[rank] is not None]  # type: ignore[misc]
+
+
+def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
+    """This worker's share; None if the context is not here (no longer, or it came without tensors and was dropped)."""
+    worker = _worker.worker()
+    context = worker.container.contexts.get(context_id)
+    if context is None:
+        return None
+    tops = [edge[0] for edge in map(edge_of, roots) if edge is not None]
+    tops += [node for nodes in list(context.roots) for node in nodes]
+    info = None if worker.agent is None else worker.agent.info
+    return _share(context, worker.worker_id, "worker" if info is None else info.name, tops)
+
+
+def _share(context: DistAutogradContext, rank: int, name: str, tops: list[Node]) -> Share:
+    sends, recvs = dict(context.sends), dict(context.recvs)
+    numbers, edges = _walk([*tops, *sends.values(), *recvs.values()])
+    return Share(
+        rank,
+        name,
+        [_looks(node) for node in numbers],
+        edges,
+        {message: numbers[node] for message, node in sends.items()},
+        {message: (numbers[node], node.worker) for message, node in recvs.items()},
+        set(context.known_workers),
+    )
+
+
+def _walk(tops: list[Node]) -> tuple[dict[Node, int], list[tuple[int, int]]]:
+    """All nodes below `tops` with their numbers, and the edges between them."""
+    numbers = {node: number for number, node in enumerate(dict.fromkeys(tops))}
+    todo, edges = list(numbers), []
+    while todo:
+        node = todo.pop()
+        for edge in node.edges:
+            if edge is None:
+                continue
+            if edge[0] not in numbers:
+                numbers[edge[0]] = len(numbers)
+                todo.append(edge[0])
+            edges.append((numbers[node], numbers[edge[0]]))
+    return numbers, edges
+
+
+def _looks(node: Node) -> tuple[str, str]:
+    """A node's kind and label."""
+    if isinstance(node, SendRpcBackward):
+        return "send", "send"
+    if isinstance(node, RecvRpcBackward):
+        return "recv", "recv"
+    if isinstance(node, AccumulateGrad):
+        return "leaf", f"leaf {tuple(node.variable.shape)}"
+    return "operation", node.name()
+
+
+def _named(found: Share | None) -> set[int]:
+    return set() if found is None else found.known | {rank for _, rank in found.recvs.values()}
+
+
+def as_dot(shares: Sequence[Share]) -> str:
+    """The shares as one graph in the DOT language."""
+    lines = ["digraph context {", _STYLE]
+    for each in shares:
+        lines += [f"  subgraph cluster_{each.rank} {{", f'    label="{_quoted(each.name)}"; color="#9aa5b1"; style=rounded;']
+        for number, (kind, label) in enumerate(each.nodes):
+            lines.append(f'    n{each.rank}_{number} [label="{_quoted(label)}", fillcolor="{_FILL[kind]}"];')
+        lines += [f"    n{each.rank}_{start} -> n{each.rank}_{end};" for start, end in each.edges]
+        lines.append("  }")
+    lines += _journeys(shares)
+    return "\n".join([*lines, "}", ""])
+
+
+def _journeys(shares: Sequence[Share]) -> list[str]:
+    """The arrows between workers: gradients leave at a recv function for the send function of the same message."""
+    by_rank = {each.rank: each for each in shares}
+    lines = []
+    for each in shares:
+        for message, (number, source) in each.recvs.items():
+            if source in by_rank and message in by_rank[source].sends:
+                target = f"n{source}_{by_rank[source].sends[message]}"
+                lines.append(f'  n{each.rank}_{number} -> {target} [color="#ba2525", penwidth=1.6];')
+    return lines
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _write(text: str, path: str) -> None:
+    ending = os.path.splitext(path)[1].lstrip(".").lower()
+    if ending in ("dot", "gv"):
+        with open(path, "w") as file:
+            file.write(text)
+        return
+    if ending not in ("svg", "pdf", "png"):
+        raise ValueError(f"draw(): path should end in .dot, .gv, .svg, .pdf or .png, got {path!r}")
+    program = shutil.which("dot")
+    if program is None:
+        raise RuntimeError(
+            f"draw(): {path!r} needs Graphviz's program `dot`, which is not on PATH (package graphviz of Debian, conda, "
+            "Spack); a path that ends in .dot needs nothing"
+        )
+    made = subprocess.run([program, f"-T{ending}", "-o", path], input=text, text=True, capture_output=True)
+    if made.returncode:
+        raise RuntimeError(f"draw(): `dot` failed with code {made.returncode}: {made.stderr.strip()}")
