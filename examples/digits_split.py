@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import argparse
 
+from job import rank_and_size, results
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad import nn, optim
 from mpigrad.distributed.optim import DistributedOptimizer
 from mpigrad.nn import functional as F
-from sklearn.datasets import load_digits
-from tqdm import tqdm
-
-from job import rank_and_size, results
 
 WIDTHS = (64, 128, 64, 10)
 
@@ -56,9 +56,11 @@ class SplitNetwork:
     """The layers on the ranks 1, 2, ..., in turn."""
 
     def __init__(self, size: int) -> None:
-        owners = [1 + place % (size - 1) for place in range(len(WIDTHS) - 1)]
-        self.layers = [rpc.remote(f"worker{owner}", Layer, args=(place,)) for place, owner in enumerate(owners)]
-        rrefs = [rref for layer in self.layers for rref in rpc.rpc_sync(layer.owner(), parameters_of, args=(layer,))]
+        self.layers, rrefs = [], []
+        for place in range(len(WIDTHS) - 1):
+            layer = rpc.remote(f"worker{1 + place % (size - 1)}", Layer, args=(place,))
+            rrefs += rpc.rpc_sync(layer.owner(), parameters_of, args=(layer,))  # made now: the next may be on the same rank
+            self.layers.append(layer)
         self.optimizer = DistributedOptimizer(optim.SGD, rrefs, lr=0.1, momentum=0.9)
 
     def __call__(self, x):

@@ -61,11 +61,16 @@ def _write(file: str, share: dict[str, RRef]) -> dict[str, Any]:
     return describe(path)
 
 
-def _read(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
-    """Runs on each worker: check its file and put the states back, after looking at all of them."""
+def _check(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
+    """Runs on each worker, before any state is touched: is its file whole, and for these parts?"""
     states = load_file(str(check(Path(directory), wanted)))
     if set(states) != set(share):
         raise CheckpointError(f"{wanted['name']} holds {sorted(states)}, the program has {sorted(share)} on this worker")
+
+
+def _read(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
+    """Runs on each worker: put its states back."""
+    states = load_file(str(Path(directory) / wanted["name"]))
     for name, rref in share.items():
         _stateful(rref).load_state_dict(states[name])
 
@@ -97,10 +102,11 @@ def load(path: str | Path, parts: Mapping[str, Any]) -> Any:
             f"{sorted(shares)}; restart with the same number of ranks and the same placement"
         )
     directory = str(where / manifest["directory"])
-    gather_errors(
-        [
-            rpc.rpc_async(worker, _read, args=(directory, manifest["workers"][worker], share), timeout=0)
-            for worker, share in shares.items()
-        ]
-    )
+    for function in (_check, _read):  # all files are looked at before any worker changes
+        gather_errors(
+            [
+                rpc.rpc_async(worker, function, args=(directory, manifest["workers"][worker], share), timeout=0)
+                for worker, share in shares.items()
+            ]
+        )
     return manifest["extra"]

@@ -73,7 +73,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST
     if not file.exists():
         raise CheckpointError(f"{path} holds no checkpoint: there is no {MANIFEST}")
-    content = json.loads(file.read_text())
+    try:
+        content = json.loads(file.read_text())
+    except ValueError as error:
+        raise CheckpointError(f"{file} is damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{file} is damaged: it holds a {type(content).__name__}, not an object")
     if content.get("format") != FORMAT:
         raise CheckpointError(f"{file} has format {content.get('format')!r}, this version reads {FORMAT}")
     return content
