@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -166,3 +167,10 @@ def test_idle_world_parks_its_monitor_and_wakes_up_again() -> None:
         assert rpc.rpc_sync(1, far.add, args=(3, 4)) == 7
         rpc.rpc_sync(1, far.set_flag, args=("after idle",))
         assert slow.wait() == "after idle"
+
+
+def test_switch_interval_is_shorter_while_rpc_runs() -> None:
+    before = sys.getswitchinterval()
+    with in_process_world(2):
+        assert sys.getswitchinterval() <= 0.00101
+    assert sys.getswitchinterval() == before

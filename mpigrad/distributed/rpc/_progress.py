@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 from mpigrad.futures._future import release
 
 from ._blocks import kept_bytes, trim
+from ._switching import restore, shorten
 from ._waiting import GLANCE, SPIN_SECONDS, Waiting, discard
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Progress(Waiting):
     def start(self) -> None:
         """Start the first pool thread, which leads."""
         _fine_timers()
+        shorten()
         self._spawn()
 
     def submit(self, work: Any) -> bool:
@@ -331,6 +333,8 @@ class Progress(Waiting):
 
     def stop(self) -> None:
         """End all pool threads that are not inside a user function; waits for them for a while."""
+        if not self._stopping:
+            restore()
         self._stopping = True
         while self._idle:
             self._wake_idle()
