@@ -44,6 +44,7 @@ from ._graph.grad_mode import (
 )
 from ._layout import contiguous_format, layout, memory_format, preserve_format, sparse_coo, strided
 from ._tensor import Size, Tensor
+from ._threads import get_num_threads, set_num_threads
 
 float, double, half = float32, float64, float16
 long, int, short = int64, int32, int16
