@@ -38,11 +38,15 @@ class Trained(Sample):
 class Recorder(tqdm.tqdm):  # type: ignore[type-arg]
     """A progress bar that notes when each step ended and which loss it showed."""
 
+    iterating = False
+
     def update(self, n: float | None = 1) -> Any:
-        ticks.append(time.perf_counter())
+        if not self.iterating:  # an iterating bar updates itself, now and then
+            ticks.append(time.perf_counter())
         return super().update(n)
 
     def __iter__(self) -> Any:
+        self.iterating = True
         for item in super().__iter__():
             yield item
             ticks.append(time.perf_counter())
