@@ -11,14 +11,20 @@ from typing import Any
 
 import numpy as np
 
-_NAMES = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
+_NAMES = (
+    "scipy_openblas_{}_num_threads64_",
+    "openblas_{}_num_threads64_",
+    "scipy_openblas_{}_num_threads",
+    "openblas_{}_num_threads",
+)
 _HOW = "set OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS before the program starts instead"
 
 
 def _libraries() -> Iterator[Path]:
     """OpenBLAS as NumPy's wheels ship it, or as this process has loaded it."""
     home = Path(np.__file__).parent
-    yield from (file for folder in (home.parent / "numpy.libs", home / ".libs", home / ".dylibs") for file in folder.glob("*openblas*"))
+    for folder in (home.parent / "numpy.libs", home / ".libs", home / ".dylibs"):
+        yield from folder.glob("*openblas*")
     maps = Path("/proc/self/maps")
     if maps.exists():
         yield from {Path(line.split()[-1]) for line in maps.read_text().splitlines() if "openblas" in line}

@@ -145,7 +145,8 @@ class Table:
             self.kept.pop(record.number, None)
 
     def _rank_lost(self, rank: int) -> None:
-        for record in [*self.users.values(), *self.kept.values()]:
+        records: list[Owner | User] = [*self.users.values(), *self.kept.values()]
+        for record in records:
             if rank in record.children:
                 record.children[rank] = 0
                 self._end_if_childless(record, rank)
