@@ -21,7 +21,7 @@ from ._functions import RecvRpcBackward, SendRpcBackward
 from ._interceptor import Running
 
 _STYLE = """\
-  rankdir=TB; newrank=true; fontname="Helvetica"; bgcolor="transparent";
+  rankdir=LR; newrank=true; fontname="Helvetica"; bgcolor="white"; nodesep=0.2; ranksep=0.3;
   node [shape=box, style="rounded,filled", fillcolor=white, color="#9aa5b1", fontname="Helvetica", fontsize=11];
   edge [color="#52606d", arrowsize=0.7, fontname="Helvetica", fontsize=9, fontcolor="#ba2525"];"""
 _FILL = {"send": "#ffe3d3", "recv": "#d9e8fb", "leaf": "#dff5e1", "operation": "white"}
