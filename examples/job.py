@@ -1,7 +1,8 @@
-"""What the examples share: who am I, and where do results go."""
+"""What the examples share: who am I, which options, and where do results go."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 
@@ -19,8 +20,35 @@ def rank_and_size() -> tuple[int, int]:
     return 0, 1
 
 
+def options(doc: str, **sizes: int | float) -> argparse.ArgumentParser:
+    """The options of an example: its sizes with their defaults, and what all examples have."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    for name, default in sizes.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{default} if not given")
+    parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--plot", help="draw the curve into this PNG file (needs matplotlib)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
 def results(path: str | None, **values: object) -> None:
     """Write results as JSON, if a path was given."""
     if path:
         with open(path, "w") as file:
             json.dump(values, file)
+
+
+def plot(path: str | None, values: list[float], what: str, along: str = "step") -> None:
+    """Draw a curve into a PNG file, if a path was given."""
+    if not path:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    axes.plot(values)
+    axes.set(xlabel=along, ylabel=what)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
+    pyplot.close(figure)

@@ -1,0 +1,162 @@
+"""Train a language model whose embedding and decoder are on a server, and whose LSTM is on the trainer.
+
+    mpirun -n 2 python examples/rnn_lm.py
+
+Rank 0 reads the text and runs the LSTM; rank 1 holds the table of characters and the decoder, which in a large model are most
+of the memory (with more ranks the last one holds the decoder). One optimizer updates all three where they are. The result is a
+model that goes on writing from a few words. Started on one rank, the same model is trained without any RPC: the losses are the
+same.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from job import options, plot, rank_and_size, results
+from tqdm import tqdm
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from mpigrad import nn, optim
+from mpigrad.distributed.optim import DistributedOptimizer
+from mpigrad.nn import functional as F
+
+TEXT = (Path(__file__).parent / "data" / "lighthouse.txt").read_text().replace("\n", " ")
+CHARACTERS = sorted(set(TEXT))
+WIDTH, HIDDEN = 24, 64
+
+
+def made(kind, *args, **kwargs):
+    """A part of the model, with the same weights wherever it is made."""
+    mpigrad.manual_seed(len(args))
+    return kind(*args, **kwargs)
+
+
+def make_embedding():
+    return made(nn.Embedding, len(CHARACTERS), WIDTH)
+
+
+def make_lstm():
+    return made(nn.LSTM, WIDTH, HIDDEN, batch_first=True)
+
+
+def make_decoder():
+    return made(nn.Linear, HIDDEN, len(CHARACTERS))
+
+
+def call(part, *args):
+    """Runs where the part is."""
+    return part.local_value()(*args)
+
+
+def parameters_of(part):
+    """Runs where the part is."""
+    return [rpc.RRef(parameter) for parameter in part.local_value().parameters()]
+
+
+class SplitModel:
+    """The embedding on rank 1, the decoder on the last rank, the LSTM here."""
+
+    def __init__(self, size: int) -> None:
+        self.embedding = rpc.remote("worker1", make_embedding)
+        rrefs = rpc.rpc_sync("worker1", parameters_of, args=(self.embedding,))
+        self.decoder = rpc.remote(f"worker{size - 1}", make_decoder)
+        rrefs += rpc.rpc_sync(f"worker{size - 1}", parameters_of, args=(self.decoder,))
+        self.lstm = make_lstm()
+        rrefs += [rpc.RRef(parameter) for parameter in self.lstm.parameters()]
+        self.optimizer = DistributedOptimizer(optim.Adagrad, rrefs, lr=0.05)
+
+    def __call__(self, x, state=None):
+        embedded = rpc.rpc_sync(self.embedding.owner(), call, args=(self.embedding, x))
+        hidden, state = self.lstm(embedded, state)
+        return rpc.rpc_sync(self.decoder.owner(), call, args=(self.decoder, hidden)), state
+
+    def step(self, x, y) -> float:
+        with dist_autograd.context() as context_id:
+            scores, _ = self(x)
+            loss = F.cross_entropy(scores.flatten(0, 1), y.flatten())
+            dist_autograd.backward(context_id, [loss])
+            self.optimizer.step(context_id)
+        return loss.item()
+
+
+class WholeModel:
+    """The same parts in one process."""
+
+    def __init__(self) -> None:
+        self.embedding, self.decoder, self.lstm = make_embedding(), make_decoder(), make_lstm()
+        parts = nn.ModuleList([self.embedding, self.decoder, self.lstm])
+        self.optimizer = optim.Adagrad(parts.parameters(), lr=0.05)
+
+    def __call__(self, x, state=None):
+        hidden, state = self.lstm(self.embedding(x), state)
+        return self.decoder(hidden), state
+
+    def step(self, x, y) -> float:
+        self.optimizer.zero_grad()
+        scores, _ = self(x)
+        loss = F.cross_entropy(scores.flatten(0, 1), y.flatten())
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+
+def numbers(text: str):
+    return mpigrad.tensor([CHARACTERS.index(character) for character in text])
+
+
+def batches(steps: int, batch: int, length: int):
+    """Pieces of the text, each with the same piece one character on."""
+    text = numbers(TEXT)
+    chance = mpigrad.Generator().manual_seed(1)
+    for _ in range(steps):
+        starts = mpigrad.randint(0, len(text) - length - 1, (batch,), generator=chance).tolist()
+        yield (
+            mpigrad.stack([text[start : start + length] for start in starts]),
+            mpigrad.stack([text[start + 1 : start + length + 1] for start in starts]),
+        )
+
+
+def train(model, steps: int, batch: int, length: int, quiet: bool) -> list[float]:
+    losses = []
+    bar = tqdm(batches(steps, batch, length), total=steps, desc="training", disable=quiet)
+    for x, y in bar:
+        losses.append(model.step(x, y))
+        bar.set_postfix(loss=f"{losses[-1]:.6f}")
+    return losses
+
+
+def write_on(model, text: str, count: int) -> str:
+    """What the model takes for the likeliest continuation."""
+    state, x = None, numbers(text)
+    with mpigrad.no_grad():
+        for _ in range(count):
+            scores, state = model(x.unsqueeze(0), state)
+            x = scores[0, -1:].argmax(dim=-1)
+            text += CHARACTERS[x.item()]
+    return text
+
+
+def main() -> None:
+    chosen = options(__doc__, steps=400, batch=8, length=12).parse_args()
+    rank, size = rank_and_size()
+    losses = None
+    if size > 1:
+        rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+    if rank == 0:
+        model = SplitModel(size) if size > 1 else WholeModel()
+        losses = train(model, chosen.steps, chosen.batch, chosen.length, chosen.quiet)
+        written = write_on(model, "The keeper ", 60)
+    if size > 1:
+        rpc.shutdown()
+    if losses is not None:
+        last = sum(losses[-20:]) / len(losses[-20:])
+        print(f"perplexity {math.exp(losses[0]):.1f} -> {math.exp(last):.1f} ({size} ranks); it writes:\n  {written}")
+        results(chosen.json, losses=losses, perplexity=math.exp(last), written=written)
+        plot(chosen.plot, losses, "loss")
+
+
+if __name__ == "__main__":
+    main()
