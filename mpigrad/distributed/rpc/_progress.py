@@ -189,14 +189,16 @@ class Progress(Waiting):
 
     def _lead(self) -> None:
         """Poll and run, with the lead in hand, until somebody else takes it."""
-        poll, receive, burst = self._poll, self._receive, self._burst
+        poll, receive, burst, me = self._poll, self._receive, self._burst, _get_ident()
         since = idle = 0.0
         held = True
         try:
             while not self._stopping and not self._wanting:
                 frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
                 if frame is not None:
+                    self._leader = me
                     work = receive(frame, None)
+                    self._leader = 0
                     if work is not None and not self._reserve():
                         self._enqueue(work)
                         work = None

@@ -43,6 +43,7 @@ class Waiting(Sending):
     submit: Callable[[Any], bool]
     _staff: Callable[[], bool]
     _ensure_monitor: Callable[[], None]
+    _enqueue: Callable[[Any], None]
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Waiting(Sending):
         self._parked: deque[Any] = deque()  # locks of waiters that sleep because another waiter polls
         self._polled_by_waiter = False
         self._poller = 0  # the waiting thread that polls
+        self._leader = 0  # the pool thread that takes a message in, with the lead in hand
         self._hot = False  # the leader has just served a request: waiters had better leave it in place
         self._napping = False  # whoever has the lead finds nothing to do
         self._ticking = False  # there is a monitor
@@ -147,10 +149,15 @@ class Waiting(Sending):
         return False
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Have the pool run users' callbacks if the current thread is a waiter, where they must not run."""
-        if self._poller != _get_ident():
+        """Have the pool run users' code if the current thread waits or holds the lead, where it must not run: a wait of
+        its own would be for messages that nobody polls for."""
+        me = _get_ident()
+        if self._poller == me:
+            self.submit(run)
+        elif self._leader == me:
+            self._enqueue(run)  # this thread takes it up itself, without the lead, before it polls in vain again
+        else:
             return False
-        self.submit(run)
         return True
 
     def _hand_over(self, work: Any) -> bool:
