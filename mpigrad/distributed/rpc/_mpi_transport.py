@@ -123,7 +123,7 @@ class MPITransport(Transport):
         requests = []
         for array in bulk.followed:
             for start in range(0, array.nbytes, CHUNK):
-                part = array[start : start + CHUNK]
+                part = array if array.nbytes <= CHUNK else array[start : start + CHUNK]
                 requests.append(self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags))
                 tag += 1
         self._coming.append((requests, bulk))

@@ -68,8 +68,8 @@ def transfer_sizes(frame: Any) -> list[int]:
     start = length - TRANSFER.size * count
     if start < HEADER_SIZE:
         raise ValueError(f"malformed message: {count} transfers announced in a frame of {length} bytes")
-    sizes = [size for (size,) in TRANSFER.iter_unpack(bytes(frame[start:]))]
-    if any(size > LARGEST for size in sizes):
+    sizes = [size for (size,) in TRANSFER.iter_unpack(frame[start:])]
+    if max(sizes, default=0) > LARGEST:
         raise ValueError(f"malformed message: transfers of {sizes} bytes announced")
     return sizes
 
