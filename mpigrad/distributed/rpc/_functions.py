@@ -28,7 +28,7 @@ def name_of(func: Callable[..., Any]) -> bytes | None:
     """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods
     ...).
     """
-    if type(func) not in _BY_NAME:
+    if type(func) not in _BY_NAME and not getattr(func, "_travels_by_name", False):
         return None
     known = _names.get(func)
     if known is not None:

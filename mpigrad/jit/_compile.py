@@ -1,0 +1,196 @@
+"""Compiling a graph: the Python function that runs it."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+import math
+from typing import Any
+
+from .._graph.grad_mode import enable_grad, inference_mode, no_grad
+from .._tensor import Tensor
+from . import _known
+from ._convert import NO, convert
+from ._emit import Writer, identifier
+from ._errors import Error
+from ._graph import Graph, Node, Value
+from ._tensor_names import is_tensor_attribute, is_tensor_method
+
+_DISTRIBUTED = {
+    "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
+    "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
+}  # fmt: skip
+_MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}
+_QUICK = {"Tensor": "_Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
+_BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
+           "is", "is not"}  # fmt: skip
+_METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner", "backward",
+            "append", "extend", "insert", "clear", "reverse", "sort", "remove", "pop", "index", "count", "copy", "get", "update",
+            "setdefault", "numel"} | set(_known._STRING)  # fmt: skip
+
+
+class _Runner(Writer):
+    """The dialect that runs."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.space: dict[str, Any] = {"_Tensor": Tensor, "_error": _error, "_instance": _instance}
+        self.numbers: dict[int, str] = {}
+
+    def name(self, value: Value) -> str:
+        while id(value) in self.aliases:
+            value = self.aliases[id(value)]
+        found = self.numbers.get(id(value))
+        if found is None:
+            found = self.numbers[id(value)] = f"v{len(self.numbers)}"
+        return found
+
+    def held(self, obj: Any) -> str:
+        """A name for an object that the code uses."""
+        name = f"g{len(self.space)}"
+        self.space[name] = obj
+        return name
+
+    def constant(self, node: Node) -> str:
+        value = node.attributes.get("value")
+        if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+            return f"({value!r})" if type(value) in (int, float) and value < 0 else repr(value)
+        return self.held(value)
+
+    def counting(self, turns: str) -> str:
+        return f"range({turns})"
+
+    def mode(self, node: Node) -> str:
+        return f"{self.held(_MODES[node.attributes['name']])}()"
+
+    def raising(self, node: Node, message: str) -> str:
+        return f"raise _error({node.attributes['name']!r}, {message})"
+
+    def call(self, node: Node, args: list[str]) -> str:
+        kind, _, rest = node.target.partition(":")
+        run = getattr(self, f"_call_{kind}", None)
+        if run is None:
+            raise ValueError(f"the node {node.op} has no way to run: {node.target!r}")
+        return run(node, rest, args)
+
+    def _with_keywords(self, node: Node, args: list[str]) -> str:
+        plain = len(args) - len(node.keywords)
+        for each in node.keywords:
+            if keyword.iskeyword(identifier(each)):
+                raise ValueError(f"{each!r} is no name of an argument")
+        return ", ".join([*args[:plain], *(f"{name}={text}" for name, text in zip(node.keywords, args[plain:]))])
+
+    def _call_op(self, node: Node, sign: str, args: list[str]) -> str:
+        if sign not in _BINARY:
+            raise ValueError(f"unknown operator {sign!r}")
+        return f"({args[0]} {sign} {args[1]})"
+
+    def _call_uop(self, node: Node, sign: str, args: list[str]) -> str:
+        if sign not in ("-", "~", "+", "not "):
+            raise ValueError(f"unknown operator {sign!r}")
+        return f"({sign}{args[0]})"
+
+    def _call_method(self, node: Node, name: str, args: list[str]) -> str:
+        if not is_tensor_method(name) and name not in _METHODS:
+            raise ValueError(f"{name!r} is no method that a graph may use")
+        return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
+
+    def _call_attr(self, node: Node, name: str, args: list[str]) -> str:
+        if not is_tensor_attribute(name) and name not in ("type", "index"):
+            raise ValueError(f"{name!r} is no attribute that a graph may use")
+        return f"{args[0]}.{identifier(name)}"
+
+    def _call_getattr(self, node: Node, rest: str, args: list[str]) -> str:
+        name = node.attributes["name"]
+        if not name.isidentifier() and name.isdigit():
+            return f"{args[0]}._modules[{name!r}]"
+        return f"{args[0]}.{identifier(name)}"
+
+    def _call_fn(self, node: Node, rest: str, args: list[str]) -> str:
+        module, _, name = rest.partition(":")
+        return f"{self.held(_known.operator(module, name))}({self._with_keywords(node, args)})"
+
+    def _call_builtin(self, node: Node, name: str, args: list[str]) -> str:
+        return f"{self.held(_known.BUILTINS[name])}({', '.join(args)})"
+
+    def _call_math(self, node: Node, name: str, args: list[str]) -> str:
+        if name not in _known.MATH:
+            raise ValueError(f"unknown function math.{name}")
+        return f"{self.held(getattr(math, name))}({', '.join(args)})"
+
+    def _call_prim(self, node: Node, name: str, args: list[str]) -> str:
+        if name == "listed":
+            return f"list({args[0]}.{ {'keys': 'keys', 'values': 'values', 'items': 'items'}[node.attributes['name']] }())"
+        return {
+            "range_length": "len(range({}))", "derive_index": "({1} + {0} * {2})", "float_pow": "float({} ** {})",
+        }[name].format(*([", ".join(args)] if name == "range_length" else args))  # fmt: skip
+
+    def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{args[0]}[{args[1]}]"
+
+    def _call_list(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"[{', '.join(args)}]"
+
+    def _call_tuple(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
+
+    def _call_dict(self, node: Node, rest: str, args: list[str]) -> str:
+        return "{" + ", ".join(f"{k}: {v}" for k, v in zip(args[::2], args[1::2])) + "}"
+
+    def _call_call(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{self.held(node.attributes['function'].run)}({', '.join(args)})"
+
+    def _call_python(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{self.held(node.attributes['function'])}({self._with_keywords(node, args)})"
+
+    def _call_callmethod(self, node: Node, rest: str, args: list[str]) -> str:
+        name = identifier(node.attributes["name"])
+        return f"{args[0]}{'' if name == 'forward' else '.' + name}({', '.join(args[1:])})"
+
+    def _call_fork(self, node: Node, rest: str, args: list[str]) -> str:
+        from ._fork import fork
+
+        return f"{self.held(fork)}({', '.join([self.held(node.attributes['function']), *args])})"
+
+    def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
+        function = self.held(getattr(importlib.import_module(_DISTRIBUTED[name]), name))
+        if name in ("rpc_async", "rpc_sync", "remote"):
+            args[1] = self.held(node.attributes["function"])  # the graph shows its name
+        return f"{function}({self._with_keywords(node, args)})"
+
+    def _call_isinstance(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"_instance({args[0]}, {self.held(node.attributes['types'])})"
+
+    def _call_fused(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{self.held(node.attributes['kernel'])}({', '.join(args)})"
+
+
+def _error(name: str, message: str) -> Exception:
+    text = f"builtins.{name}: {message}" if message else f"builtins.{name}"
+    return Error(text)
+
+
+def _instance(value: Any, kinds: Any) -> bool:
+    return any(convert(each, value) is not NO for each in kinds)
+
+
+def compile_graph(graph: Graph, schema: Any, title: str) -> tuple[Any, str, list[Any]]:
+    """The function that runs a graph (checking its arguments), its text, and for each line where it comes from."""
+    writer = _Runner(graph)
+    writer.space["_check"] = schema.check
+    names = [writer.name(each) for each in graph.inputs]
+    first = [f"def run({', '.join(names)}):"]
+    skip = len(names) - len(schema.arguments)  # self of methods
+    for number, (name, each) in enumerate(zip(names[skip:], schema.arguments)):
+        quick = _QUICK.get(each.type.kind)
+        if each.type.kind == "Any":
+            continue
+        test = f"if {name}.__class__ is not {quick}: " if quick else ""
+        if each.type.kind == "Optional" and each.type.args[0].kind in _QUICK:
+            test = f"if {name} is not None and {name}.__class__ is not {_QUICK[each.type.args[0].kind]}: "
+        first.append(f"    {test}{name} = _check({number}, {name})")
+    writer.finish()
+    text = "\n".join([*first, *writer.lines, "    return None"])
+    code = compile(text, f"<mpigrad.jit {title}>", "exec")
+    exec(code, writer.space)  # noqa: S102 (text made above from checked names only)
+    return writer.space["run"], text, [None] * len(first) + writer.places

@@ -1,0 +1,160 @@
+"""Building a graph: the current block, the variables in sight, and small helpers that every part of lowering uses."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .._errors import NotSupportedError, Source, UnsupportedNodeError, script_error
+from .._graph import Block, Graph, Node, Value
+from .._types import (
+    ANY, BOOL, DEVICE, FLOAT, FUNCTION, INT, NONE, NUMERIC, STR, TENSOR, Type, fits, optional, type_of,
+)  # fmt: skip
+
+EXITS = ("prim::ReturnStmt", "prim::BreakStmt", "prim::ContinueStmt", "prim::RaiseException")
+
+
+class Known:
+    """Something known while compiling that is no value of the graph: a module, a function, a type."""
+
+    __slots__ = ("name", "obj")
+
+    def __init__(self, obj: Any, name: str) -> None:
+        self.obj, self.name = obj, name
+
+
+class Method:
+    """A method looked up and not yet called."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Value, name: str) -> None:
+        self.owner, self.name = owner, name
+
+
+class Members:
+    """Several things known apart: the modules of a ModuleList, what `zip` and `enumerate` go through."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+
+def ends(block: Block) -> bool:
+    """Whether a block never comes to its end."""
+    if not block.nodes:
+        return False
+    last = block.nodes[-1]
+    return last.op in EXITS or (last.op in ("prim::If", "prim::With") and all(ends(each) for each in last.blocks))
+
+
+class Builder:
+    """The state of lowering one function."""
+
+    def __init__(self, graph: Graph, source: Source, names: Any, module: Any = None) -> None:
+        self.graph, self.source, self.names, self.module = graph, source, names, module
+        self.block: Block = graph
+        self.env: dict[str, Any] = {}
+        self.returns: Type | None = None  # as annotated
+        self.returned: list[Type] = []
+        self.loops: list[Any] = []
+        self.previous: str = ""  # why a variable is gone
+
+    # -- errors ----------------------------------------------------------------------------------------------------
+    def fail(self, node: ast.AST, message: str) -> RuntimeError:
+        return script_error(self.source, node, message)
+
+    def unsupported(self, node: ast.AST, what: str) -> UnsupportedNodeError:
+        return UnsupportedNodeError(self.source, node, f"{what} aren't supported")
+
+    def refuse(self, node: ast.AST, message: str) -> NotSupportedError:
+        return NotSupportedError(self.source, node, message)
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+    def add(
+        self, at: Any, op: str, inputs: list[Value], kind: Type | None, target: str, keywords: tuple[str, ...] = (), **attributes: Any
+    ) -> Value:
+        """Append a node; its output, of type `kind` (none if that is None)."""
+        node = Node(op, inputs, target, self.source.where(at) if at is not None else None)
+        node.keywords, node.attributes = keywords, attributes
+        self.block.nodes.append(node)
+        made = Value(NONE if kind is None else kind, self.graph.new_name(), node)
+        if kind is not None:
+            node.outputs.append(made)
+        return made
+
+    def constant(self, at: Any, value: Any, kind: Type | None = None) -> Value:
+        """A `prim::Constant`."""
+        kind = kind or type_of(value)
+        if kind is None:
+            raise self.fail(at, f"python value of type '{type(value).__name__}' cannot be used as a value")
+        if value is None:
+            return self.add(at, "prim::Constant", [], NONE, "constant")
+        return self.add(at, "prim::Constant", [], kind, "constant", value=value)
+
+    def value(self, at: ast.AST, found: Any) -> Value:
+        """A value of the graph from whatever an expression gave."""
+        if isinstance(found, Value):
+            return found
+        if isinstance(found, Members):
+            return self.tuple(at, [self.value(at, each) for each in found.items])
+        if isinstance(found, Method):
+            raise self.fail(at, f"method '{found.name}' cannot be used as a value; call it")
+        kind = type_of(found.obj)
+        if kind in (DEVICE, Type("dtype"), Type("Layout"), Type("MemoryFormat")) or "." in found.name and kind is not None:
+            return self.constant(at, found.obj, kind)  # what a module holds counts as constant
+        if kind is not None:
+            raise self.fail(
+                at,
+                f"python value of type '{type(found.obj).__name__}' cannot be used as a value. Perhaps it is a closed over "
+                "global variable? If so, please consider passing it in as an argument or use a local variable instead",
+            )
+        if callable(found.obj):
+            return self.add(at, "prim::Constant", [], FUNCTION, "constant", value=found.obj)
+        raise self.fail(at, f"python value of type '{type(found.obj).__name__}' cannot be used as a value")
+
+    def tuple(self, at: Any, items: list[Value]) -> Value:
+        """A `prim::TupleConstruct`."""
+        return self.add(at, "prim::TupleConstruct", items, Type("Tuple", tuple(each.type for each in items)), "tuple")
+
+    def cast(self, at: ast.AST, value: Value, wanted: Type, complaint: str) -> Value:
+        """The value where `wanted` is wanted; tensors become numbers as in PyTorch."""
+        if value.type == TENSOR and wanted in (INT, FLOAT, BOOL):
+            return self.add(at, f"aten::{wanted.kind.capitalize()}", [value], wanted, f"builtin:{wanted.kind}")
+        if value.type == INT and wanted == FLOAT:
+            return self.add(at, "aten::Float", [value], FLOAT, "builtin:float")
+        if value.type.kind == "Tuple" and wanted.kind == "List" and fits(value.type, wanted):
+            return self.add(at, "prim::tolist", [value], wanted, "builtin:list")
+        if not fits(value.type, wanted):
+            raise self.fail(at, complaint)
+        return value
+
+    def truth(self, at: ast.AST, value: Value) -> Value:
+        """The value as a condition."""
+        if value.type == BOOL:
+            return value
+        if value.type in NUMERIC or value.type == TENSOR:
+            return self.add(at, "aten::Bool", [value], BOOL, "builtin:bool")
+        if value.type.kind in ("List", "Dict", "Tuple", "str"):
+            raise self.fail(at, f"Could not cast value of type {value.type.python()} to bool")
+        raise self.fail(at, f"Could not cast value of type {value.type.python()} to bool")
+
+    def static(self, value: Any) -> Any:
+        """The Python value of a constant; Ellipsis if it is known only at run time."""
+        if isinstance(value, Value) and value.node is not None and value.node.op == "prim::Constant":
+            return value.node.attributes.get("value")
+        return ...
+
+    def sub_block(self, run: Any, env: dict[str, Any]) -> tuple[Block, dict[str, Any]]:
+        """Lower into a new block with variables of its own; both."""
+        outer, outer_env = self.block, self.env
+        self.block, self.env = Block(), dict(env)
+        try:
+            run()
+            return self.block, self.env
+        finally:
+            self.block, self.env = outer, outer_env
+
+
+__all__ = ["ANY", "BOOL", "FLOAT", "INT", "NONE", "STR", "TENSOR", "Builder", "Known", "Members", "Method", "ends", "optional"]

@@ -1,0 +1,254 @@
+"""Calls: operators of the library, methods, other scripted functions, built-ins, `fork`, RPC, distributed autograd."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .. import _known
+from .._graph import Value
+from .._tensor_names import is_tensor_method, result_of
+from .._types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, list_of
+from .builder import Known, Members, Method
+from .expressions import Expressions
+
+Arguments = tuple[list[Value], dict[str, Value]]
+
+
+class Calls(Expressions):
+    """Lowering of calls."""
+
+    def _Call_value(self, node: ast.Call, hint: Any) -> Any:
+        found = self.expression(node.func)
+        if isinstance(found, Method):
+            return self._method(node, found)
+        if isinstance(found, Value):
+            if self.module is not None and found.type.kind.startswith("__mpigrad__"):
+                return self.module.call(self, node, found, "forward")
+            raise self.fail(node, f"'{found.type.python()}' object is not callable")
+        if isinstance(found, Members):
+            return self.module.call_each(self, node, found)
+        role = _known.role_of(found.obj)
+        if role == "special":
+            return getattr(self, f"_call_{found.obj.__name__.strip('_')}")(node, found.obj, hint)
+        if role == "module":
+            return found.obj.call(self, node)
+        if role is None:
+            raise self.fail(node, _known.complaint(found.obj, found.name))
+        args, kwargs = self.arguments(node)
+        return getattr(self, f"_as_{role}")(node, found.obj, args, kwargs)
+
+    def arguments(self, node: ast.Call) -> Arguments:
+        """The arguments of a call, as values."""
+        args: list[Value] = []
+        for each in node.args:
+            if isinstance(each, ast.Starred):
+                value = self.value(each, self.expression(each.value))
+                if value.type.kind != "Tuple":
+                    raise self.refuse(each, "Starred arguments other than tuples aren't supported")
+                args += self.parts(each, value, len(value.type.args))  # type: ignore[attr-defined]
+            else:
+                args.append(self.value(each, self.expression(each)))
+        if any(each.arg is None for each in node.keywords):
+            raise self.refuse(node, "keyword-arg expansion is not supported")
+        return args, {str(each.arg): self.value(each.value, self.expression(each.value)) for each in node.keywords}
+
+    def _facts(self, kwargs: dict[str, Value]) -> dict[str, Any]:
+        return {name: (each.type, self.static(each)) for name, each in kwargs.items()}
+
+    # -- the library's operators -------------------------------------------------------------------------------------
+    def _as_operator(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        name, target = _known.operator_name(obj)
+        kind = result_of(name, [each.type for each in args], self._facts(kwargs))
+        return self.add(node, f"aten::{name}", [*args, *kwargs.values()], kind, target, tuple(kwargs))
+
+    def _as_builtin(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        name = _known.builtin_name(obj)
+        if kwargs:
+            raise self.fail(node, f"{name}() takes no keyword arguments in scripted code")
+        kind = _known.builtin_result(name, [each.type for each in args])
+        if kind is None:
+            raise self.fail(
+                node, f"Arguments for call are not valid: {name}({', '.join(each.type.python() for each in args)})"
+            )
+        return self.add(node, _known.builtin_op(name), args, None if kind == NONE else kind, f"builtin:{name}")
+
+    def _as_math(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        kind = INT if obj.__name__ in ("floor", "ceil", "gcd", "factorial") else FLOAT
+        if any(each.type not in (INT, FLOAT, Type("number"), Type("bool")) for each in args) or kwargs:
+            raise self.fail(node, f"math.{obj.__name__} wants numbers, got {[each.type.python() for each in args]}")
+        kind = Type("bool") if obj.__name__.startswith("is") else kind
+        return self.add(node, f"aten::{obj.__name__}", args, kind, f"math:{obj.__name__}")
+
+    # -- functions of users ------------------------------------------------------------------------------------------
+    def _as_function(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        function = self.names.compiled(self, node, obj)
+        inputs = self.bind(node, function, args, kwargs)
+        return self.add(node, "prim::CallFunction", inputs, function.returns, "call", function=function)
+
+    def _as_ignored(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        kind = self.names.return_type(obj)
+        op = f"^{obj.__name__}"
+        return self.add(node, op, [*args, *kwargs.values()], kind, "python", tuple(kwargs), function=obj)
+
+    def _as_unused(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        text = f"'{obj.__name__}' is marked @mpigrad.jit.unused and cannot run in scripted code"
+        kind = self.names.return_type(obj)
+        self.add(node, "prim::RaiseException", [self.constant(node, text)], None, "raise", name="Exception")
+        return Value(kind, self.graph.new_name())
+
+    def bind(self, node: ast.AST, function: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+        """Arguments in the order of a scripted function's inputs, with its defaults, checked."""
+        schema = function.schema
+        if len(args) > len(schema.arguments):
+            raise self.fail(
+                node, f"{schema}:\nExpected at most {len(schema.arguments)} arguments but found {len(args)} positional arguments."
+            )
+        left = dict(kwargs)
+        bound = []
+        for number, each in enumerate(schema.arguments):
+            if number < len(args):
+                value = args[number]
+            elif each.name in left:
+                value = left.pop(each.name)
+            elif each.has_default:
+                value = self.constant(node, each.default)
+            else:
+                raise self.fail(node, f"{schema}:\nArgument {each.name} not provided.")
+            complaint = (
+                f"{schema}:\nExpected a value of type '{each.type.python()}' for argument '{each.name}' but instead found type "
+                f"'{value.type.python()}'."
+            )
+            bound.append(self.cast(node, value, each.type, complaint) if value.type != TENSOR or each.type == TENSOR
+                         else self._same(node, value, each.type, complaint))  # fmt: skip
+        if left:
+            raise self.fail(node, f"{schema}:\nUnknown keyword argument '{next(iter(left))}'.")
+        return bound
+
+    def _same(self, node: ast.AST, value: Value, wanted: Type, complaint: str) -> Value:
+        if not fits(value.type, wanted):
+            raise self.fail(node, complaint)
+        return value
+
+    # -- methods -----------------------------------------------------------------------------------------------------
+    def _method(self, node: ast.Call, found: Method) -> Value:
+        owner, name = found.owner, found.name
+        args, kwargs = self.arguments(node)
+        kind = owner.type
+        if kind == TENSOR and is_tensor_method(name):
+            result = result_of(name, [TENSOR, *(each.type for each in args)], self._facts(kwargs))
+            made = None if result == NONE else result
+            return self.add(node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs))
+        if kind.kind.startswith("__mpigrad__"):
+            return _known.interface_call(self, node, owner, name, args, kwargs)
+        result = _known.method_result(kind, name, [each.type for each in args])
+        if result is None:
+            raise self.fail(node, f"'{kind.python()}' object has no attribute or method '{name}'.")
+        if name == "append" and kind.kind == "List" and not fits(args[0].type, kind.args[0]):
+            raise self.fail(
+                node, f"Could not match type {args[0].type.python()} to {kind.args[0].python()} in append to {kind.python()}"
+            )
+        op = "aten::wait" if kind.kind == "Future" and name == "wait" else f"aten::{name}"
+        made = None if result == NONE and name != "get" else result
+        target = "prim:listed" if name in ("keys", "values", "items") else f"method:{name}"
+        attributes = {"name": name} if target == "prim:listed" else {}
+        return self.add(node, op, [owner, *args, *kwargs.values()], made, target, tuple(kwargs), **attributes)
+
+    # -- special functions -------------------------------------------------------------------------------------------
+    def _call_annotate(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        kind = self.names.annotation(self, node.args[0])
+        value = self.value(node, self.expression(node.args[1], kind))
+        value = self.cast(node, value, kind, f"expected {kind.python()}, got {value.type.python()}")
+        return value if value.type == kind else self.add(node, "prim::unchecked_cast", [value], kind, "alias")
+
+    def _call_is_scripting(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self.constant(node, True)
+
+    def _call_is_tracing(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self.constant(node, False)
+
+    def _call_isinstance(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self.condition(node)[0]
+
+    def _call_fork(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        function = self._script_argument(node, node.args[0], "fork")
+        args, kwargs = self.arguments(ast.Call(node.func, node.args[1:], node.keywords))
+        inputs = self.bind(node, function, args, kwargs)
+        return self.add(node, "prim::fork", inputs, Type("Future", (function.returns,)), "fork", function=function)
+
+    def _call_wait(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        fut = self.value(node, self.expression(node.args[0]))
+        if fut.type.kind != "Future":
+            raise self.fail(node, f"wait() expects a Future, got {fut.type.python()}")
+        return self.add(node, "aten::wait", [fut], fut.type.args[0], "method:wait")
+
+    def _script_argument(self, node: ast.Call, given: ast.expr, what: str) -> Any:
+        found = self.expression(given)
+        if not isinstance(found, Known) or _known.role_of(found.obj) != "function":
+            raise self.fail(node, f"{what} needs a scripted function, and '{ast.unparse(given)}' is none")
+        return self.names.compiled(self, node, found.obj)
+
+    def _rpc(self, node: ast.Call, name: str, op: str, wrap: str) -> Value:
+        given = dict(zip(("to", "func", "args", "kwargs", "timeout"), node.args))
+        given.update({str(each.arg): each.value for each in node.keywords})
+        if "to" not in given or "func" not in given:
+            raise self.fail(node, f"{name} needs a destination and a function")
+        function = self._script_argument(node, given["func"], name)
+        to = self.value(node, self.expression(given["to"]))
+        if to.type not in (STR, ANY) and to.type != INT:
+            raise self.fail(node, f"the destination of {name} must be a str, got {to.type.python()}")
+        label = self.constant(node, function.qualified_name)
+        args = self._packed(node, given.get("args"))
+        inputs = [to, label, self.tuple(node, args)]
+        keywords: dict[str, Value] = {}
+        if "kwargs" in given:
+            keywords = self._named(node, given["kwargs"])
+            names = [self.constant(node, each) for each in keywords]
+            pairs = [each for pair in zip(names, keywords.values()) for each in pair]
+            inputs.append(self.add(node, "prim::DictConstruct", pairs, Type("Dict", (STR, ANY)), "dict"))
+        self.bind(node, function, args, keywords)
+        if "timeout" in given:
+            if "kwargs" not in given:
+                inputs.append(self.add(node, "prim::DictConstruct", [], Type("Dict", (STR, ANY)), "dict"))
+            inputs.append(self.value(node, self.expression(given["timeout"])))
+        kind = Type(wrap, (function.returns,)) if wrap else function.returns
+        return self.add(node, op, inputs, kind, f"dist:{name}", function=function)
+
+    def _packed(self, node: ast.Call, given: ast.expr | None) -> list[Value]:
+        if given is None:
+            return []
+        value = self.value(node, self.expression(given))
+        if value.type == NONE:
+            return []
+        if value.type.kind != "Tuple":
+            raise self.fail(node, f"the arguments of a call to another worker must be a tuple, got {value.type.python()}")
+        return self.parts(node, value, len(value.type.args))  # type: ignore[attr-defined]
+
+    def _named(self, node: ast.Call, given: ast.expr) -> dict[str, Value]:
+        if not isinstance(given, ast.Dict) or not all(isinstance(each, ast.Constant) for each in given.keys):
+            raise self.fail(node, "keyword arguments of a call to another worker must be a dict literal with str keys")
+        return {str(k.value): self.value(node, self.expression(v)) for k, v in zip(given.keys, given.values)}  # type: ignore[union-attr]
+
+    def _call_rpc_async(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._rpc(node, "rpc_async", "prim::rpc_async", "Future")
+
+    def _call_rpc_sync(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._rpc(node, "rpc_sync", "prim::rpc_sync", "")
+
+    def _call_remote(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._rpc(node, "remote", "prim::rpc_remote", "RRef")
+
+    def _call_get_gradients(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        args, _ = self.arguments(node)
+        if [each.type for each in args] != [INT]:
+            raise self.fail(node, f"get_gradients(int context_id): got {[each.type.python() for each in args]}")
+        return self.add(node, "aten::get_gradients", args, Type("Dict", (TENSOR, TENSOR)), "dist:get_gradients")
+
+    def _call_backward(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        args, kwargs = self.arguments(node)
+        if len(args) < 2 or args[0].type != INT or args[1].type != list_of(TENSOR):
+            kinds = [each.type.python() for each in args]
+            raise self.fail(node, f"backward(int context_id, List[Tensor] roots, bool retain_graph=False): got {kinds}")
+        if len(args) == 2 and not kwargs:
+            args.append(self.constant(node, False))
+        return self.add(node, "aten::dist_backward", [*args, *kwargs.values()], None, "dist:backward", tuple(kwargs))

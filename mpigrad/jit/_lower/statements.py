@@ -1,0 +1,244 @@
+"""Statements: assignments, returns, assertions, raises, `with no_grad()`; what cannot be scripted is refused here."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .._graph import Node, Value
+from .._types import BOOL, NONE, STR, TENSOR, Type
+from .branches import Missing
+from .builder import Known, Members, Method, ends
+from .calls import Calls
+from .expressions import INPLACE
+
+_REFUSED = {
+    ast.Import: "import statements", ast.ImportFrom: "import statements", ast.Try: "try blocks",
+    ast.FunctionDef: "function definitions", ast.AsyncFunctionDef: "async function definitions",
+    ast.ClassDef: "class definitions", ast.Global: "global variables", ast.Nonlocal: "nonlocal variables",
+    ast.AsyncFor: "async for loops", ast.AsyncWith: "async with statements",
+}  # fmt: skip
+_MODES = ("no_grad", "enable_grad", "inference_mode")
+
+
+class Lowering(Calls):
+    """Lowering of a whole function."""
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        for node in body:
+            if ends(self.block):
+                return  # never reached
+            self.statement(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        if type(node) in _REFUSED:
+            raise self.unsupported(node, _REFUSED[type(node)])
+        run = getattr(self, f"_{type(node).__name__}", None)
+        if run is None:
+            raise self.unsupported(node, type(node).__name__)
+        run(node)
+
+    def _If(self, node: ast.If) -> None:
+        self.lower_if(node)
+
+    def _For(self, node: ast.For) -> None:
+        self.lower_for(node)
+
+    def _While(self, node: ast.While) -> None:
+        self.lower_while(node)
+
+    def _Break(self, node: ast.Break) -> None:
+        self.leave(node, "prim::BreakStmt")
+
+    def _Continue(self, node: ast.Continue) -> None:
+        self.leave(node, "prim::ContinueStmt")
+
+    def _Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return  # a docstring
+        self.expression(node.value)
+
+    def _Return(self, node: ast.Return) -> None:
+        if node.value is None:
+            value = self.constant(node, None)
+        else:
+            value = self.value(node.value, self.expression(node.value, self.returns))
+        if self.returns is not None:
+            value = self.cast(
+                node, value, self.returns,
+                f"Return value was annotated as having type {self.returns.python()} but is actually of type {value.type.python()}",
+            )  # fmt: skip
+        self.returned.append(value.type)
+        self.add(node, "prim::ReturnStmt", [value], None, "exit")
+
+    # -- assignments -----------------------------------------------------------------------------------------------
+    def _Assign(self, node: ast.Assign) -> None:
+        found = self.expression(node.value)
+        for target in node.targets:
+            self.assign(target, found)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+        kind = self.names.annotation(self, node.annotation)
+        if node.value is None:
+            raise self.refuse(node, "Declarations without a value aren't supported")
+        value = self.value(node.value, self.expression(node.value, kind))
+        complaint = (
+            f"Variable '{ast.unparse(node.target)}' is annotated with type {kind.python()} but is being assigned to a value of "
+            f"type {value.type.python()}"
+        )
+        value = self.cast(node, value, kind, complaint)
+        if value.type != kind:
+            value = self.add(node, "prim::unchecked_cast", [value], kind, "alias")
+        self.assign(node.target, value)
+
+    def assign(self, target: ast.expr, found: Any) -> None:
+        """Give a target (name, tuple of targets, item, attribute of self) what an expression gave."""
+        if isinstance(target, ast.Name):
+            if isinstance(found, Value) and found.name.isdigit() and found.node is not None:
+                found.name = self.graph.new_name(target.id)
+            self.env[target.id] = found
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, found)
+        elif isinstance(target, ast.Subscript):
+            self._set_item(target, self.value(target, found))
+        elif isinstance(target, ast.Attribute):
+            self._set_attribute(target, self.value(target, found))
+        else:
+            raise self.unsupported(target, f"assignments to {type(target).__name__}")
+
+    def _unpack(self, target: Any, found: Any) -> None:
+        if any(isinstance(each, ast.Starred) for each in target.elts):
+            raise self.refuse(target, "Starred targets of assignments aren't supported")
+        items = found.items if isinstance(found, Members) else self.parts(target, self.value(target, found), len(target.elts))
+        if len(items) != len(target.elts):
+            raise self.fail(target, f"need {len(target.elts)} values to unpack, but the right side has {len(items)}")
+        for each, item in zip(target.elts, items):
+            self.assign(each, item)
+
+    def parts(self, at: ast.AST, value: Value, count: int) -> list[Value]:
+        """The members of a tuple, or that many of a list."""
+        if value.type.kind == "Tuple":
+            if value.node is not None and value.node.op == "prim::TupleConstruct":
+                return list(value.node.inputs)
+            kinds: tuple[Type, ...] = value.type.args
+            op = "prim::TupleUnpack"
+        elif value.type.kind in ("List", "Tensor"):
+            kinds = (value.type.args[0] if value.type.args else TENSOR,) * count
+            op = "prim::ListUnpack"
+        else:
+            raise self.fail(at, f"{value.type.python()} cannot be used as a tuple")
+        if len(kinds) != count:
+            raise self.fail(at, f"Provided {len(kinds)} values, but {count} are wanted")
+        node = Node(op, [value], "unpack", self.source.where(at))
+        node.outputs = [Value(kind, self.graph.new_name(), node) for kind in kinds]
+        self.block.nodes.append(node)
+        return node.outputs
+
+    def _set_item(self, target: ast.Subscript, value: Value) -> None:
+        owner = self.value(target, self.expression(target.value))
+        key = self.key(target.slice, owner)
+        op = "aten::index_put_" if owner.type == TENSOR else "aten::_set_item"
+        if owner.type.kind not in ("Tensor", "List", "Dict"):
+            raise self.fail(target, f"'{owner.type.python()}' object does not support item assignment")
+        self.add(target, op, [owner, key, value], None, "setitem")
+
+    def _set_attribute(self, target: ast.Attribute, value: Value) -> None:
+        owner = self.expression(target.value)
+        if not (isinstance(owner, Value) and self.module is not None and owner is self.env.get("self")):
+            raise self.fail(target, f"Assignment to attribute '{target.attr}' is supported on self only")
+        if not hasattr(self.module.original, target.attr):
+            raise self.fail(
+                target,
+                f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?",
+            )
+        self.add(target, "prim::SetAttr", [owner, value], None, "setattr", name=target.attr)
+
+    def _AugAssign(self, node: ast.AugAssign) -> None:
+        change = INPLACE.get(type(node.op))
+        left = ast.copy_location(_loaded(node.target), node.target)
+        value = self.value(node, self.expression(left))
+        other = self.value(node, self.expression(node.value))
+        if value.type == TENSOR:
+            if change is None:
+                raise self.unsupported(node, f"in-place {type(node.op).__name__}")
+            self.add(node, f"aten::{change}", [value, other], TENSOR, f"method:{change}")
+            return
+        if value.type.kind == "List" and isinstance(node.op, ast.Add):
+            self.add(node, "aten::extend", [value, other], None, "method:extend")
+            return
+        self.assign(node.target, self.binary(node, node.op, value, other))
+
+    def _Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                if self.env.pop(target.id, None) is None:
+                    raise self.fail(target, f"undefined value {target.id}")
+                self.env[target.id] = Missing(f"undefined value {target.id}")
+            elif isinstance(target, ast.Subscript):
+                owner = self.value(target, self.expression(target.value))
+                self.add(target, "aten::Delete", [owner, self.key(target.slice, owner)], None, "delitem")
+            else:
+                raise self.unsupported(target, f"deleting {type(target).__name__}")
+
+    # -- raise, assert, with ---------------------------------------------------------------------------------------
+    def _Raise(self, node: ast.Raise) -> None:
+        name, message = "Exception", None
+        given = node.exc
+        if isinstance(given, ast.Call):
+            message = self.value(given, self.expression(given.args[0])) if given.args else None
+            given = given.func
+        if given is not None:
+            found = self.expression(given)
+            if not (isinstance(found, Known) and isinstance(found.obj, type) and issubclass(found.obj, BaseException)):
+                raise self.fail(node, "only exceptions of Python can be raised")
+            name = found.obj.__name__
+        self._raise(node, name, message)
+
+    def _raise(self, node: ast.AST, name: str, message: Value | None) -> None:
+        message = message if message is not None else self.constant(node, "")
+        self.add(node, "prim::RaiseException", [message], None, "raise", name=name)
+
+    def _Assert(self, node: ast.Assert) -> None:
+        test = self.condition(node.test)
+        self.refine(node, {})
+
+        def fail() -> None:
+            message = self.value(node.msg, self.expression(node.msg)) if node.msg is not None else None
+            if message is not None and message.type != STR:
+                raise self.fail(node, f"the message of an assert must be a str, not {message.type.python()}")
+            self._raise(node, "AssertionError", message)
+
+        made = Node("prim::If", [test[0]], "if", self.source.where(node))
+        made.blocks = [self.sub_block(lambda: None, self.env)[0], self.sub_block(fail, self.env)[0]]
+        self.block.nodes.append(made)
+        self.refine(node, test[1])
+
+    def _With(self, node: ast.With) -> None:
+        if len(node.items) != 1 or node.items[0].optional_vars is not None:
+            raise self.refuse(node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported")
+        call = node.items[0].context_expr
+        found = self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
+        name = getattr(found.obj, "__name__", "") if isinstance(found, Known) else ""
+        if name not in _MODES or not str(getattr(found.obj, "__module__", "")).startswith("mpigrad"):  # type: ignore[union-attr]
+            raise self.refuse(node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported")
+        block, env = self.sub_block(lambda: self.statements(node.body), self.env)
+        made = Node("prim::With", [], "with", self.source.where(node))
+        made.attributes, made.blocks = {"name": name}, [block]
+        self.block.nodes.append(made)
+        for each, value in env.items():
+            if value is not self.env.get(each) and isinstance(value, Value) and not ends(block):
+                block.outputs.append(value)
+                made.outputs.append(Value(value.type, self.graph.new_name(each), made))
+                self.env[each] = made.outputs[-1]
+            else:
+                self.env[each] = value
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+__all__ = ["BOOL", "NONE", "Lowering", "Method"]

@@ -1,0 +1,7 @@
+"""The errors of scripting, under PyTorch's name for the place."""
+
+from __future__ import annotations
+
+from ._errors import FrontendError, NotSupportedError, UnsupportedNodeError
+
+__all__ = ["FrontendError", "NotSupportedError", "UnsupportedNodeError"]
