@@ -22,12 +22,19 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
     with _lock:
         held = leaf._grad
         if F is not RAW:
-            leaf._grad = grad.clone() if held is None else held + grad
+            leaf._grad = grad.clone() if held is None else sum_of_tensors(held, grad)
         elif held is None:
             leaf._grad = wrap(_leaf_owner.keep(grad))
         else:
             held._array = _sum_into(held._array, grad)
             counter(held)[0] += 1
+
+
+def sum_of_tensors(held: Any, grad: Any) -> Any:
+    """Two gradients added up; a dense tensor comes first, since the sum with a sparse one is written in that order."""
+    if held.__class__ is Tensor and held.is_sparse and not grad.is_sparse:
+        return grad + held
+    return held + grad
 
 
 def _sum_into(held: Any, grad: Any) -> Any:

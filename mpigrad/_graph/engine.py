@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from .accumulate import sum_of_tensors
 from .grad_mode import TRACING
 from .namespace import RAW
 from .node import Node
@@ -123,7 +124,7 @@ class GraphTask:
         if held is None:
             held = self.buffers[node] = [None] * node.outputs
         if grad is not None:
-            held[nr] = grad if held[nr] is None else held[nr] + grad
+            held[nr] = grad if held[nr] is None else sum_of_tensors(held[nr], grad)
 
     def _sum(self, node: Node, held: Any, grad: Any) -> Any:
         if grad is None:
@@ -132,7 +133,7 @@ class GraphTask:
             held += grad
             return held
         self.own.add(node)
-        return held + grad
+        return held + grad if self.F is RAW else sum_of_tensors(held, grad)
 
     def arrive(self, node: Node) -> None:
         """Count one awaited gradient of `node` as here; after the last one the node is ready."""

@@ -177,6 +177,7 @@ def _tmm_backward(F: Any, node: Any, h: Any, a: Any, g: Any) -> Any:
 
 
 def _sampled_backward(F: Any, node: Any, s: Any, a: Any, g: Any, b: Any) -> Any:
+    s = F.mask_like(s, like=getattr(a, "_array", a))
     return None, F.sparse_mm(s, b) if node.needs[1] else None, F.sparse_tmm(s, g) if node.needs[2] else None
 
 
@@ -224,7 +225,7 @@ def _sum_dims_backward(F: Any, node: Any, g: Any) -> Any:
 
 def _spread(g: Any, *, dim: tuple[int, ...], like: SparseArray) -> SparseArray:
     """The gradient of a sum over dimensions: each place gets that of the sum it went into."""
-    xp = array_module(like.values)
+    like, xp = like.distinct(), array_module(like.values)
     kept = [d for d in range(like.sparse_dim) if d not in dim]
     if not kept:
         values = g[None]
@@ -238,10 +239,13 @@ def _spread(g: Any, *, dim: tuple[int, ...], like: SparseArray) -> SparseArray:
     return like.with_values(xp.broadcast_to(values, like.values.shape).astype(like.values.dtype))
 
 
+def _sum_spread(F: Any, h: Any, dim: tuple[int, ...], like: SparseArray) -> Any:
+    return F.sparse_sum_dims(F.mask_like(h, like=like), dim=dim, places=like)
+
+
 sum_dims = operator("sparse_sum_dims", _sum_dims, _sum_dims_backward, node="SparseSumBackward0")
 sparse_spread = operator(
-    "sparse_spread", _spread, lambda F, node, h: F.sparse_sum_dims(h, dim=node.kw["dim"], places=node.kw["like"]),
-    node="SparseSumBackwardBackward0",
+    "sparse_spread", _spread, lambda F, node, h: _sum_spread(F, h, node.kw["dim"], node.kw["like"]), node="SparseSumBackwardBackward0",
 )  # fmt: skip
 sum_dims.sparse = sparse_spread.sparse = on_arrays
 

@@ -27,7 +27,7 @@ def is_sparse_array(x: Any) -> bool:
 
 
 # -- places as an argument: `like` is a SparseArray that says where; it is never differentiated ----------------------------
-def _values_like(g: Any, *, like: SparseArray) -> Any:
+def _values_like(g: Any, *, like: SparseArray, sparse: bool = False) -> Any:
     """The elements of a gradient, sparse or dense, at the places of `like`."""
     return g.values_at(like.indices) if is_sparse_array(g) else dense_at(g, like)
 
@@ -37,32 +37,40 @@ def _sparse_like(v: Any, *, like: SparseArray) -> SparseArray:
     return like.with_values(v)
 
 
-values_like = operator("values_like", _values_like, lambda F, node, h: F.sparse_like(h, like=node.kw["like"]), node="SparseMaskBackward0")
+def _values_back(F: Any, node: Any, h: Any) -> Any:
+    found = F.sparse_like(h, like=node.kw["like"])
+    return found if node.kw.get("sparse") else F.dense_gradient(found)
+
+
+values_like = operator("values_like", _values_like, _values_back, node="SparseMaskBackward0")
 sparse_like = operator(
     "sparse_like", _sparse_like, lambda F, node, g: F.values_like(g, like=node.kw["like"]),
     node="SparseCooTensorWithDimsAndTensorsBackward0",
 )  # fmt: skip
-values_like.sparse = on_arrays
+values_like.sparse = lambda op, inputs, kw: on_arrays(op, inputs, {**kw, "sparse": True})
 
 
 def _mask_raw(g: Any, *, like: SparseArray) -> SparseArray:
+    like = like.distinct()
     return like.with_values(_values_like(g, like=like))
 
 
 def _mask_recorded(g: Tensor, *, like: SparseArray) -> Tensor:
+    like = like.distinct()
     return sparse_like(values_like(g, like=like), like=like)
 
 
 add_to_both("mask_like", _mask_raw, _mask_recorded)
 sparse_mask_op = operator(
-    "sparse_mask", lambda x, *, like, dense: _mask_raw(x, like=like),
-    lambda F, node, g: (F.dense_gradient if node.kw["dense"] else _same)(F.mask_like(g, like=node.kw["like"])),
+    "sparse_mask", lambda x, *, like, dense: like.with_values(_values_like(x, like=like)), lambda F, node, g: _unmask(F, node, g),
     node="SparseMaskBackward0",
 )  # fmt: skip
 
 
-def _same(g: Any) -> Any:
-    return g
+def _unmask(F: Any, node: Any, g: Any) -> Any:
+    like = node.kw["like"]
+    found = F.sparse_like(F.values_like(g, like=like), like=like)
+    return F.dense_gradient(found) if node.kw["dense"] else found
 
 
 

@@ -54,7 +54,7 @@ def _embed(x: Any, *, dim: int, start: int, shape: tuple[int, ...], insert: bool
         if split == 1 and dim == 0 and insert:
             return SparseArray(xp.full((1, 1), start, np.int64), x[None], shape, True)
         return _embed_dense(xp, x, dim, start, shape, insert)
-    if dim > x.sparse_dim or split and dim >= split:
+    if dim >= x.sparse_dim + insert or split and dim >= split:
         at = dim - x.sparse_dim + 1
         lengths = (x.nnz, *shape[x.sparse_dim :])
         return SparseArray(x.indices, _embed_dense(xp, x.values, at, start, lengths, insert), shape, x.is_coalesced)

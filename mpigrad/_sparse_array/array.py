@@ -105,6 +105,13 @@ class SparseArray:
         """Each place as one number."""
         return flatten(self.indices, self.sparse_shape)
 
+    def distinct(self) -> SparseArray:
+        """Itself if no place repeats, else coalesced: where a gradient may be held once for each place."""
+        if self.is_coalesced:
+            return self
+        xp = array_module(self.values)
+        return self if xp.unique(self.flat_indices()).shape[0] == self.nnz else self.coalesce()
+
     def coalesce(self) -> SparseArray:
         """Each place once, in order, with its values added up."""
         if self.is_coalesced:
@@ -121,6 +128,10 @@ class SparseArray:
         summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
         xp.add.at(summed, inverse, values)
         return SparseArray(unflatten(unique, self.sparse_shape), summed, self.shape, True)
+
+    def sum(self, axis: Any = None, **kw: Any) -> Any:
+        """The sum over some dimensions, dense."""
+        return self.to_dense().sum(axis=axis, **kw)
 
     def to_dense(self) -> Any:
         """The whole array."""
@@ -165,7 +176,8 @@ class SparseArray:
         """Two dimensions swapped, both sparse."""
         if max(first, second) >= self.sparse_dim and first != second:
             raise RuntimeError(
-                f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {self.sparse_dim}, d0: {first}, d1: {second}"
+                f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {self.sparse_dim}, d0: {first}, "
+                f"d1: {second}"
             )
         order = list(range(self.ndim))
         order[first], order[second] = order[second], order[first]

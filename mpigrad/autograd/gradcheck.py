@@ -340,7 +340,7 @@ def _units(out: Tensor) -> Any:
 def _flat(gradient: Tensor, by: Tensor) -> np.ndarray:
     if tuple(gradient.shape) != tuple(by.shape):
         raise GradcheckError(f"Analytical gradient has incorrect size: {list(gradient.shape)} for {list(by.shape)}")
-    return host(gradient._array).reshape(-1).copy()
+    return host(gradient.to_dense()._array).reshape(-1).copy()
 
 
 @functools.cache

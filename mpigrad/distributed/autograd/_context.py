@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._graph.accumulate import Ownership
+from ..._graph.accumulate import Ownership, sum_of_tensors
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
 from ..._tensor import Tensor, wrap
@@ -38,6 +38,7 @@ class DistAutogradContext:
         "released",
         "roots",
         "sends",
+        "unseen",
     )
 
     def __init__(self, context_id: int) -> None:
@@ -46,12 +47,13 @@ class DistAutogradContext:
         self.recvs: dict[int, RecvRpcBackward] = {}
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
+        self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
         self.lock = threading.Lock()
         self.parts = Parts(self)
         self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
         self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
         self.roots: dict[tuple[Any, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
-        self.reaches: dict[tuple[Any, ...], tuple[int, bool]] = {}  # roots -> (reach id, whether it is over)
+        self.reaches: dict[tuple[Any, ...], int] = {}  # roots -> the id of a reach from them that is over
         self.released = False
 
     # -- what tests and debuggers ask ------------------------------------------------------------------------------
@@ -82,11 +84,21 @@ class DistAutogradContext:
         with self.lock:
             held = self.gradients.get(variable)
             if F is not RAW:
-                self.gradients[variable] = grad if held is None else held + grad
+                self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
             elif held is None:
                 self.gradients[variable] = wrap(_owner.keep(grad))
-            else:  # out of place: what `get_gradients` gave out must not change
+                self.unseen.add(variable)
+            elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
+                held._array += grad
+            else:  # out of place: what was given out must not change
                 self.gradients[variable] = wrap(as_array(held._array + grad))
+                self.unseen.add(variable)
+
+    def give_gradients(self) -> dict[Tensor, Tensor]:
+        """What passes have gathered here, by leaf."""
+        with self.lock:
+            self.unseen.clear()
+            return dict(self.gradients)
 
 
 def _rehearse() -> None:
