@@ -55,6 +55,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _outputs: tuple[Any, ...]
     _saved: tuple[Saved | None, ...] | None = ()
     runs_on_none = True  # `backward` is called with zeros when no gradient came
+    user_code = True
 
     def _begin(self, args: tuple[Any, ...]) -> bool:
         """Set up for a call with these arguments; tell whether it is to be recorded."""

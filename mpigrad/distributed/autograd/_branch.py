@@ -46,7 +46,6 @@ class Branch:
         "one",
         "pending",
         "requester",
-        "thread",
         "worker",
     )
 
@@ -58,7 +57,6 @@ class Branch:
         self.pending, self.ended = 1, False
         self.lock = threading.Lock()
         self.on_end: Callable[[Branch], None] | None = None
-        self.thread = threading.get_ident()
         worker.live.add(self)
 
     def run(self, items: list[Item]) -> None:
@@ -81,6 +79,7 @@ class Branch:
             held = context.held.get(self.one.code) if context.held else None
             lone = source.part.lone and (held is None or source not in held)  # the pass's own roots may meet it
             if lone:
+                source.ran = self.one.code
                 self._sort(self.run_source(source, grads), items, elsewhere)
             else:
                 self._hold(source, grads)
@@ -140,7 +139,7 @@ class Branch:
             body, arrays = reply.value()
             if body:
                 items = decode(body, arrays, rank, self.context, self.one)
-                if moved(self, items, lambda: self.run(items)):
+                if moved(self, lambda: self.run(items)):
                     return
                 self.process(items)
         except BaseException as error:
@@ -168,12 +167,22 @@ class Branch:
             self.on_end(self)
 
 
-def moved(branch: Branch, items: list[Item], run: Callable[[], None]) -> bool:
-    """Have the pool `run` the items, if they may run user code while this thread waits for something else."""
-    if threading.get_ident() == branch.thread and branch.requester is None:
-        return False
+def moved(branch: Branch, run: Callable[[], None]) -> bool:
+    """Have the pool `run` a branch's work, if it may run user code while this thread waits or holds the lead."""
     branch.context.parts.catch_up()
-    return branch.context.parts.user_code and branch.worker.agent.progress.defer(run)
+    return branch.context.parts.user_code and deferred(branch, run)
+
+
+def deferred(branch: Branch, run: Callable[[], None]) -> bool:
+    """Have the pool `run` user code in the branch's context, if this thread waits or holds the lead."""
+    from ._interceptor import Running
+
+    def inside() -> None:
+        with Running(branch.context):
+            run()
+
+    agent = branch.worker.agent
+    return agent is not None and agent.progress.defer(inside)
 
 
 def run_task(task: GraphTask, one: Pass) -> None:

@@ -16,7 +16,7 @@ from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
 from . import _worker
 from ._branch import Branch, moved, run_task
-from ._held import HeldPart
+from ._held import make_part
 from ._initiator import Initiated, register_hold
 from ._interceptor import Running
 from ._items import Item, decode, encode
@@ -162,11 +162,8 @@ def _run_roots(context: DistAutogradContext, one: Pass, roots: Source, grads: li
 
 def _hold_roots(started: Initiated, sources: list[Source], grads: list[tuple[Edge, Any]]) -> None:
     context, one = started.context, started.one
-    part = HeldPart(started.worker, context, one, [started.roots, *sources])
     with context.lock:
-        held = context.held.setdefault(one.code, {})
-        for source in part.sources:
-            held[source] = part
+        part = make_part(started.worker, context, one, [started.roots, *sources])
     register_hold(part)
     part.deliver(started.roots, grads)
 
@@ -191,7 +188,7 @@ def _handle(agent: Any, message: RawMessage) -> Any:
     one = begun_here.one if begun_here is not None else Pass(message.extra)
     items = decode(message.body, message.arrays, message.src, context, one)
     branch = Branch(worker, context, one, message.src)
-    if not moved(branch, items, lambda: _run(branch, items)):
+    if not moved(branch, lambda: branch.run(items)):
         _run(branch, items)
         if branch.ended:
             return _answer(branch)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..._graph.engine import GraphTask
 from ..._graph.node import Edge
 from ...futures import Future
-from ._branch import Branch, run_task
+from ._branch import Branch, deferred, run_task
 from ._parts import Source, merged_counts
 from ._sink import Sink
 
@@ -42,6 +42,7 @@ class HeldPart:
         self._task: GraphTask | None = None
         self._lock = threading.Lock()
         self._running = self._over = False
+        self._user_code = any(source.user_code for source in sources)
 
     def deliver(self, source: Source, grads: list[tuple[Edge, Any]]) -> None:
         """Take the gradients of one source: run what they make ready, or keep them until the reach phase is over."""
@@ -49,10 +50,17 @@ class HeldPart:
         self._work()
 
     def start(self, reached: set[int]) -> None:
-        """The reach phase is over: these send functions will get gradients. Roots always do."""
+        """The reach phase is over: these send functions will get gradients. Roots always do.
+
+        A source that ran on its own earlier in this pass shares nodes only with what was sent since: it is not awaited.
+        """
         with self._lock:
             if self._task is None:
-                expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
+                expected = [
+                    each
+                    for each in self.sources
+                    if each.message_id is None or each.message_id in reached and each.ran != self.one.code
+                ]
                 self._missing = set(expected)
                 self._task = GraphTask(
                     self.one.F, merged_counts(expected), self.one.keep, self._sink, self.one.captures
@@ -61,6 +69,8 @@ class HeldPart:
 
     def _work(self) -> None:
         """Run everything that arrived, unless another thread is at it or it is too early."""
+        if self._user_code and deferred(self.branch, self._work):
+            return
         while True:
             with self._lock:
                 if self._running or self._over or self._task is None or not self._waiting:
@@ -92,11 +102,21 @@ class HeldPart:
         assert self._task is not None
         for (node, nr), grad in grads:
             self._task.feed(node, nr, grad)
-        self._task.ready.extend(node for node in source.nodes if self._task.dependencies[node] == 0)
+        self._task.ready.extend(node for node in dict.fromkeys(source.nodes) if self._task.dependencies[node] == 0)
 
     def _send_on(self) -> None:
         outgoing, self._sink.outgoing = self._sink.outgoing, []
         self.branch.dispatch(outgoing)
+
+    def refuse(self, error: BaseException) -> None:
+        """The initiator will not wait for this part: whoever brought gradients gets the error."""
+        self.registered.set_exception(error)
+        self.abort()
+
+    def fail(self, error: BaseException) -> None:
+        """The part cannot go on: tell the initiator, drop everything."""
+        self.branch.fail(error)
+        self.abort()
 
     def abort(self) -> None:
         """The pass failed elsewhere: drop everything."""
@@ -126,14 +146,23 @@ def forget(part: HeldPart) -> None:
 def held_part(worker: Worker, context: DistAutogradContext, one: Pass, source: Source) -> tuple[HeldPart, bool]:
     """The part of a pass that `source` belongs to, and whether it was made just now."""
     with context.lock:
-        held = context.held.setdefault(one.code, {})
+        held = context.held.get(one.code, {})
         found = held.get(source)
         if found is not None:
             return found, False
-        made = HeldPart(worker, context, one, list(source.part.sources))
-        for each in made.sources:
-            held[each] = made
-        return made, True
+        # what was sent since the pass began may have joined parts: those that wait already go on as they are
+        return make_part(worker, context, one, [each for each in source.part.sources if each not in held]), True
+
+
+def make_part(worker: Worker, context: DistAutogradContext, one: Pass, sources: list[Source]) -> HeldPart:
+    """A part that waits for the gradients of `sources`. Call with the context's lock."""
+    if context.released:  # nobody could tell the part to start or to stop
+        raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")
+    made = HeldPart(worker, context, one, sources)
+    held = context.held.setdefault(one.code, {})
+    for each in sources:
+        held[each] = made
+    return made
 
 
 def hold(branch: Branch, source: Source, grads: list[Any]) -> None:

@@ -12,9 +12,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
-from ..rpc._errors import pack_error, unpack_error
+from ..rpc._errors import WorkerGoneError, pack_error, unpack_error
 from ..rpc._message import MessageType
-from ..rpc._seams import RawMessage, register_handler
+from ..rpc._seams import RawMessage, lost_hooks, register_handler
 from ._reach import reach
 
 if TYPE_CHECKING:
@@ -57,16 +57,12 @@ class Initiated:
             self.holders[rank] = self.holders.get(rank, 0) + 1
             first = self._reach_id is None
             if first:
-                self._reach_id, self._reach_done = self._known_reach()
+                known = self.context.reaches.get(tuple(self.roots.nodes))
+                self._reach_id, self._reach_done = (self.one.code, False) if known is None else (known, True)
         if first and not self._reach_done:
             self._start_reach()
         assert self._reach_id is not None
         return self._reach_done, self._reach_id
-
-    def _known_reach(self) -> tuple[int, bool]:
-        """The reach of these roots, which an earlier pass may have found already."""
-        key = tuple(self.roots.nodes)
-        return self.context.reaches.setdefault(key, (self.one.code, False))
 
     def _start_reach(self) -> None:
         assert self._reach_id is not None
@@ -88,7 +84,7 @@ class Initiated:
         assert self._reach_id is not None
         with self._lock:
             self._reach_done = True
-            self.context.reaches[tuple(self.roots.nodes)] = (self._reach_id, True)
+            self.context.reaches[tuple(self.roots.nodes)] = self._reach_id
             ranks = list(self.holders)
         for rank in ranks:
             if rank == self.worker.worker_id:
@@ -164,7 +160,11 @@ def register_hold(part: HeldPart) -> None:
     """Make a part known to the initiator of its pass."""
     worker, one = part.worker, part.one
     if one.initiator == worker.worker_id:
-        known, reach_id = _initiated(worker, one.code).add_holder(worker.worker_id)
+        try:
+            known, reach_id = _initiated(worker, one.code).add_holder(worker.worker_id)
+        except Exception as error:
+            part.refuse(error)
+            return
         part.registered.set_result(None)
         if known:
             part.start(part.context.reached.get(reach_id, set()))
@@ -176,9 +176,8 @@ def register_hold(part: HeldPart) -> None:
 def _hold_answered(part: HeldPart, future: Any) -> None:
     try:
         known, reach_id = _KNOWN.unpack(future.value()[0])
-    except BaseException as error:
-        part.registered.set_exception(error)
-        part.abort()
+    except Exception as error:
+        part.refuse(error)
         return
     part.registered.set_result(None)
     if known:
@@ -191,7 +190,7 @@ def report_done(worker: Worker, one: Pass) -> None:
         found = worker.initiated.get(one.code)
         if found is not None:
             found.part_done(worker.worker_id)
-    else:
+    elif one.initiator not in worker.agent.gone:
         worker.agent.notify(one.initiator, _DONE, extra=one.code)
 
 
@@ -201,7 +200,7 @@ def report_failure(worker: Worker, one: Pass, error: BaseException) -> None:
         found = worker.initiated.get(one.code)
         if found is not None:
             found.failed(error)
-    else:
+    elif one.initiator not in worker.agent.gone:
         worker.agent.notify(one.initiator, _FAILED, pack_error(worker.agent.info, error), extra=one.code)
 
 
@@ -220,6 +219,19 @@ def abort_held(context: DistAutogradContext, code: int) -> None:
 def _held_parts(context: DistAutogradContext, code: int) -> list[HeldPart]:
     with context.lock:
         return list(dict.fromkeys(context.held.get(code, {}).values()))
+
+
+def worker_lost(agent: Any, rank: int) -> None:
+    """A worker is gone: passes that wait for its parts fail, parts of passes that it began are dropped."""
+    worker = agent.autograd
+    for started in list(worker.initiated.values()):
+        if rank in started.holders:
+            started.failed(WorkerGoneError(agent.gone.get(rank, f"rank {rank} has left")))
+    for context in list(worker.container.contexts.values()):
+        for code in list(context.held):
+            for part in _held_parts(context, code):
+                if part.one.initiator == rank:
+                    part.abort()
 
 
 def _initiated(worker: Worker, code: int) -> Initiated:
@@ -262,3 +274,4 @@ register_handler(_REACHED, _handle_reached, in_place=False)
 register_handler(_DONE, _handle_done)
 register_handler(_FAILED, _handle_failed)
 register_handler(_ABORT, _handle_abort)
+lost_hooks.append(worker_lost)

@@ -55,9 +55,11 @@ class _Interceptor:
 
     def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         context = CURRENT.context
-        if context is None or context.released:
+        if context is None:
             return None
         context.known_workers.add(dst)
+        if context.released:  # asked after the worker is known: a release that comes now will tell it
+            return None
         message_id = _worker.worker().container.new_message_id()
         for tensor in tensors:
             if tensor._requires:

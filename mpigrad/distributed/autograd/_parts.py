@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("counts", "message_id", "nodes", "part", "recvs", "user_code")
+    __slots__ = ("counts", "message_id", "nodes", "part", "ran", "recvs", "user_code")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
         self.counts = count_dependencies(nodes)
         self.recvs = [node for node in self.counts if node.__class__ is RecvRpcBackward]
         self.user_code = any(node.hooks is not None or node.user_code for node in self.counts)
+        self.ran = 0  # the last pass in which it ran on its own
         self.part: Part
 
     def shared(self) -> Iterable[Node]:
-        """The nodes at which gradients of several sources would have to meet."""
-        return (node for node in self.counts if node.__class__ is not AccumulateGrad)
+        """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
+        return (node for node in self.counts if node.__class__ is not AccumulateGrad or node.hooks is not None)
 
 
 class Part:
@@ -103,7 +104,7 @@ class Parts:
         for source in small.sources:
             large.add(source)
             for node in source.shared():
-                if node in self._owner:
+                if self._owner.get(node) is small:  # a third part's nodes are still to be met
                     self._owner[node] = large
         return large
 

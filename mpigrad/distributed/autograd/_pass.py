@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from ..._graph.engine import Captures
@@ -9,6 +10,8 @@ from ..._graph.namespace import DIFF, RAW
 
 _KEEP, _CREATE, _DISCARD, _BITS = 1, 2, 4, 3
 _RANK_SHIFT = 44  # pass ids: the initiator's rank above a counter, three flags below
+
+_capturing = threading.Lock()  # threads of one pass may meet at a captured leaf
 
 
 class Pass:
@@ -33,7 +36,8 @@ class Pass:
 
     def capture(self, found: dict[int, Any]) -> None:
         """Add what one part of the graph brought to the captured nodes."""
-        for place, grad in found.items():
-            if grad is not None:
-                held = self.captured.get(place)
-                self.captured[place] = grad if held is None else held + grad
+        with _capturing:
+            for place, grad in found.items():
+                if grad is not None:
+                    held = self.captured.get(place)
+                    self.captured[place] = grad if held is None else held + grad

@@ -12,6 +12,7 @@ from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
 
 if TYPE_CHECKING:
+    from ._context import DistAutogradContext
     from ._worker import Worker
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
@@ -22,10 +23,20 @@ def release(worker: Worker, context_id: int, told_by: int | None = None) -> bool
     context = worker.container.drop(context_id)
     if context is None:
         return False
-    for rank in context.known_workers:
+    for rank in list(context.known_workers):
         if rank not in (worker.worker_id, told_by):
             _tell(worker, rank, context_id)
+    if context.held:
+        _fail_waiting(context)
     return True
+
+
+def _fail_waiting(context: DistAutogradContext) -> None:
+    """Drop the parts of passes that wait for gradients: messages will not find them any more."""
+    with context.lock:
+        waiting = {part for held in context.held.values() for part in held.values()}
+    for part in waiting:
+        part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
 
 
 def _tell(worker: Worker, rank: int, context_id: int) -> None:

@@ -1,0 +1,87 @@
+"""Hooks and custom functions in distributed passes: called once, with all of the gradient, and free to make calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+
+
+@pytest.fixture
+def agents():
+    with in_process_world(3, seed=1, rpc_timeout=10) as made, acting_as(made[0]):
+        yield made
+        assert [len(agent.autograd.live) for agent in made] == [0, 0, 0]
+
+
+def leaf(*values: float) -> mpigrad.Tensor:
+    return mpigrad.tensor(list(values), dtype=mpigrad.float64, requires_grad=True)
+
+
+def far_two() -> float:
+    return rpc.rpc_sync("worker2", mpigrad.add, args=(mpigrad.ones(1), 1)).item()
+
+
+class Doubles(mpigrad.autograd.Function):
+    """The identity, whose backward asks another worker for the factor of its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * far_two()
+
+
+def doubled(x: Any) -> Any:
+    return Doubles.apply(x)
+
+
+def square(to: str, x: mpigrad.Tensor) -> mpigrad.Tensor:
+    return rpc.rpc_sync(to, mpigrad.mul, args=(x, x))
+
+
+def test_a_hook_of_the_callers_makes_a_call(agents) -> None:
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        y = a * 3
+        y.register_hook(lambda grad: grad * far_two())
+        dist_autograd.backward(context_id, [square("worker1", y).sum()])
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [36.0, 72.0]
+
+
+def test_a_callees_backward_makes_a_call(agents) -> None:
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        dist_autograd.backward(context_id, [rpc.rpc_sync("worker1", doubled, args=(a,)).sum()])
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [2.0, 2.0]
+
+
+def test_a_backward_makes_a_call_where_gradients_of_several_calls_meet(agents) -> None:
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        y = Doubles.apply(a)
+        loss = (square("worker1", y) + square("worker2", y) + y).sum()
+        dist_autograd.backward(context_id, [loss])
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [10.0, 18.0]
+
+
+def test_a_hook_of_a_leaf_that_several_calls_share_runs_once_with_the_sum(agents) -> None:
+    a, seen = leaf(1.0, 2.0), []
+
+    def clamp(grad: mpigrad.Tensor) -> mpigrad.Tensor:
+        seen.append(grad.tolist())
+        return grad.clamp(max=1)
+
+    a.register_hook(clamp)
+    with dist_autograd.context() as context_id:
+        loss = sum(rpc.rpc_sync(to, mpigrad.add, args=(a, a)) for to in ("worker1", "worker2"))
+        dist_autograd.backward(context_id, [(loss + a).sum()])
+        assert seen == [[5.0, 5.0]]
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [1.0, 1.0]
