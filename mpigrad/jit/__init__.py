@@ -7,13 +7,15 @@ from ._errors import Error
 from ._fork import fork, wait
 from ._function import ScriptFunction
 from ._interface import interface
+from ._load import load
 from ._marks import _example, annotate, export, ignore, is_scripting, is_tracing, isinstance, unused
-from ._module import ScriptModule
+from ._module import RecursiveScriptModule, ScriptModule, script_method
+from ._save import save
 from ._script import script
 
 _fork, _wait = fork, wait
 
 __all__ = [
-    "Error", "Future", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore", "interface", "is_scripting",
-    "is_tracing", "isinstance", "script", "unused", "wait",
+    "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore", "interface", "is_scripting",
+    "is_tracing", "isinstance", "load", "save", "script", "script_method", "unused", "wait",
 ]  # fmt: skip

@@ -1,9 +1,213 @@
-"""Fusion of elementwise operators."""
+"""Fusion: chains of elementwise operators become one node, which reuses buffers where no gradient is recorded.
+
+Where a gradient is recorded, or the operands are anything but floats of one shape and type in host memory, the operators
+run one by one as written. Arrays larger than the cache are worked through in pieces that stay in it.
+"""
 
 from __future__ import annotations
 
-from ._graph import Graph
+from typing import Any
+
+import numpy as np
+
+from .._graph.grad_mode import MODE, TRACING
+from .._ops._binary import PLAIN
+from .._tensor import wrap
+from ._graph import Block, Graph, Node, Value
+from ._pure import is_pure, short
+from ._types import FLOAT, INT, TENSOR
+
+PIECE = 1 << 14  # elements: a few operands of this length fit into a second-level cache
+LARGE = 1 << 16
+
+
+def _relu(x: Any, out: Any) -> Any:
+    return np.maximum(x, 0, out)
+
+
+def _rsqrt(x: Any, out: Any) -> Any:
+    made = np.sqrt(x, out)
+    return np.reciprocal(made, made)
+
+
+def _sigmoid(x: Any, out: Any) -> Any:
+    made = np.negative(x, out)
+    np.minimum(made, made.dtype.type(88.0 if made.dtype.itemsize == 4 else 709.0), made)
+    np.exp(made, made)
+    made += 1
+    return np.reciprocal(made, made)
+
+
+KERNELS: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "exp": np.exp,
+    "sqrt": np.sqrt, "tanh": np.tanh, "abs": np.absolute, "reciprocal": np.reciprocal, "square": np.square, "sin": np.sin,
+    "cos": np.cos, "relu": _relu, "rsqrt": _rsqrt, "sigmoid": _sigmoid,
+}  # fmt: skip
 
 
 def fuse(graph: Graph) -> None:
-    pass
+    """Replace groups of elementwise nodes by one node each, in every block."""
+    users: dict[int, set[int]] = {}
+    for node in graph.walk():
+        for each in node.inputs:
+            users.setdefault(id(each), set()).add(id(node))
+        for inner in node.blocks:
+            for each in inner.outputs:
+                users.setdefault(id(each), set()).add(0)
+    for each in graph.outputs:
+        users.setdefault(id(each), set()).add(0)
+    _fuse_block(graph, users)
+
+
+def _fuse_block(block: Block, users: dict[int, set[int]]) -> None:
+    for node in block.nodes:
+        for inner in node.blocks:
+            _fuse_block(inner, users)
+    position = len(block.nodes) - 1
+    while position >= 0:
+        group = _group(block.nodes, position, users)
+        if len(group) > 1:
+            made = _fused(group)
+            at = block.nodes.index(group[-1])
+            block.nodes[at] = made
+            block.nodes = [node for node in block.nodes if node not in group]
+            position = block.nodes.index(made)
+        position -= 1
+
+
+def _fusible(node: Node) -> bool:
+    return (
+        short(node) in KERNELS and node.target.partition(":")[0] in ("op", "uop", "fn", "method") and not node.keywords
+        and len(node.inputs) == (2 if short(node) in ("add", "sub", "mul", "div") else 1) and node.output.type == TENSOR
+        and all(each.type in (TENSOR, INT, FLOAT) for each in node.inputs)
+    )  # fmt: skip
+
+
+def _group(nodes: list[Node], position: int, users: dict[int, set[int]]) -> list[Node]:
+    """The nodes before a place whose results only this group uses, in order."""
+    root = nodes[position]
+    if not _fusible(root):
+        return []
+    group, inside = [root], {id(root)}
+    for node in reversed(nodes[:position]):
+        if not is_pure(node):
+            break
+        if _fusible(node) and users.get(id(node.output), set()) <= inside:
+            group.insert(0, node)
+            inside.add(id(node))
+    return group
+
+
+def _fused(group: list[Node]) -> Node:
+    made_inside = {id(node.output) for node in group}
+    inputs: list[Value] = []
+    for node in group:
+        for each in node.inputs:
+            if id(each) not in made_inside and each not in inputs:
+                inputs.append(each)
+    root = group[-1]
+    made = Node("prim::FusionGroup", inputs, "fused", root.where)
+    made.outputs = root.outputs
+    made.attributes = {"kernel": Kernel(group, inputs)}
+    for output in made.outputs:
+        output.node = made
+    return made
+
+
+class Kernel:
+    """A group of elementwise operators as one function of tensors and numbers."""
+
+    def __init__(self, group: list[Node], inputs: list[Value]) -> None:
+        self.names = [short(node) for node in group]
+        self.tensors = [number for number, each in enumerate(inputs) if each.type == TENSOR]
+        self._plain = _plain(group, inputs)
+        self._steps, self._registers = _steps(group, inputs)
+        self._run = _written(self._steps, len(inputs), self._registers)
+
+    def __repr__(self) -> str:
+        return "+".join(self.names)
+
+    def __call__(self, *args: Any) -> Any:
+        if MODE.enabled:
+            for number in self.tensors:
+                if args[number]._requires:
+                    return self._plain(*args)
+        first = args[self.tensors[0]]._array
+        if first.__class__ is not np.ndarray or not first.ndim or first.dtype.char not in "fd" or TRACING.on or MODE.inference:
+            return self._plain(*args)
+        values: list[Any] = list(args)
+        shape, kind = first.shape, first.dtype
+        for number in self.tensors:
+            tensor = args[number]
+            array = values[number] = tensor._array
+            if array is not first and (array.__class__ is not np.ndarray or array.shape != shape or array.dtype != kind):
+                return self._plain(*args)
+            if tensor.__class__ not in PLAIN:
+                return self._plain(*args)
+        if first.size < LARGE:
+            return wrap(self._run(*values))
+        return wrap(self._run_in_pieces(values, shape, kind))
+
+    def _run_in_pieces(self, values: list[Any], shape: Any, kind: Any) -> Any:
+        for number in self.tensors:
+            if not values[number].flags.c_contiguous:
+                return self._run(*values)
+            values[number] = values[number].reshape(-1)
+        result = np.empty(shape, kind)
+        flat = result.reshape(-1)
+        buffers = [np.empty(PIECE, kind) for _ in range(self._registers)]
+        last = self._steps[-1][2]
+        piece = list(values)
+        for start in range(0, flat.size, PIECE):
+            end = min(start + PIECE, flat.size)
+            for number in self.tensors:
+                piece[number] = values[number][start:end]
+            registers = buffers if end - start == PIECE else [each[: end - start] for each in buffers]
+            registers = list(registers)
+            registers[last] = flat[start:end]
+            self._run(*piece, *registers)
+        return result
+
+
+def _plain(group: list[Node], inputs: list[Value]) -> Any:
+    """The operators one by one."""
+    from ._compile import compile_plain
+
+    graph = Graph("fused")
+    graph.inputs = inputs
+    graph.nodes = [each.node for each in inputs if each.node is not None and each.node.op == "prim::Constant"]
+    graph.nodes += group
+    graph.outputs = [group[-1].output]
+    return compile_plain(graph)
+
+
+def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
+    """For each operator its function, where its operands are, and the register for its result; how many registers."""
+    places: dict[int, tuple[bool, int]] = {id(each): (False, number) for number, each in enumerate(inputs)}
+    last_use = {id(each): number for number, node in enumerate(group) for each in node.inputs}
+    free: list[int] = []
+    count = 0
+    steps = []
+    for number, node in enumerate(group):
+        sources = [places[id(each)] for each in node.inputs]
+        dying = {places[id(each)][1] for each in node.inputs if places[id(each)][0] and last_use[id(each)] == number}
+        free += sorted(dying)
+        if free:
+            target = free.pop()
+        else:
+            target, count = count, count + 1
+        places[id(node.output)] = (True, target)
+        steps.append((KERNELS[short(node)], sources, target))
+    return steps, count
+
+
+def _written(steps: list[Any], inputs: int, registers: int) -> Any:
+    """The steps as a function of the operands and (None: to be made) the buffers for results."""
+    space = {f"f{number}": step[0] for number, step in enumerate(steps)}
+    names = [f"x{number}" for number in range(inputs)] + [f"r{number}=None" for number in range(registers)]
+    lines = [f"def run({', '.join(names)}):"]
+    for number, (_, sources, target) in enumerate(steps):
+        operands = ", ".join(f"{'r' if inside else 'x'}{place}" for inside, place in sources)
+        lines.append(f"    r{target} = f{number}({operands}, r{target})")
+    exec("\n".join([*lines, f"    return r{steps[-1][2]}"]), space)  # noqa: S102 (names made here)
+    return space["run"]

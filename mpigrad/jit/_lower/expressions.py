@@ -79,7 +79,7 @@ class Expressions(Branches, Loops):
             return self.names.attribute(self, node, owner)
         if isinstance(owner, (Method, Members)):
             raise self.fail(node, f"attribute lookup is not defined on '{ast.unparse(node.value)}'")
-        if self.module is not None and owner is self.env.get("self"):
+        if self.module is not None and self.module.knows(self, owner):
             return self.module.attribute(self, node, owner)
         return self._value_attribute(node, owner)
 
