@@ -92,9 +92,9 @@ def trainers_group():
     return GROUP["trainers"]
 
 
-def join(rank: int, size: int) -> None:
+def join(rank: int, size: int, timeout=None) -> None:
     """Every rank: RPC is for the table, process groups are for the dense network."""
-    dist.init_process_group(rank=rank, world_size=size)
+    dist.init_process_group(rank=rank, world_size=size, timeout=timeout)
     GROUP["trainers"] = dist.new_group(list(range(1, size)))
 
 

@@ -31,9 +31,9 @@ def make_model():
 class Server:
     """The parameters, and the ways in which trainers update them."""
 
-    def __init__(self, trainers: int, updates: int, quiet: bool) -> None:
+    def __init__(self, trainers: int, updates: int, momentum: float, quiet: bool) -> None:
         self.model = make_model()
-        self.optimizer = optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.optimizer = optim.SGD(self.model.parameters(), lr=0.1, momentum=momentum)
         self.trainers = trainers
         self.lock = threading.Lock()
         self.future = Future()
@@ -117,7 +117,10 @@ def accuracy(model) -> float:
 
 def train_distributed(trainers: int, steps: int, batch: int, hogwild: bool, quiet: bool):
     """Runs on rank 0, where the server is: the losses and the accuracy."""
-    server = Server(trainers, steps * trainers if hogwild else steps, quiet)
+    if hogwild:  # late gradients act like momentum: more of it would make the training diverge
+        server = Server(trainers, steps * trainers, 0.0, quiet)
+    else:
+        server = Server(trainers, steps, 0.9, quiet)
     rref = rpc.RRef(server)
     update = update_now if hogwild else update_together
     training = [
@@ -132,7 +135,7 @@ def train_distributed(trainers: int, steps: int, batch: int, hogwild: bool, quie
 
 def train_alone(trainers: int, steps: int, batch: int, quiet: bool):
     """The same batches and mean gradients in one process."""
-    server = Server(trainers, steps, quiet)
+    server = Server(trainers, steps, 0.9, quiet)
     for shares in zip(*(batches(trainer, trainers, steps, batch) for trainer in range(trainers))):
         losses = [F.cross_entropy(server.model(x), y) for x, y in shares]
         server.model.zero_grad()
