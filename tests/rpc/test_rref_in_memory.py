@@ -92,3 +92,12 @@ def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
             with pytest.raises(RuntimeError, match="it left|could not find"):
                 rpc.rpc_sync(1, far.hold, args=(mine,))
             assert agents[0].rrefs.debug_info()["num_forks"] == "0"
+
+
+def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:
+    with in_process_world(2) as agents, acting_as(agents[0]):
+        made = [make(turn) for turn in range(20) for make in (lambda x: rpc.remote(0, far.add, args=(x, 0)), rpc.RRef)]
+        assert [each.to_here() for each in made] == [turn for turn in range(20) for _ in range(2)]
+        assert len({each._record.number for each in made}) == len(made)
+        del made
+        settle(agents)

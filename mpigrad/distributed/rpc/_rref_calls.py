@@ -34,7 +34,7 @@ def remote(
     if not callable(func):
         raise TypeError("function should be callable.")
     info, table = agent.find(to), table_of(agent)
-    number, seconds = table.new_id() + 1, _seconds(agent, timeout)
+    number, seconds = table.new_id(), _seconds(agent, timeout)
     if info.id == agent.rank:
         return _own(agent, number, func, args, kwargs, seconds)
     user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
