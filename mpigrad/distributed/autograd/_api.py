@@ -78,9 +78,7 @@ _seams.backward = _backward_of_rref
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
     """The gradients that passes in this context gathered on this worker, by leaf."""
-    found = _retrieve_context(context_id)
-    with found.lock:
-        return dict(found.gradients)
+    return _retrieve_context(context_id).give_gradients()
 
 
 def _init(worker_id: int) -> None:
