@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _NAMES = (
     "scipy_openblas_{}_num_threads64_",
@@ -22,6 +23,8 @@ _HOW = "set OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS before the 
 
 def _libraries() -> Iterator[Path]:
     """OpenBLAS as NumPy's wheels ship it, or as this process has loaded it."""
+    from pathlib import Path
+
     home = Path(np.__file__).parent
     for folder in (home.parent / "numpy.libs", home / ".libs", home / ".dylibs"):
         yield from folder.glob("*openblas*")
@@ -32,6 +35,8 @@ def _libraries() -> Iterator[Path]:
 
 @functools.lru_cache(maxsize=1)
 def _functions() -> tuple[Callable[[int], Any], Callable[[], int]] | None:
+    import ctypes
+
     for library in _libraries():
         loaded = ctypes.CDLL(str(library))
         for name in _NAMES:

@@ -22,7 +22,8 @@ def reduced(values: Any, reduction: str) -> Any:
         return values
     if values.ndim == 0:
         return values
-    return values.mean(dtype=values.dtype) if reduction == "mean" else values.sum(dtype=values.dtype)
+    total = values.sum(dtype=values.dtype)
+    return total / values.dtype.type(values.size) if reduction == "mean" else total  # nan for no element, without a word
 
 
 def _share(node: Any, g: Any) -> Any:
