@@ -39,7 +39,8 @@ class _Reader(Writer):
         if node.target in ("list", "tuple", "dict", "index"):
             return _SHAPES[node.target](args)
         if node.target == "getattr":
-            return f"{args[0]}.{node.attributes['name']}"
+            name = node.attributes["name"]
+            return f"{args[0]}.{name}" if name.isidentifier() else f'getattr({args[0]}, "{name}")'
         if node.target == "callmethod":
             return f"({args[0]}).{node.attributes['name']}({', '.join(args[1:])})"
         if node.target == "call":

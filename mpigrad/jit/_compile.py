@@ -146,7 +146,7 @@ class _Runner(Writer):
 
     def _call_callmethod(self, node: Node, rest: str, args: list[str]) -> str:
         name = identifier(node.attributes["name"])
-        return f"{args[0]}{'' if name == 'forward' else '.' + name}({', '.join(args[1:])})"
+        return f"{args[0]}{'' if name == 'forward' else f'._script_method({name!r})'}({', '.join(args[1:])})"
 
     def _call_fork(self, node: Node, rest: str, args: list[str]) -> str:
         from ._fork import fork

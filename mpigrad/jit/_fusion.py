@@ -22,7 +22,7 @@ LARGE = 1 << 16
 
 
 def _relu(x: Any, out: Any) -> Any:
-    return np.maximum(x, 0, out)
+    return np.maximum(x, 0, out=out)
 
 
 def _rsqrt(x: Any, out: Any) -> Any:
@@ -32,7 +32,7 @@ def _rsqrt(x: Any, out: Any) -> Any:
 
 def _sigmoid(x: Any, out: Any) -> Any:
     made = np.negative(x, out)
-    np.minimum(made, made.dtype.type(88.0 if made.dtype.itemsize == 4 else 709.0), made)
+    np.minimum(made, made.dtype.type(88.0 if made.dtype.itemsize == 4 else 709.0), out=made)
     np.exp(made, made)
     made += 1
     return np.reciprocal(made, made)

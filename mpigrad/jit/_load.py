@@ -104,6 +104,8 @@ class _Reader:
         for each in packed["nodes"]:
             if each["target"] == "python":
                 raise RuntimeError("a file must not call Python functions")
+            if each["target"] in ("getattr", "setattr", "callmethod") and str(each["attributes"]["name"]).startswith("_"):
+                raise RuntimeError(f"a file must not use the attribute {each['attributes']['name']!r}")
             node = Node(each["op"], [values[number] for number in each["inputs"]], each["target"])
             node.where = tuple(each["where"]) if each["where"] else None
             node.keywords = tuple(each["keywords"])

@@ -89,6 +89,10 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
         self._script_methods[name] = function
         self.__dict__[name] = ScriptMethod(self, function)
 
+    def _script_method(self, name: str) -> ScriptMethod:
+        """A scripted method, for calls from graphs: nothing else of a module can be called from there."""
+        return ScriptMethod(self, self._script_methods[name])
+
     @property
     def graph(self) -> Any:
         """The graph of forward."""

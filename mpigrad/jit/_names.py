@@ -90,7 +90,7 @@ class Names:
         except (FrontendError, RuntimeError) as error:
             text = (
                 f"{error}'{function.__name__}' is being compiled since it was called from '{builder.source.name}'\n"
-                f'  File "{builder.source.file}", line {builder.source.line(node)}\n'
+                f'  File "{builder.source.file}", line {builder.source.line(node)}, in {builder.source.name}\n'
             )
             if isinstance(error, FrontendError):
                 raise type(error)(text) from None
