@@ -5,6 +5,9 @@ have finished for others. When everybody is in `shutdown`, nobody has anything u
 are the same in two rounds one after the other, no request exists that could start new work (a request not yet received
 would make the sums differ; one received between the rounds would change them). Everybody serves all the time. A worker
 that left without grace is left out, and then the sums need not be equal: its share is lost.
+
+This is done twice. After the first time comes the last call: everybody ends its RRefs, which nobody can need any more, and
+the second time waits for the words about that. A worker that is first in `shutdown` still serves, so its RRefs must last.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ class Closing:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._entered = False
+        self._last_called = False
+        self._number = 0
         self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
         self._changed = Future()
         self.closed = Future()
@@ -51,19 +56,31 @@ class Closing:
             self._pause(self.closed, 0.05, deadline)
 
     def _coordinate(self, deadline: float | None) -> None:
-        agent = self._agent
+        self._agree(deadline)
+        self._last_call()
+        self._agree(deadline)
+        for rank in self._others():
+            self._agent.notify(rank, MessageType.CLOSE)
+
+    def _agree(self, deadline: float | None) -> None:
+        """Ask until two rounds one after the other find that nothing is under way."""
         before: tuple[int, int] | None = None
-        number, pause = 0, 0.0005
+        pause = 0.0005
         while True:
-            number += 1
-            sums = self._round(number, deadline)
+            self._number += 1
+            sums = self._round(self._number, deadline)
             if sums is not None and sums == before:
-                break
+                return
             before = sums
             self._pause(Future(), pause, deadline)
             pause = min(pause * 1.5, _MAX_PAUSE)
-        for rank in self._others():
-            agent.notify(rank, MessageType.CLOSE)
+
+    def _last_call(self) -> None:
+        """Nobody has work left: what is kept for others can end."""
+        if not self._last_called:
+            self._last_called = True
+            for hook in _seams.last_call_hooks:
+                hook(self._agent)
 
     def _others(self) -> list[int]:
         return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
@@ -72,7 +89,7 @@ class Closing:
         """The sums of requests issued and finished; None if anybody is busy."""
         agent = self._agent
         for rank in self._others():
-            agent.notify(rank, MessageType.PROBE, extra=number)
+            agent.notify(rank, MessageType.PROBE, extra=number, extra2=self._last_called)
         while True:
             self._changed = Future()
             missing = [rank for rank in self._others() if self._reports.get(rank, (-1,))[0] < number]
@@ -100,6 +117,8 @@ class Closing:
         self._agent.progress.idle(fut, now + seconds if deadline is None else min(deadline, now + seconds))
 
     def on_probe(self, message: _seams.RawMessage) -> None:
+        if message.extra2:
+            self._last_call()
         self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))
 
     def on_report(self, message: _seams.RawMessage) -> None:

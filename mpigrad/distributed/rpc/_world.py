@@ -93,11 +93,11 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
     clean = False
     try:
         if graceful:
-            for hook in _seams.last_call_hooks:
-                hook(agent)
             if agent.static:
                 agent.closing_protocol.run(deadline)
             else:
+                for hook in _seams.last_call_hooks:
+                    hook(agent)
                 agent.membership.leave(deadline)
             clean = not agent.gone
     except TimeoutError as error:

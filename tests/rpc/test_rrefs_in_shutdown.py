@@ -1,0 +1,54 @@
+"""RRefs of a worker that is first in `shutdown` last until everybody is: it still serves."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import mpigrad.distributed.rpc as rpc
+
+HELD: dict[str, Any] = {}
+
+
+def hold(rref: Any) -> None:
+    HELD["rref"] = rref
+
+
+def is_leaving() -> bool:
+    return rpc._get_current_rpc_agent().closing_protocol._entered
+
+
+def use_held() -> int:
+    rref = HELD.pop("rref")
+    return rref.to_here() + rpc.rpc_sync(rref.owner(), value_of, args=(rref,))
+
+
+def value_of(rref: Any) -> int:
+    return rref.local_value()
+
+
+def check(others: list[str]) -> None:
+    """On rank 0, while the others are in shutdown."""
+    deadline = time.monotonic() + 20
+    while not all(rpc.rpc_sync(other, is_leaving) for other in others):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert [rpc.rpc_sync(other, use_held) for other in others] == [42] * len(others)
+
+
+@pytest.mark.mpi(min_size=2)
+def test_a_worker_in_shutdown_can_use_and_send_what_it_holds(world) -> None:
+    rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size)
+    others = [world.worker(rank) for rank in range(1, world.world_size)]
+    mine = rpc.RRef(21)
+    try:
+        if world.rank == 0:
+            for other in others:
+                rpc.rpc_sync(other, hold, args=(mine,))
+        world.barrier()
+        if world.rank == 0:
+            check(others)
+    finally:
+        rpc.shutdown()
