@@ -14,7 +14,14 @@ from .._graph.tracing import unwatch, watch
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
 
 _lock = threading.Lock()
-_active: list[profile] = []
+active: list[profile] = []
+activity_hooks: list[Callable[[bool], None]] = []  # called when profiling begins and ends; other layers add theirs
+default_node = -1  # the rank, while there are others
+
+
+def _tell() -> None:
+    for hook in activity_hooks:
+        hook(bool(active))
 
 
 class _Span:
@@ -82,6 +89,7 @@ class profile:
         self.function_events: EventList | None = None
         self._found: list[tuple[Any, ...]] = []
         self._zero = 0
+        self._node = -1
 
     def __enter__(self) -> profile:
         if self.enabled:
@@ -93,25 +101,34 @@ class profile:
 
     def _start(self) -> None:
         self._zero = self._zero or perf_counter_ns()
+        self._node = default_node
         watch(self)
         with _lock:
-            _active.append(self)
+            active.append(self)
+            _tell()
 
     def __exit__(self, *error: object) -> None:
         if self.enabled and self.entered:
             with _lock:
-                _active.remove(self)
+                active.remove(self)
+                _tell()
             unwatch(self)
             if self.acc_events:
                 self.entered = False
             self.function_events = self._events()
 
     def _events(self) -> EventList:
+        return nest(self._event(place, *each) for place, each in enumerate(self._found))
+
+    def _event(
+        self, place: int, name: str, start: int, end: int, thread: int, kind: str, stack: Any, shapes: Any,
+        node: int | None = None, flow: int = 0,
+    ) -> FunctionEvent:  # fmt: skip
         zero = self._zero
-        return nest(
-            FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes)
-            for place, (name, start, end, thread, kind, stack, shapes) in enumerate(self._found)
-        )
+        made = FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes)
+        made.node_id, made.flow = self._node if node is None else node, flow
+        made.is_remote = thread < 0
+        return made
 
     # -- what it is shown, see _graph/tracing.py -----------------------------------------------------------------------
     def operator(self, name: str, inputs: Any) -> _Span:
@@ -188,8 +205,8 @@ class record_function:
         self._spans: tuple[_Span, ...] = ()
 
     def __enter__(self) -> record_function:
-        if _active:
-            self._spans = tuple(_Span(each, self.name, "user_annotation") for each in list(_active))
+        if active:
+            self._spans = tuple(_Span(each, self.name, "user_annotation") for each in list(active))
             for span in self._spans:
                 span.__enter__()
         return self

@@ -93,6 +93,7 @@ class FunctionEvent(_Times):
         self.input_shapes = list(input_shapes)
         self.is_async = self.is_remote = False
         self.node_id = -1
+        self.flow = 0  # names a call between workers: the same for the call and for what it did there
         self.is_user_annotation = kind == "user_annotation"
 
     @property
@@ -127,6 +128,7 @@ class FunctionEventAvg(_Times):
         self.input_shapes: list[Any] = []
         self.is_async = self.is_remote = self.is_user_annotation = False
         self.node_id = -1
+        self.flow = 0  # names a call between workers: the same for the call and for what it did there
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Count one more event in."""
@@ -192,12 +194,12 @@ class EventList(list):
         import os
 
         pid = os.getpid()
-        events = [
+        events: list[dict[str, Any]] = [
             {
                 "ph": "X",
                 "cat": event.kind,
                 "name": event.name,
-                "pid": pid,
+                "pid": pid if event.node_id < 0 else event.node_id,
                 "tid": event.thread,
                 "ts": event.time_range.start,
                 "dur": event.time_range.elapsed_us(),
@@ -205,6 +207,7 @@ class EventList(list):
             }
             for event in self
         ]
+        events += flows(self)
         with open(path, "w") as file:
             json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
 
@@ -275,6 +278,25 @@ def _cells(each: Any, total: float) -> tuple[str, ...]:
         each.cpu_time_str,
         str(each.count),
     )
+
+
+def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
+    """Arrows of a trace, from each call to the first thing that it did on the other worker; and the workers' names."""
+    found: list[dict[str, Any]] = []
+    calls: dict[int, FunctionEvent] = {}
+    for event in events:
+        if event.node_id >= 0:
+            found.append({"ph": "M", "name": "process_name", "pid": event.node_id, "args": {"name": f"rank {event.node_id}"}})
+        if event.flow and event.kind == "rpc":
+            calls[event.flow] = event
+        elif event.flow in calls:
+            call = calls.pop(event.flow)
+            for phase, end in (("s", call), ("f", event)):
+                found.append(
+                    {"ph": phase, "id": event.flow, "cat": "rpc", "name": "call", "bp": "e", "pid": end.node_id,
+                     "tid": end.thread, "ts": end.time_range.start}
+                )  # fmt: skip
+    return found
 
 
 def nest(events: Iterable[FunctionEvent]) -> EventList:

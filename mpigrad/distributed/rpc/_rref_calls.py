@@ -40,12 +40,20 @@ def remote(
     user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
     table.add_user(user)
     try:
-        answer = agent.call(info.id, func, args, kwargs, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
+        answer = _call(agent, info, func, args, kwargs, seconds, number)
     except BaseException as error:
         table.confirm(user, error)
         raise
     answer._add(lambda fut: table.confirm(user, _error_of(fut)))
     return make(table, user, answer)
+
+
+def _call(agent: Any, info: Any, func: Any, args: Any, kwargs: Any, seconds: float, number: int) -> Any:
+    def send(f: Any, a: Any, k: Any) -> Any:
+        return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
+
+    profiler = _seams.profiler
+    return send(func, args, kwargs) if profiler is None else profiler("remote", info, func, args, kwargs, send)
 
 
 def _own(agent: Any, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:

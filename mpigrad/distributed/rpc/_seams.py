@@ -8,7 +8,7 @@ RPC imports none of the layers that use it. Each of them installs itself here, o
    see `Handler`. Requests that carry a user function but are not plain calls (`remote`): `register_call_handler`, and
    `Agent.call(kind=...)` on the sending side.
 3. RRefs inside payloads: `install_rref_hook(obj)`; see `RRefHook`.
-4. Profiling: `install_profiler(fn)`; `fn(kind, function label, WorkerInfo)` returns a context manager or None.
+4. Profiling: `install_profiler(fn)`; `fn(kind, WorkerInfo, func, args, kwargs, send)` makes the call; see `_profiling.py`.
 
 The module variables are read on every call: None costs one comparison.
 """
@@ -105,7 +105,7 @@ class HandlerEntry(NamedTuple):
 
 interceptor: Interceptor | None = None
 rref_hook: RRefHook | None = None
-profiler: Callable[[str, str, Any], AbstractContextManager[Any] | None] | None = None
+profiler: Callable[..., Any] | None = None
 backward: Callable[[int, list[Any], bool], None] | None = None  # (context id, roots, retain_graph), for RRef.backward
 handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
@@ -123,6 +123,7 @@ last_call_hooks: list[
 LAYERS = (
     "mpigrad.distributed.rpc._rref_wire",
     "mpigrad.distributed.rpc._rref_calls",
+    "mpigrad.distributed.rpc._profiling",
     "mpigrad.distributed.autograd",
     "mpigrad._watchdog.install",
 )
@@ -147,7 +148,7 @@ def install_rref_hook(new: RRefHook | None) -> None:
     rref_hook = new
 
 
-def install_profiler(new: Callable[[str, str, Any], AbstractContextManager[Any] | None] | None) -> None:
+def install_profiler(new: Callable[..., Any] | None) -> None:
     """Install (or remove) the profiling hook."""
     global profiler
     profiler = new

@@ -12,7 +12,6 @@ from mpigrad.futures import Future, wait_all
 
 from . import _current, _seams, _wire
 from ._current import get_agent, set_agent
-from ._functions import label
 from ._gather import all_gather
 from ._worker import WorkerInfo
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
@@ -74,8 +73,9 @@ def rpc_sync(
         timeout = agent.rpc_timeout
     elif timeout < 0:
         timeout = agent.rpc_timeout
-    if _seams.profiler is not None:
-        return _profiled("rpc_sync", info, func, lambda: agent.call_sync(info.id, func, args, kwargs, timeout))
+    profiler = _seams.profiler
+    if profiler is not None:
+        return profiler("rpc_sync", info, func, args, kwargs, lambda f, a, k: agent.call_sync(info.id, f, a, k, timeout))
     return agent.call_sync(info.id, func, args, kwargs, timeout)
 
 
@@ -101,22 +101,15 @@ def rpc_async(
         info = agent.find(to)
     if timeout < 0:
         timeout = agent.rpc_timeout
-    if _seams.profiler is not None:
-        fut = _profiled("rpc_async", info, func, lambda: agent.call(info.id, func, args, kwargs, timeout))
+    profiler = _seams.profiler
+    if profiler is not None:
+        fut = profiler("rpc_async", info, func, args, kwargs, lambda f, a, k: agent.call(info.id, f, a, k, timeout))
     else:
         fut = agent.call(info.id, func, args, kwargs, timeout)
     collected = getattr(_thread_local_var, "future_list", None)
     if collected is not None:
         collected.append(fut)
     return fut
-
-
-def _profiled(kind: str, info: WorkerInfo, func: Callable[..., Any], run: Callable[[], Any]) -> Any:
-    section = _seams.profiler(kind, label(func), info) if _seams.profiler is not None else None
-    if section is None:
-        return run()
-    with section:
-        return run()
 
 
 def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
