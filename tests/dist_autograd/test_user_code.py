@@ -85,3 +85,19 @@ def test_a_hook_of_a_leaf_that_several_calls_share_runs_once_with_the_sum(agents
         dist_autograd.backward(context_id, [(loss + a).sum()])
         assert seen == [[5.0, 5.0]]
         assert dist_autograd.get_gradients(context_id)[a].tolist() == [1.0, 1.0]
+
+
+def test_hooks_of_nodes_where_a_workers_graph_ends(agents) -> None:
+    a, seen = leaf(1.0, 2.0), []
+    with dist_autograd.context() as context_id:
+        y = a * 2
+        far = rpc.rpc_sync("worker1", mpigrad.add, args=(y, y))
+        for name, node in (("recv", far.grad_fn), ("leaf", y.grad_fn.next_functions[0][0])):
+            node.register_prehook(lambda grads, name=name: seen.append(f"{name} pre {len(grads)}"))
+            node.register_hook(lambda ins, outs, name=name: seen.append(f"{name} post {len(ins)} {len(outs)}"))
+        far.register_hook(lambda grad: seen.append("recv tensor"))
+        a.register_hook(lambda grad: seen.append("leaf tensor"))
+        dist_autograd.backward(context_id, [far.sum()])
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [4.0, 4.0]
+    recv, own = ([f"{name} tensor", f"{name} pre 1", f"{name} post 0 1"] for name in ("recv", "leaf"))
+    assert seen == recv + own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..._graph.engine import as_array
+from ..._graph.engine import as_array, check_hook_results
 from ..._graph.namespace import RAW
 from ..._graph.node import AccumulateGrad, Node
 from ..._tensor import wrap
@@ -25,18 +25,33 @@ class Sink:
         self.outgoing: list[tuple[RecvRpcBackward, Any]] = []
 
     def __call__(self, node: Node, grad: Any) -> None:
-        if node.__class__ is AccumulateGrad:
+        hooks = node.hooks
+        if hooks is not None and (hooks.pre or hooks.post) and grad is not None and not self.discard:
+            self._watched(node, grad)
+        elif node.__class__ is AccumulateGrad:
             if grad is not None and not self.discard:
                 self.context.accumulate(node.variable, grad, self.F)  # type: ignore[attr-defined]
-                if node.hooks is not None and node.hooks.post:
-                    self._post_hooks(node, grad)
         elif isinstance(node, RecvRpcBackward):
             self.outgoing.append((node, grad))
         elif grad is not None:
             node.run(self.F, grad)
 
-    def _post_hooks(self, node: Node, grad: Any) -> None:
+    def _watched(self, node: Node, grad: Any) -> None:
+        """Take a gradient with the node's hooks around it: those before may change it, those after see it."""
         assert node.hooks is not None
-        given = grad if self.F is not RAW else wrap(as_array(grad))
+        raw = self.F is RAW
+        given = tuple(
+            wrap(as_array(each)) if raw and each is not None else each
+            for each in (grad if node.outputs != 1 else [grad])
+        )
+        for hook in list(node.hooks.pre.values()):
+            given = check_hook_results(hook, hook(given), given)
+        values = [each._array if raw and each is not None else each for each in given]
+        if node.__class__ is AccumulateGrad:
+            self.context.accumulate(node.variable, values[0], self.F)  # type: ignore[attr-defined]
+        elif isinstance(node, RecvRpcBackward):
+            self.outgoing.append((node, values if node.outputs != 1 else values[0]))
+        else:
+            node.run(self.F, values if node.outputs != 1 else values[0])
         for hook in list(node.hooks.post.values()):
-            hook((), (given,))
+            hook((), given)
