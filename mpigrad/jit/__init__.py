@@ -16,6 +16,7 @@ from ._script import script
 _fork, _wait = fork, wait
 
 __all__ = [
-    "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore", "interface", "is_scripting",
+    "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore",
+    "interface", "is_scripting",
     "is_tracing", "isinstance", "load", "save", "script", "script_method", "unused", "wait",
 ]  # fmt: skip

@@ -198,7 +198,9 @@ class Writer:
         body = node.blocks[0]
         index, *carried = body.inputs
         self.assign(carried, start)
-        limit = turns.node.attributes.get("value") if turns.node is not None and turns.node.op == "prim::Constant" else None
+        limit = (
+            turns.node.attributes.get("value") if turns.node is not None and turns.node.op == "prim::Constant" else None
+        )
         is_while = limit == sys.maxsize
         if is_while:
             again = Value(test.type, self.graph.new_name("again"))
@@ -213,8 +215,10 @@ class Writer:
         self.block(body)
         self.flush()
         if body.outputs:
-            targets, values = (carried, body.outputs[1:]) if not is_while else ([again, *carried], body.outputs)
-            self.assign(targets, values)
+            if is_while:
+                self.assign([again, *carried], body.outputs)
+            else:
+                self.assign(carried, body.outputs[1:])
         if len(self.lines) == before:
             self.line("pass")
         self.indent -= 1

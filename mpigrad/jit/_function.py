@@ -30,6 +30,8 @@ class ScriptFunction:
     double_and_add(Tensor x) -> Tensor
     """
 
+    __name__: str
+    __qualname__: str
     _travels_by_name = True  # see distributed.rpc._functions
 
     def __init__(self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str) -> None:

@@ -133,14 +133,22 @@ class Kernel:
                 if args[number]._requires:
                     return self._plain(*args)
         first = args[self.tensors[0]]._array
-        if first.__class__ is not np.ndarray or not first.ndim or first.dtype.char not in "fd" or TRACING.on or MODE.inference:
+        if (
+            first.__class__ is not np.ndarray
+            or not first.ndim
+            or first.dtype.char not in "fd"
+            or TRACING.on
+            or MODE.inference
+        ):
             return self._plain(*args)
         values: list[Any] = list(args)
         shape, kind = first.shape, first.dtype
         for number in self.tensors:
             tensor = args[number]
             array = values[number] = tensor._array
-            if array is not first and (array.__class__ is not np.ndarray or array.shape != shape or array.dtype != kind):
+            if array is not first and (
+                array.__class__ is not np.ndarray or array.shape != shape or array.dtype != kind
+            ):
                 return self._plain(*args)
             if tensor.__class__ not in PLAIN:
                 return self._plain(*args)
@@ -209,5 +217,5 @@ def _written(steps: list[Any], inputs: int, registers: int) -> Any:
     for number, (_, sources, target) in enumerate(steps):
         operands = ", ".join(f"{'r' if inside else 'x'}{place}" for inside, place in sources)
         lines.append(f"    r{target} = f{number}({operands}, r{target})")
-    exec("\n".join([*lines, f"    return r{steps[-1][2]}"]), space)  # noqa: S102 (names made here)
+    exec("\n".join([*lines, f"    return r{steps[-1][2]}"]), space)
     return space["run"]

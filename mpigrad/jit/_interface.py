@@ -70,7 +70,8 @@ def implements(name: str, value: Any) -> bool:
     methods = getattr(value, "_script_methods", {})
     return all(
         method in methods
-        and [each.type for each in methods[method].schema.arguments] == [each.type for each in declared.schema.arguments]
+        and [each.type for each in methods[method].schema.arguments]
+        == [each.type for each in declared.schema.arguments]
         and methods[method].returns == declared.returns
         for method, declared in wanted.methods.items()
     )

@@ -78,8 +78,11 @@ def is_math(obj: Any) -> bool:
 def is_operator(obj: Any) -> bool:
     """Whether an object is a function of the library that can be a node."""
     home, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
-    return callable(obj) and not isinstance(obj, type) and not is_forbidden(name) and (
-        home == "mpigrad" or home.startswith(_DEFINED_IN)
+    return (
+        callable(obj)
+        and not isinstance(obj, type)
+        and not is_forbidden(name)
+        and (home == "mpigrad" or home.startswith(_DEFINED_IN))
     )
 
 
@@ -124,7 +127,9 @@ def builtin_op(name: str) -> str:
     """The operator's name of a built-in function."""
     if name in ("int", "float", "bool", "complex"):
         return f"aten::{name.capitalize()}"
-    return {"print": "prim::Print", "min": "prim::min", "max": "prim::max", "list": "aten::list"}.get(name, f"aten::{name}")
+    return {"print": "prim::Print", "min": "prim::min", "max": "prim::max", "list": "aten::list"}.get(
+        name, f"aten::{name}"
+    )
 
 
 def builtin_result(name: str, args: list[Type]) -> Type | None:
@@ -132,7 +137,9 @@ def builtin_result(name: str, args: list[Type]) -> Type | None:
     scalars = {"int": INT, "float": FLOAT, "bool": BOOL, "str": STR, "complex": Type("complex")}
     first = args[0] if args else NONE
     if name in scalars:
-        return scalars[name] if len(args) == 1 and (name == "str" or first in NUMERIC or first in (TENSOR, STR)) else None
+        return (
+            scalars[name] if len(args) == 1 and (name == "str" or first in NUMERIC or first in (TENSOR, STR)) else None
+        )
     if name == "print":
         return NONE
     if name == "len":
@@ -140,7 +147,11 @@ def builtin_result(name: str, args: list[Type]) -> Type | None:
     if name in ("ord", "chr", "hex", "bin"):
         return INT if name == "ord" and first == STR else STR if name != "ord" and first == INT else None
     if name in ("abs", "round"):
-        return (INT if name == "round" and len(args) == 1 and first != TENSOR else first) if first in NUMERIC or first == TENSOR else None
+        return (
+            (INT if name == "round" and len(args) == 1 and first != TENSOR else first)
+            if first in NUMERIC or first == TENSOR
+            else None
+        )
     if name in ("all", "any"):
         return BOOL if first.kind == "List" else None
     if name in ("sum", "sorted", "list"):

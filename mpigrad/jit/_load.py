@@ -52,7 +52,9 @@ def _check_format(form: dict[str, Any]) -> None:
     if form.get("format") != FORMAT:
         raise RuntimeError(f"expected a file of format {FORMAT!r}, got {form.get('format')!r}")
     if form.get("version") != VERSION:
-        raise RuntimeError(f"the file has version {form.get('version')!r} of the format; this mpigrad reads version {VERSION}")
+        raise RuntimeError(
+            f"the file has version {form.get('version')!r} of the format; this mpigrad reads version {VERSION}"
+        )
 
 
 def unpack_type(given: Any) -> Type:
@@ -85,7 +87,8 @@ class _Reader:
     def body(self, packed: dict[str, Any], name: str) -> ScriptFunction:
         given = packed["schema"]
         arguments = tuple(
-            Argument(each[0], unpack_type(each[1]), each[2], each[3], self.value(each[4])) for each in given["arguments"]
+            Argument(each[0], unpack_type(each[1]), each[2], each[3], self.value(each[4]))
+            for each in given["arguments"]
         )
         graph = Graph(packed["graph"]["name"])
         self.block(packed["graph"], graph, {})
@@ -104,7 +107,9 @@ class _Reader:
         for each in packed["nodes"]:
             if each["target"] == "python":
                 raise RuntimeError("a file must not call Python functions")
-            if each["target"] in ("getattr", "setattr", "callmethod") and str(each["attributes"]["name"]).startswith("_"):
+            if each["target"] in ("getattr", "setattr", "callmethod") and str(each["attributes"]["name"]).startswith(
+                "_"
+            ):
                 raise RuntimeError(f"a file must not use the attribute {each['attributes']['name']!r}")
             node = Node(each["op"], [values[number] for number in each["inputs"]], each["target"])
             node.where = tuple(each["where"]) if each["where"] else None

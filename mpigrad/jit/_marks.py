@@ -40,7 +40,9 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     ... def log(x: mpigrad.Tensor) -> None:
     ...     print(x.sum())
     """
-    return _mark("unused" if drop is True or kwargs.get("drop_on_export") else "ignore")(drop if callable(drop) else None)
+    return _mark("unused" if drop is True or kwargs.get("drop_on_export") else "ignore")(
+        drop if callable(drop) else None
+    )
 
 
 def unused(fn: Any) -> Any:
@@ -98,7 +100,7 @@ def is_tracing() -> bool:
     return False
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 (PyTorch's name)
+def isinstance(obj: Any, target_type: Any) -> bool:
     """`isinstance` that also knows containers: `List[int]`, `Optional[Tensor]`, or a tuple of types.
 
     >>> import mpigrad, typing

@@ -55,7 +55,11 @@ class Description:
             return self._child(builder, node, owner, module._modules[name], name)
         for tensors in (module._parameters, module._buffers):
             if name in tensors:
-                return self._get(builder, node, owner, name, TENSOR) if tensors[name] is not None else builder.constant(node, None)
+                return (
+                    self._get(builder, node, owner, name, TENSOR)
+                    if tensors[name] is not None
+                    else builder.constant(node, None)
+                )
         source = self._source(module)
         function = getattr(type(source), name, None)
         if inspect.isfunction(function):
@@ -71,7 +75,11 @@ class Description:
 
     def _plain(self, builder: Any, node: ast.Attribute, owner: Value, source: Any, name: str) -> Any:
         value = getattr(source, name)
-        hints = {key: each for cls in reversed(type(source).__mro__) for key, each in vars(cls).get("__annotations__", {}).items()}
+        hints = {
+            key: each
+            for cls in reversed(type(source).__mro__)
+            for key, each in vars(cls).get("__annotations__", {}).items()
+        }
         kind = Names(type(source).forward).of_argument(hints[name]) if name in hints else type_of(value)
         if kind is None:
             if callable(value):
@@ -117,7 +125,9 @@ class Description:
             return builder._as_ignored(node, function, [owner, *args], kwargs)
         if module is not self.scripted and is_library(module):
             if name != "forward":
-                raise builder.fail(node, f"only forward of {type(module).__name__} can be called in scripted code, not '{name}'")
+                raise builder.fail(
+                    node, f"only forward of {type(module).__name__} can be called in scripted code, not '{name}'"
+                )
             kind = _RESULTS.get(type(module).__name__, TENSOR)
             if kwargs:
                 raise builder.fail(node, f"{type(module).__name__} takes positional arguments only in scripted code")

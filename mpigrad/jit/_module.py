@@ -133,7 +133,10 @@ class RecursiveScriptModule(ScriptModule):
         original = self._original_module
         self._begin(original)
         wanted = [name for name in dir(type(original)) if _mark(type(original), name) == "export"]
-        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in ("ignore", "unused"):
+        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in (
+            "ignore",
+            "unused",
+        ):
             wanted.insert(0, "forward")
         for name in wanted:
             self._compiled_method(name)

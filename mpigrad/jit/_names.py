@@ -24,7 +24,7 @@ class Names:
         self.globals = getattr(function, "__globals__", {})
         self.extra = extra or {}
         closure, names = getattr(function, "__closure__", None) or (), function.__code__.co_freevars
-        self.closure = {name: cell for name, cell in zip(names, closure)}
+        self.closure = dict(zip(names, closure))
 
     def lookup(self, name: str) -> Any:
         """The object that a name stands for, or a mark for none."""
@@ -42,7 +42,9 @@ class Names:
     def attribute(self, builder: Any, node: ast.Attribute, owner: Known) -> Known:
         """An attribute of a module (or of a class, such as the members of typing)."""
         if not isinstance(owner.obj, (ModuleType, type)):
-            raise builder.fail(node, f"attribute lookup is not defined on python value of type '{type(owner.obj).__name__}'")
+            raise builder.fail(
+                node, f"attribute lookup is not defined on python value of type '{type(owner.obj).__name__}'"
+            )
         found = getattr(owner.obj, node.attr, _MISSING)
         if found is _MISSING:
             raise builder.fail(node, f"module '{owner.name}' has no attribute {node.attr}")
@@ -50,19 +52,25 @@ class Names:
 
     def subscript(self, builder: Any, node: ast.Subscript, owner: Known) -> Any:
         """`List[int]` and its like; containers of Python are no values."""
-        if typing.get_origin(owner.obj) is None and not isinstance(owner.obj, type) and owner.obj is not typing.Optional:
+        if (
+            typing.get_origin(owner.obj) is None
+            and not isinstance(owner.obj, type)
+            and owner.obj is not typing.Optional
+        ):
             raise builder.fail(node, f"python value of type '{type(owner.obj).__name__}' cannot be used as a value")
         return Known(self._evaluate(ast.unparse(node)), ast.unparse(node))
 
     # -- annotations -------------------------------------------------------------------------------------------------
     def _evaluate(self, text: str) -> Any:
         seen = _Seen(self)
-        return eval(text, {}, seen)  # noqa: S307 (the function's own annotation, in its own namespace)
+        return eval(text, {}, seen)
 
     def annotation(self, builder: Any, node: ast.expr) -> Type:
         """The type that an annotation inside the function means."""
         try:
-            given = self._evaluate(node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node))
+            given = self._evaluate(
+                node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+            )
             return from_annotation(given)
         except (TypeError, NameError, AttributeError) as error:
             raise builder.fail(node, str(error)) from None

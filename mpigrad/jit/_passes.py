@@ -72,7 +72,12 @@ def _fold(block: Block) -> None:
             _fold(inner)
         kind, _, sign = node.target.partition(":")
         values = [_static(each) for each in node.inputs]
-        if kind != "op" or sign not in _FOLDED or len(values) != 2 or not all(type(each) in _NUMBERS for each in values):
+        if (
+            kind != "op"
+            or sign not in _FOLDED
+            or len(values) != 2
+            or not all(type(each) in _NUMBERS for each in values)
+        ):
             continue
         try:
             result = _FOLDED[sign](*values)
@@ -85,8 +90,10 @@ def _fold(block: Block) -> None:
 # -- common subexpressions -------------------------------------------------------------------------------------------
 def _changes(node: Node) -> bool:
     """Whether a node may change something in place, or run what may."""
-    return node.target in CHANGES or (node.op.endswith("_") and not node.op.endswith("__")) or not (
-        is_pure(node) or node.target in ("if", "loop", "with", "exit", "raise")
+    return (
+        node.target in CHANGES
+        or (node.op.endswith("_") and not node.op.endswith("__"))
+        or not (is_pure(node) or node.target in ("if", "loop", "with", "exit", "raise"))
     )
 
 
@@ -110,7 +117,9 @@ def _key(node: Node, inputs: list[Value]) -> Any:
     return node.op, node.target, tuple(map(id, inputs)), node.keywords
 
 
-def _share(graph: Graph, block: Block, known: dict[Any, Value], same: dict[int, Value], escaping: set[int], calm: bool) -> None:
+def _share(
+    graph: Graph, block: Block, known: dict[Any, Value], same: dict[int, Value], escaping: set[int], calm: bool
+) -> None:
     """Let equal expressions of pure operators be computed once."""
     kept = []
     for node in block.nodes:

@@ -22,7 +22,16 @@ _VIEWS = {
 }  # fmt: skip
 CHANGES = ("setitem", "delitem", "setattr")
 _PURE_TARGETS = ("constant", "tuple", "list", "dict", "alias")
-_BUILTINS = ("builtin:len", "builtin:int", "builtin:float", "builtin:bool", "builtin:slice", "builtin:str", "builtin:min", "builtin:max")
+_BUILTINS = (
+    "builtin:len",
+    "builtin:int",
+    "builtin:float",
+    "builtin:bool",
+    "builtin:slice",
+    "builtin:str",
+    "builtin:min",
+    "builtin:max",
+)
 
 
 def short(node: Node) -> str:

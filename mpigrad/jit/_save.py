@@ -82,7 +82,8 @@ class _Packer:
 
     def schema(self, schema: Schema) -> dict[str, Any]:
         arguments = [
-            [each.name, pack_type(each.type), each.inferred, each.has_default, self.value(each.default)] for each in schema.arguments
+            [each.name, pack_type(each.type), each.inferred, each.has_default, self.value(each.default)]
+            for each in schema.arguments
         ]
         return {"name": schema.name, "arguments": arguments, "returns": pack_type(schema.returns)}
 
@@ -110,7 +111,9 @@ class _Packer:
             return {"function": self.function(value)}
         if isinstance(value, Type):
             return {"type": pack_type(value)}
-        raise RuntimeError(f"Could not save {value!r} of type {type(value).__name__}: a file holds graphs and plain values only")
+        raise RuntimeError(
+            f"Could not save {value!r} of type {type(value).__name__}: a file holds graphs and plain values only"
+        )
 
     def module(self, module: Any) -> dict[str, Any]:
         """A module: the library's by their class's name, scripted ones with their methods' graphs."""

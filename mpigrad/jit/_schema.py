@@ -26,7 +26,9 @@ class Schema(NamedTuple):
     returns: Type
 
     def __str__(self) -> str:
-        parts = [f"{each.type} {each.name}{f'={each.default!r}' if each.has_default else ''}" for each in self.arguments]
+        parts = [
+            f"{each.type} {each.name}{f'={each.default!r}' if each.has_default else ''}" for each in self.arguments
+        ]
         result = f"({self.returns})" if self.returns.kind != "Tuple" else f"({self.returns})"
         plain = self.returns.kind != "Tuple"
         return f"{self.name}({', '.join(parts)}) -> {self.returns if plain else result}"
@@ -48,7 +50,9 @@ class Schema(NamedTuple):
             else:
                 raise RuntimeError(f"{self.name}() is missing value for argument '{each.name}'. Declaration: {self}")
         if left:
-            raise RuntimeError(f"Unknown keyword argument '{next(iter(left))}' for operator '{self.name}'. Schema: {self}")
+            raise RuntimeError(
+                f"Unknown keyword argument '{next(iter(left))}' for operator '{self.name}'. Schema: {self}"
+            )
         return bound
 
     def check(self, position: int, value: Any) -> Any:

@@ -37,7 +37,9 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     if isinstance(obj, Module):
         return script_module(obj)
     if isinstance(obj, type):
-        raise NotSupportedError(f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module.")
+        raise NotSupportedError(
+            f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module."
+        )
     if not inspect.isfunction(obj):
         raise NotSupportedError(f"Cannot script {obj!r}: mpigrad.jit.script takes functions and modules")
     return script_function(obj, sys._getframe(_frames_up + 1).f_locals)
@@ -49,7 +51,9 @@ def script_function(function: Any, local_names: dict[str, Any] | None = None) ->
     found = _cache.get(function)
     if found is not None:
         if isinstance(found, _Unfinished):
-            raise RuntimeError(f"function '{function.__name__}' is called recursively: recursive calls aren't supported\n")
+            raise RuntimeError(
+                f"function '{function.__name__}' is called recursively: recursive calls aren't supported\n"
+            )
         return found
     _cache[function] = _Unfinished()  # type: ignore[assignment]
     try:
@@ -115,12 +119,14 @@ def _finish(lowering: Lowering, tree: ast.FunctionDef) -> None:
     elif not ends(graph):
         if lowering.returns is not None and lowering.returns != NONE and lowering.returns.kind != "Optional":
             raise lowering.fail(
-                tree, f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths"
+                tree,
+                f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
             )
         if lowering.returned and any(each != NONE for each in lowering.returned):
             if lowering.returns is None:
                 raise lowering.fail(
-                    tree, f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths"
+                    tree,
+                    f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
                 )
         graph.outputs = [lowering.constant(tree, None)]
         lowering.returned.append(NONE)
@@ -154,7 +160,9 @@ def _refuse_signature(tree: ast.FunctionDef, source: Source) -> None:
             raise UnsupportedNodeError(source, node, f"{type(node).__name__} aren't supported")
 
 
-def _signature(function: Any, tree: Any, source: Source, names: Names, module: Any) -> tuple[list[Argument], Type | None]:
+def _signature(
+    function: Any, tree: Any, source: Source, names: Names, module: Any
+) -> tuple[list[Argument], Type | None]:
     hints = function.__annotations__
     arguments = []
     for parameter in list(inspect.signature(function).parameters.values())[1 if module is not None else 0 :]:

@@ -37,7 +37,9 @@ def assert_close(
     >>> mpigrad.testing.assert_close(mpigrad.ones(2) / 3, mpigrad.full((2,), 1 / 3))
     """
     if (rtol is None) != (atol is None):
-        raise ValueError(f"rtol and atol must both be given or both be left out, but got rtol={rtol!r} and atol={atol!r}")
+        raise ValueError(
+            f"rtol and atol must both be given or both be left out, but got rtol={rtol!r} and atol={atol!r}"
+        )
     checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout}
     problem = _compare(actual, expected, rtol, atol, equal_nan, checks, "")
     if problem:
@@ -71,8 +73,14 @@ def _compare_one(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, ch
     if tensors == (True, True):
         problem = _attributes(actual, expected, checks, at)
         return problem or _elements("Tensor-likes", actual, expected, rtol, atol, nan, at)
-    if any(tensors) or type(actual) is not type(expected) and not all(isinstance(x, (int, float)) for x in (actual, expected)):
-        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}")
+    if (
+        any(tensors)
+        or type(actual) is not type(expected)
+        and not all(isinstance(x, (int, float)) for x in (actual, expected))
+    ):
+        raise TypeError(
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}"
+        )
     if isinstance(actual, (bool, str)) or actual is None:
         return "" if actual == expected else f"{actual!r} is not equal to {expected!r}{at}"
     first, second = (wrap(np.asarray(each)) for each in (actual, expected))

@@ -74,7 +74,9 @@ class FileCheck:
         return self._checks[number:end]
 
     def _any_order(self, text: str, place: int, wanted: list[str]) -> tuple[int, int]:
-        spans = [(at, at + len(each)) for each in wanted for at in [_position(text, place, len(text), each, "check_dag")]]
+        spans = [
+            (at, at + len(each)) for each in wanted for at in [_position(text, place, len(text), each, "check_dag")]
+        ]
         return min(span[0] for span in spans), max(span[1] for span in spans)
 
     def _find(self, text: str, place: int, kind: str, wanted: str, count: int) -> tuple[int, int]:
@@ -100,7 +102,9 @@ def _line_end(text: str, place: int) -> int:
 def _position(text: str, low: int, high: int, wanted: str, kind: str) -> int:
     at = text.find(wanted, low, high)
     if at < 0:
-        raise RuntimeError(f'Expected to find "{wanted}" but did not find it\nSearched string:\n{_around(text, low)}\nFrom {kind}: {wanted}')
+        raise RuntimeError(
+            f'Expected to find "{wanted}" but did not find it\nSearched string:\n{_around(text, low)}\nFrom {kind}: {wanted}'
+        )
     return at
 
 
@@ -108,7 +112,9 @@ def _refuse(text: str, low: int, high: int, absent: list[str]) -> None:
     for each in absent:
         at = text.find(each, low, high)
         if at >= 0:
-            raise RuntimeError(f'Expected to not find "{each}" but found it\n{_around(text, at)}\nFrom CHECK-NOT: {each}')
+            raise RuntimeError(
+                f'Expected to not find "{each}" but found it\n{_around(text, at)}\nFrom CHECK-NOT: {each}'
+            )
 
 
 def _around(text: str, place: int) -> str:

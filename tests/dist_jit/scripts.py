@@ -1,5 +1,7 @@
 """Scripted functions that the tests call on other workers."""
 
+# ruff: noqa: UP045 (what is scripted here is the test)
+
 from __future__ import annotations
 
 from typing import Optional

@@ -1,5 +1,7 @@
 """Scripted modules: shared parameters, submodules, exported methods, interfaces, ScriptModule."""
 
+# ruff: noqa: UP045, C416 (what is scripted here is the test)
+
 from __future__ import annotations
 
 from typing import Optional

@@ -1,5 +1,7 @@
 """What scripting refuses: at once, with the kind of error, the reason, the file, the line and the function's name."""
 
+# ruff: noqa: F841, B007, C416, F401 (what is scripted here is the test)
+
 from __future__ import annotations
 
 import pytest

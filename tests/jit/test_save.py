@@ -50,7 +50,9 @@ def test_modules_come_back() -> None:
 def test_another_process_without_the_source_runs_it(tmp_path) -> None:
     mpigrad.jit.script(CASES["break_and_continue"][0]).save(tmp_path / "f.zip")
     program = "import sys, mpigrad; print(mpigrad.jit.load(sys.argv[1])(mpigrad.ones(1), 4)[1])"
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "f.zip")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "f.zip")], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.strip() == str(CASES["break_and_continue"][0](mpigrad.ones(1), 4)[1]), done.stderr
 
 

@@ -1,9 +1,11 @@
 """What scripting supports: each function gives the same scripted as run by Python. The table of docs/jit.md names them."""
 
+# ruff: noqa: UP006, UP035, UP045, UP032 (what is scripted here is the test)
+
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Tuple  # noqa: UP035 (both spellings are supported)
+from typing import Dict, List, Optional, Tuple
 
 import pytest
 

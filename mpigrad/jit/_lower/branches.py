@@ -210,7 +210,8 @@ class Branches(Builder):
         kind = unify(found[0].type, found[1].type)
         if kind is None:
             raise self.fail(
-                node, f"Type mismatch: the branches of an if-expression give {found[0].type.python()} and {found[1].type.python()}"
+                node,
+                f"Type mismatch: the branches of an if-expression give {found[0].type.python()} and {found[1].type.python()}",
             )
         output = Value(kind, self.graph.new_name(), made)
         made.outputs.append(output)

@@ -8,7 +8,20 @@ from typing import Any
 from .._errors import NotSupportedError, Source, UnsupportedNodeError, script_error
 from .._graph import Block, Graph, Node, Value
 from .._types import (
-    ANY, BOOL, DEVICE, FLOAT, FUNCTION, INT, NONE, NUMERIC, STR, TENSOR, Type, fits, optional, type_of,
+    ANY,
+    BOOL,
+    DEVICE,
+    FLOAT,
+    FUNCTION,
+    INT,
+    NONE,
+    NUMERIC,
+    STR,
+    TENSOR,
+    Type,
+    fits,
+    optional,
+    type_of,
 )  # fmt: skip
 
 EXITS = ("prim::ReturnStmt", "prim::BreakStmt", "prim::ContinueStmt", "prim::RaiseException")
@@ -73,7 +86,14 @@ class Builder:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
     def add(
-        self, at: Any, op: str, inputs: list[Value], kind: Type | None, target: str, keywords: tuple[str, ...] = (), **attributes: Any
+        self,
+        at: Any,
+        op: str,
+        inputs: list[Value],
+        kind: Type | None,
+        target: str,
+        keywords: tuple[str, ...] = (),
+        **attributes: Any,
     ) -> Value:
         """Append a node; its output, of type `kind` (none if that is None)."""
         node = Node(op, inputs, target, self.source.where(at) if at is not None else None)
@@ -98,11 +118,15 @@ class Builder:
         if isinstance(found, Value):
             return found
         if isinstance(found, Members):
-            return self.tuple(at, [self.value(at, each) for each in found.items])
+            return self.pack(at, [self.value(at, each) for each in found.items])
         if isinstance(found, Method):
             raise self.fail(at, f"method '{found.name}' cannot be used as a value; call it")
         kind = type_of(found.obj)
-        if kind in (DEVICE, Type("dtype"), Type("Layout"), Type("MemoryFormat")) or "." in found.name and kind is not None:
+        if (
+            kind in (DEVICE, Type("dtype"), Type("Layout"), Type("MemoryFormat"))
+            or "." in found.name
+            and kind is not None
+        ):
             return self.constant(at, found.obj, kind)  # what a module holds counts as constant
         if kind is not None:
             raise self.fail(
@@ -114,7 +138,7 @@ class Builder:
             return self.add(at, "prim::Constant", [], FUNCTION, "constant", value=found.obj)
         raise self.fail(at, f"python value of type '{type(found.obj).__name__}' cannot be used as a value")
 
-    def tuple(self, at: Any, items: list[Value]) -> Value:
+    def pack(self, at: Any, items: list[Value]) -> Value:
         """A `prim::TupleConstruct`."""
         return self.add(at, "prim::TupleConstruct", items, Type("Tuple", tuple(each.type for each in items)), "tuple")
 
@@ -157,4 +181,18 @@ class Builder:
             self.block, self.env = outer, outer_env
 
 
-__all__ = ["ANY", "BOOL", "FLOAT", "INT", "NONE", "STR", "TENSOR", "Builder", "Known", "Members", "Method", "ends", "optional"]
+__all__ = [
+    "ANY",
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "NONE",
+    "STR",
+    "TENSOR",
+    "Builder",
+    "Known",
+    "Members",
+    "Method",
+    "ends",
+    "optional",
+]

@@ -102,7 +102,8 @@ class Calls(Expressions):
         schema = function.schema
         if len(args) > len(schema.arguments):
             raise self.fail(
-                node, f"{schema}:\nExpected at most {len(schema.arguments)} arguments but found {len(args)} positional arguments."
+                node,
+                f"{schema}:\nExpected at most {len(schema.arguments)} arguments but found {len(args)} positional arguments.",
             )
         left = dict(kwargs)
         bound = []
@@ -138,18 +139,21 @@ class Calls(Expressions):
         if kind == TENSOR and is_tensor_method(name):
             result = result_of(name, [TENSOR, *(each.type for each in args)], self._facts(kwargs))
             made = None if result == NONE else result
-            return self.add(node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs))
+            return self.add(
+                node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs)
+            )
         if kind.kind.startswith("__mpigrad__"):
             return _known.interface_call(self, node, owner, name, args, kwargs)
-        result = _known.method_result(kind, name, [each.type for each in args])
-        if result is None:
+        found_type = _known.method_result(kind, name, [each.type for each in args])
+        if found_type is None:
             raise self.fail(node, f"'{kind.python()}' object has no attribute or method '{name}'.")
         if name == "append" and kind.kind == "List" and not fits(args[0].type, kind.args[0]):
             raise self.fail(
-                node, f"Could not match type {args[0].type.python()} to {kind.args[0].python()} in append to {kind.python()}"
+                node,
+                f"Could not match type {args[0].type.python()} to {kind.args[0].python()} in append to {kind.python()}",
             )
         op = "aten::wait" if kind.kind == "Future" and name == "wait" else f"aten::{name}"
-        made = None if result == NONE and name != "get" else result
+        made = None if found_type == NONE and name != "get" else found_type
         target = "prim:listed" if name in ("keys", "values", "items") else f"method:{name}"
         attributes = {"name": name} if target == "prim:listed" else {}
         return self.add(node, op, [owner, *args, *kwargs.values()], made, target, tuple(kwargs), **attributes)
@@ -199,7 +203,7 @@ class Calls(Expressions):
             raise self.fail(node, f"the destination of {name} must be a str, got {to.type.python()}")
         label = self.constant(node, function.qualified_name)
         args = self._packed(node, given.get("args"))
-        inputs = [to, label, self.tuple(node, args)]
+        inputs = [to, label, self.pack(node, args)]
         keywords: dict[str, Value] = {}
         if "kwargs" in given:
             keywords = self._named(node, given["kwargs"])
@@ -221,7 +225,9 @@ class Calls(Expressions):
         if value.type == NONE:
             return []
         if value.type.kind != "Tuple":
-            raise self.fail(node, f"the arguments of a call to another worker must be a tuple, got {value.type.python()}")
+            raise self.fail(
+                node, f"the arguments of a call to another worker must be a tuple, got {value.type.python()}"
+            )
         return self.parts(node, value, len(value.type.args))  # type: ignore[attr-defined]
 
     def _named(self, node: ast.Call, given: ast.expr) -> dict[str, Value]:

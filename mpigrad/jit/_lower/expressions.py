@@ -8,7 +8,23 @@ from typing import Any
 from .._graph import Value
 from .._tensor_names import is_tensor_attribute, is_tensor_method
 from .._types import (
-    ANY, BOOL, COMPLEX, DEVICE, FLOAT, INT, LAYOUT, NONE, NUMBER, NUMERIC, SIZES, STR, TENSOR, Type, fits, list_of, unify,
+    ANY,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    LAYOUT,
+    NONE,
+    NUMBER,
+    NUMERIC,
+    SIZES,
+    STR,
+    TENSOR,
+    Type,
+    fits,
+    list_of,
+    unify,
 )  # fmt: skip
 from .branches import Branches, Missing
 from .builder import Known, Members, Method
@@ -93,7 +109,8 @@ class Expressions(Branches, Loops):
             return self.add(node, f"prim::{name}", [owner], STR if name == "type" else INT, f"attr:{name}")
         if kind.kind == "Optional":
             raise self.fail(
-                node, f"'{kind.python()}' object has no attribute or method '{name}'. Did you forget to test it against None?"
+                node,
+                f"'{kind.python()}' object has no attribute or method '{name}'. Did you forget to test it against None?",
             )
         return Method(owner, name)
 
@@ -124,7 +141,9 @@ class Expressions(Branches, Loops):
             return FLOAT if sign == "/" and top in (BOOL, INT) else INT if top == BOOL and sign not in "&|^" else top
         if sign == "+" and a.kind == "Tuple" and b.kind == "Tuple":
             return Type("Tuple", a.args + b.args)
-        if (sign == "+" and a == b and a.kind in ("str", "List")) or (sign == "*" and a.kind in ("str", "List") and b == INT):
+        if (sign == "+" and a == b and a.kind in ("str", "List")) or (
+            sign == "*" and a.kind in ("str", "List") and b == INT
+        ):
             return a
         if sign == "%" and a == STR:
             return STR
@@ -141,7 +160,9 @@ class Expressions(Branches, Loops):
         known = self.static(value)
         if isinstance(node.op, ast.USub) and isinstance(known, (int, float, complex)):
             return self.constant(node, -known)
-        name, sign = {ast.USub: ("neg", "-"), ast.Invert: ("bitwise_not", "~"), ast.UAdd: ("positive", "+")}[type(node.op)]
+        name, sign = {ast.USub: ("neg", "-"), ast.Invert: ("bitwise_not", "~"), ast.UAdd: ("positive", "+")}[
+            type(node.op)
+        ]
         if value.type not in NUMERIC and value.type != TENSOR:
             raise self.fail(node, f"bad operand type for unary {sign}: '{value.type.python()}'")
         return self.add(node, f"aten::{name}", [value], value.type, f"uop:{sign}")
@@ -150,7 +171,8 @@ class Expressions(Branches, Loops):
         if len(node.ops) > 1:  # a < b < c is a < b and b < c
             operands = [node.left, *node.comparators]
             pairs = [
-                ast.copy_location(ast.Compare(operands[n], [op], [operands[n + 1]]), node) for n, op in enumerate(node.ops)
+                ast.copy_location(ast.Compare(operands[n], [op], [operands[n + 1]]), node)
+                for n, op in enumerate(node.ops)
             ]
             return self.condition(ast.copy_location(ast.BoolOp(ast.And(), pairs), node))[0]  # type: ignore[arg-type]
         op = node.ops[0]
@@ -203,7 +225,9 @@ class Expressions(Branches, Loops):
             if ... in bounds:
                 raise self.fail(node, "the bounds of a slice of a tuple must be integer literals")
             kinds = owner.type.args[slice(*bounds)]
-            return self.add(node, "prim::TupleSlice", [owner, self.key(node.slice, owner)], Type("Tuple", kinds), "index")
+            return self.add(
+                node, "prim::TupleSlice", [owner, self.key(node.slice, owner)], Type("Tuple", kinds), "index"
+            )
         key = self.value(node.slice, self.expression(node.slice))
         known = self.static(key)
         if not isinstance(known, int):
@@ -219,7 +243,7 @@ class Expressions(Branches, Loops):
                      (node.lower, node.upper, node.step)]  # fmt: skip
             return self.add(node, "prim::slice", parts, ANY, "builtin:slice")
         if isinstance(node, ast.Tuple):
-            return self.tuple(node, [self.key(each, owner) for each in node.elts])
+            return self.pack(node, [self.key(each, owner) for each in node.elts])
         found = self.expression(node)
         if isinstance(found, Known) and found.obj is Ellipsis:
             return self.add(node, "prim::Constant", [], ANY, "constant", value=Ellipsis)
@@ -234,7 +258,7 @@ class Expressions(Branches, Loops):
     def _Tuple_value(self, node: ast.Tuple, hint: Any) -> Any:
         hints = hint.args if hint is not None and hint.kind == "Tuple" and len(hint.args) == len(node.elts) else None
         found = [self.expression(each, hints[n] if hints else None) for n, each in enumerate(node.elts)]
-        return self.tuple(node, [self.value(each, item) for each, item in zip(node.elts, found)])
+        return self.pack(node, [self.value(each, item) for each, item in zip(node.elts, found)])
 
     def _List_value(self, node: ast.List, hint: Any) -> Any:
         inside = hint.args[0] if hint is not None and hint.kind == "List" else None
@@ -244,7 +268,8 @@ class Expressions(Branches, Loops):
             joint = kind if inside is not None and fits(item.type, inside) else unify(kind, item.type)
             if joint is None or (inside is not None and joint != inside):
                 raise self.fail(
-                    each, f"Expected all elements of a list to be of one type: {kind.python()} and {item.type.python()} differ"
+                    each,
+                    f"Expected all elements of a list to be of one type: {kind.python()} and {item.type.python()} differ",
                 )
             kind = joint
         return self.add(node, "prim::ListConstruct", items, list_of(kind), "list")
@@ -252,7 +277,10 @@ class Expressions(Branches, Loops):
     def _Dict_value(self, node: ast.Dict, hint: Any) -> Any:
         if any(each is None for each in node.keys):
             raise self.refuse(node, "Dictionary unpacking isn't supported")
-        pairs = [(self.value(node, self.expression(k)), self.value(node, self.expression(v))) for k, v in zip(node.keys, node.values)]  # type: ignore[arg-type]
+        pairs = [
+            (self.value(node, self.expression(k)), self.value(node, self.expression(v)))
+            for k, v in zip(node.keys, node.values)
+        ]  # type: ignore[arg-type]
         kind = hint if hint is not None and hint.kind == "Dict" else Type("Dict", (STR, TENSOR))
         if pairs and kind is not hint:
             kind = Type("Dict", (pairs[0][0].type, pairs[0][1].type))

@@ -43,7 +43,9 @@ class Loops(Builder):
         if node.orelse:
             raise self.refuse(node, "else branches of while loops aren't supported")
         turns = self.constant(node, sys.maxsize)
-        self._loop(node, turns, lambda: self.condition(node.test)[0], lambda index: self.statements(node.body), node.body)
+        self._loop(
+            node, turns, lambda: self.condition(node.test)[0], lambda index: self.statements(node.body), node.body
+        )
 
     def lower_for(self, node: ast.For) -> None:
         if node.orelse:
@@ -54,7 +56,9 @@ class Loops(Builder):
                 self.assign(node.target, each)
                 self.statements(node.body)
                 if ends(self.block):
-                    raise self.refuse(node, "break, continue and return in loops over tuples and modules aren't supported")
+                    raise self.refuse(
+                        node, "break, continue and return in loops over tuples and modules aren't supported"
+                    )
             return
 
         def body(index: Value) -> None:
@@ -108,7 +112,7 @@ class Loops(Builder):
             raise self.fail(node, f"{type(node).__name__.lower()} statements must be inside of a loop")
         loop = self.loops[-1]
         inputs = [self.env[name] for name in loop.names]
-        for name, each in zip(loop.names, inputs):
+        for each in inputs:
             if isinstance(each, Missing):
                 raise self.fail(node, each.why)
         if op == "prim::ContinueStmt":

@@ -112,7 +112,11 @@ class Lowering(Calls):
     def _unpack(self, target: Any, found: Any) -> None:
         if any(isinstance(each, ast.Starred) for each in target.elts):
             raise self.refuse(target, "Starred targets of assignments aren't supported")
-        items = found.items if isinstance(found, Members) else self.parts(target, self.value(target, found), len(target.elts))
+        items = (
+            found.items
+            if isinstance(found, Members)
+            else self.parts(target, self.value(target, found), len(target.elts))
+        )
         if len(items) != len(target.elts):
             raise self.fail(target, f"need {len(target.elts)} values to unpack, but the right side has {len(items)}")
         for each, item in zip(target.elts, items):
@@ -218,12 +222,18 @@ class Lowering(Calls):
 
     def _With(self, node: ast.With) -> None:
         if len(node.items) != 1 or node.items[0].optional_vars is not None:
-            raise self.refuse(node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported")
+            raise self.refuse(
+                node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
+            )
         call = node.items[0].context_expr
-        found = self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
+        found = (
+            self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
+        )
         name = getattr(found.obj, "__name__", "") if isinstance(found, Known) else ""
         if name not in _MODES or not str(getattr(found.obj, "__module__", "")).startswith("mpigrad"):  # type: ignore[union-attr]
-            raise self.refuse(node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported")
+            raise self.refuse(
+                node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
+            )
         block, env = self.sub_block(lambda: self.statements(node.body), self.env)
         made = Node("prim::With", [], "with", self.source.where(node))
         made.attributes, made.blocks = {"name": name}, [block]
