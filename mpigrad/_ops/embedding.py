@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._sparse_array.runs import sorted_runs, sums_of_runs
 from ._define import operator
 
 # The sparse layer puts its function here: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
@@ -15,7 +16,7 @@ sparse_gradient: list[Callable[..., Any]] = []
 
 
 def _take(table: Any, indices: Any, **kw: Any) -> Any:
-    return table[indices]
+    return table.take(indices, axis=0)  # twice as fast as table[indices]
 
 
 def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
@@ -23,10 +24,8 @@ def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
     xp = array_module(rows)
     made = xp.zeros(shape, rows.dtype)
     if xp is np and indices.size:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
-        order = np.argsort(indices, kind="stable")
-        ordered = indices[order]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        made[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+        order, starts = sorted_runs(indices)
+        made[indices[order[starts]]] = sums_of_runs(rows, order, starts)
     else:
         xp.add.at(made, indices, rows)
     return made

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .runs import sorted_runs, sums_of_runs
 
 
 class SparseLayoutError(NotImplementedError, AttributeError):
@@ -119,11 +120,8 @@ class SparseArray:
         flat, values = self.flat_indices(), self.values
         xp = array_module(values)
         if xp is np:
-            order = np.argsort(flat, kind="stable")
-            ordered = flat[order]
-            starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-            summed = np.add.reduceat(values[order], starts, axis=0, dtype=values.dtype) if values.size else values[order[starts]]
-            return SparseArray(self.indices[:, order[starts]], summed, self.shape, True)
+            order, starts = sorted_runs(flat)
+            return SparseArray(self.indices[:, order[starts]], sums_of_runs(values, order, starts), self.shape, True)
         unique, inverse = xp.unique(flat, return_inverse=True)
         summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
         xp.add.at(summed, inverse, values)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._device import array_module
 from .array import SparseArray
+from .runs import sorted_runs, sums_of_runs
 
 
 def matrix(a: Any, name: str) -> SparseArray:
@@ -51,8 +52,6 @@ def add_rows(count: int, places: Any, rows: Any) -> Any:
     if xp is not np:
         xp.add.at(made, places, rows)
         return made
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    made[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+    order, starts = sorted_runs(places)
+    made[places[order[starts]]] = sums_of_runs(rows, order, starts)
     return made

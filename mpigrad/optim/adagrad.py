@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number, rows_of
+from .optimizer import Group, Optimizer, change_rows, check_settings, new_step, next_step, number, rows_of
 
 
 class Adagrad(Optimizer):
@@ -80,7 +80,7 @@ class Adagrad(Optimizer):
         sums = total[rows] + values * values
         total[rows] = sums
         change = values / (np.sqrt(sums) + group["eps"])
-        parameter._array[rows] += change * (size if group["maximize"] else -size)
+        change_rows(parameter._array, rows, change, size if group["maximize"] else -size)
 
 
 __all__ = ["Adagrad"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from .optimizer import Group, Optimizer, check_settings, number, rows_of
+from .optimizer import Group, Optimizer, change_rows, check_settings, number, rows_of
 
 
 class SGD(Optimizer):
@@ -98,8 +98,7 @@ class SGD(Optimizer):
             made = grad if held is None else held._array * momentum + grad * (1 - group["dampening"])
             state["momentum_buffer"] = wrap(made)
             grad = grad + made * momentum if group["nesterov"] else made
-        rows, values = rows_of(grad)
-        parameter._array[rows] += values * (lr if group["maximize"] else -lr)
+        change_rows(parameter._array, *rows_of(grad), lr if group["maximize"] else -lr)
 
 
 __all__ = ["SGD"]

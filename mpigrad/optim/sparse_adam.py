@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, check_betas, check_settings, next_step, number, rows_of, zeros_like
+from .optimizer import Group, Optimizer, change_rows, check_betas, check_settings, next_step, number, rows_of, zeros_like
 
 
 class SparseAdam(Optimizer):
@@ -49,7 +49,7 @@ class SparseAdam(Optimizer):
         square += (values * values - square) * (1 - beta2)
         means[rows], squares[rows] = mean, square
         size = number(group["lr"]) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
-        parameter._array[rows] -= mean / (np.sqrt(square) + group["eps"]) * size
+        change_rows(parameter._array, rows, mean / (np.sqrt(square) + group["eps"]), -size)
 
 
 __all__ = ["SparseAdam"]
