@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._device import array_module
 from .._graph.namespace import DIFF
 from .._sparse_array.array import SparseArray, refuse_divisor

@@ -108,6 +108,7 @@ def _to_sparse(x: Any, *, sparse_dim: int) -> SparseArray:
 
 
 to_sparse_op = operator("to_sparse", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward1")
+to_sparse_dim_op = operator("to_sparse_dim", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward0")
 for _each in (values_op, coalesce_op, to_dense_op, sparse_mask_op):
     _each.sparse = on_arrays
 
@@ -287,7 +288,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but {count} is given")
     if not count and self.ndim:
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
-    return to_sparse_op(self, sparse_dim=count)
+    return (to_sparse_op if sparse_dim is None else to_sparse_dim_op)(self, sparse_dim=count)
 
 
 @method
