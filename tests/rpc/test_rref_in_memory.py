@@ -101,3 +101,12 @@ def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:
         assert len({each._record.number for each in made}) == len(made)
         del made
         settle(agents)
+
+
+def test_a_slow_owner_frees_the_value_that_nobody_waited_for() -> None:
+    with in_process_world(2) as agents, acting_as(agents[0]):
+        late = rpc.remote(1, time.sleep, args=(0.3,), timeout=0.02)
+        with pytest.raises(RuntimeError, match="timeout"):
+            late._get_future().wait()
+        del late
+        settle(agents)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpigrad.futures import Future
 
+from ._errors import RpcTimeoutError
 from ._message import MessageType
 
 if TYPE_CHECKING:
@@ -157,13 +158,13 @@ class Table:
 
     def _confirmed(self, user: User, error: BaseException | None) -> None:
         user.confirmed, user.error = error is None, error
-        if error is not None:  # the owner never made a record: nobody counts this fork
-            self.users.pop(user.fork, None)
+        if error is not None and not isinstance(error, RpcTimeoutError):
+            self.users.pop(user.fork, None)  # the owner never made a record: nobody counts this fork
             return
-        self._end_if_unused(user)
+        self._end_if_unused(user)  # an owner that is only slow does count it
 
     def _end_if_unused(self, user: User) -> None:
-        if user.alive or user.children or not user.confirmed:
+        if user.alive or user.children or not (user.confirmed or user.error):
             return
         if self.users.pop(user.fork, None) is not None:
             self.tell_parent(user.parent, user.parent_fork, user.number)
