@@ -38,8 +38,10 @@ class Hooks:
     """The hooks of one node. `tensor[nr]` see the gradient of one output, `pre` all of them, `post` what comes out."""
 
     __slots__ = ("post", "pre", "retained", "tensor")
+    made = 0  # in this process: who remembers which nodes have none looks again when it grows
 
     def __init__(self) -> None:
+        Hooks.made += 1
         self.tensor: dict[int, OrderedDict[int, Callable[[Tensor], Tensor | None]]] = {}
         self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()

@@ -101,3 +101,14 @@ def test_hooks_of_nodes_where_a_workers_graph_ends(agents) -> None:
         assert dist_autograd.get_gradients(context_id)[a].tolist() == [4.0, 4.0]
     recv, own = ([f"{name} tensor", f"{name} pre 1", f"{name} post 0 1"] for name in ("recv", "leaf"))
     assert seen == recv + own
+
+
+def test_a_hook_that_comes_between_two_passes_makes_a_call(agents) -> None:
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        y = a * 3
+        loss = square("worker1", y).sum()
+        dist_autograd.backward(context_id, [loss], retain_graph=True)
+        y.register_hook(lambda grad: grad * far_two())
+        dist_autograd.backward(context_id, [loss], retain_graph=True)
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [54.0, 108.0]

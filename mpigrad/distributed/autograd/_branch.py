@@ -169,8 +169,7 @@ class Branch:
 
 def moved(branch: Branch, run: Callable[[], None]) -> bool:
     """Have the pool `run` a branch's work, if it may run user code while this thread waits or holds the lead."""
-    branch.context.parts.catch_up()
-    return branch.context.parts.user_code and deferred(branch, run)
+    return branch.context.parts.runs_user_code() and deferred(branch, run)
 
 
 def deferred(branch: Branch, run: Callable[[], None]) -> bool:

@@ -42,7 +42,7 @@ class HeldPart:
         self._task: GraphTask | None = None
         self._lock = threading.Lock()
         self._running = self._over = False
-        self._user_code = any(source.user_code for source in sources)
+        self._user_code = any(source.runs_user_code() for source in sources)
 
     def deliver(self, source: Source, grads: list[tuple[Edge, Any]]) -> None:
         """Take the gradients of one source: run what they make ready, or keep them until the reach phase is over."""

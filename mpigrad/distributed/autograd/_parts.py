@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import count_dependencies
-from ..._graph.node import AccumulateGrad, Node
+from ..._graph.node import AccumulateGrad, Hooks, Node
 from ._functions import RecvRpcBackward, SendRpcBackward
 
 if TYPE_CHECKING:
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("counts", "message_id", "nodes", "part", "ran", "recvs", "user_code")
+    __slots__ = ("counts", "message_id", "nodes", "part", "ran", "recvs")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
         self.counts = count_dependencies(nodes)
         self.recvs = [node for node in self.counts if node.__class__ is RecvRpcBackward]
-        self.user_code = any(node.hooks is not None or node.user_code for node in self.counts)
         self.ran = 0  # the last pass in which it ran on its own
         self.part: Part
+
+    def runs_user_code(self) -> bool:
+        """Whether functions of the user's run below it; hooks may come at any time."""
+        return any(node.hooks is not None or node.user_code for node in self.counts)
 
     def shared(self) -> Iterable[Node]:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
@@ -61,19 +64,28 @@ class Part:
 class Parts:
     """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
 
-    __slots__ = ("_context", "_owner", "sources", "user_code")
+    __slots__ = ("_context", "_hooks", "_owner", "_user_code", "sources")
 
     def __init__(self, context: DistAutogradContext) -> None:
         self._context = context
         self._owner: dict[Node, Part] = {}
         self.sources: dict[int, Source] = {}
-        self.user_code = False  # whether the graph below any send function runs functions of the user's
+        self._user_code = False  # whether the graph below any send function runs functions of the user's
+        self._hooks = 0  # how many nodes of the process had hooks when that was looked up
 
     def catch_up(self) -> None:
         """Walk new send functions, if there are any: without the lock that `update` wants."""
         if len(self._context.sends) != len(self.sources):
             with self._context.lock:
                 self.update()
+
+    def runs_user_code(self) -> bool:
+        """Whether functions of the user's run below any send function, now."""
+        self.catch_up()
+        if not self._user_code and Hooks.made != self._hooks:
+            self._hooks = Hooks.made
+            self._user_code = any(source.runs_user_code() for source in list(self.sources.values()))
+        return self._user_code
 
     def update(self) -> None:
         """Walk the send functions that were made since the last time."""
@@ -86,7 +98,7 @@ class Parts:
 
     def _walk(self, function: SendRpcBackward, message_id: int) -> Source:
         source, owner = Source([function], message_id), self._owner
-        self.user_code = self.user_code or source.user_code
+        self._user_code = self._user_code or source.runs_user_code()
         part = Part()
         part.add(source)
         for node in source.shared():
