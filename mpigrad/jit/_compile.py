@@ -24,7 +24,8 @@ _MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": infe
 _QUICK = {"Tensor": "_Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
 _BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
            "is", "is not"}  # fmt: skip
-_METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner", "backward",
+_METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner",
+            "backward",
             "append", "extend", "insert", "clear", "reverse", "sort", "remove", "pop", "index", "count", "copy", "get", "update",
             "setdefault", "numel"} | set(_known._STRING)  # fmt: skip
 

@@ -215,7 +215,7 @@ class Writer:
         self.block(body)
         self.flush()
         if body.outputs:
-            if is_while:
+            if again is not None:
                 self.assign([again, *carried], body.outputs)
             else:
                 self.assign(carried, body.outputs[1:])

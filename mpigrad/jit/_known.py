@@ -186,7 +186,8 @@ def method_result(owner: Type, name: str, args: list[Type]) -> Type | None:
     if owner.kind == "List":
         inside = owner.args[0]
         return {"append": NONE, "extend": NONE, "insert": NONE, "clear": NONE, "reverse": NONE, "sort": NONE, "remove": NONE,
-                "pop": inside, "index": INT, "count": INT, "copy": owner}.get(name) if owner != SIZES or name != "numel" else INT  # fmt: skip
+                "pop": inside, "index": INT, "count": INT, "copy": owner,
+                **({"numel": INT} if owner == SIZES else {})}.get(name)  # fmt: skip
     if owner.kind == "Dict":
         key, value = owner.args
         return {"keys": list_of(key), "values": list_of(value), "items": list_of(tuple_of(key, value)), "pop": value,

@@ -7,12 +7,15 @@ from ._graph import Node
 ELEMENTWISE = {
     "add", "sub", "mul", "div", "neg", "exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "relu", "abs", "reciprocal", "square",
     "sin", "cos", "tan", "maximum", "minimum", "pow", "remainder", "floor", "ceil", "erf", "expm1", "log1p", "sign", "clamp",
-    "eq", "ne", "lt", "le", "gt", "ge", "where", "gelu", "silu", "softplus", "logical_not", "logical_and", "logical_or", "true_divide",
+    "eq", "ne", "lt", "le", "gt", "ge", "where", "gelu", "silu", "softplus", "logical_not", "logical_and", "logical_or",
+    "true_divide",
     "subtract", "multiply", "divide", "log2", "log10", "atan", "asin", "acos", "sinh", "cosh",
 }  # fmt: skip
 _OTHERS = {
-    "sum", "mean", "prod", "matmul", "mm", "bmm", "mv", "dot", "linear", "softmax", "log_softmax", "logsumexp", "norm", "cat", "stack",
-    "var", "std", "argmax", "argmin", "amax", "amin", "cumsum", "einsum", "outer", "addmm", "baddbmm", "size", "dim", "numel", "len",
+    "sum", "mean", "prod", "matmul", "mm", "bmm", "mv", "dot", "linear", "softmax", "log_softmax", "logsumexp", "norm",
+    "cat", "stack",
+    "var", "std", "argmax", "argmin", "amax", "amin", "cumsum", "einsum", "outer", "addmm", "baddbmm", "size", "dim",
+    "numel", "len",
     "clone", "mse_loss", "nll_loss", "cross_entropy", "l1_loss", "conv2d", "conv1d", "layer_norm", "embedding",
 }  # fmt: skip
 _VIEWS = {
@@ -52,6 +55,7 @@ def is_pure(node: Node) -> bool:
         return False
     name = short(node)
     return (
-        name in ELEMENTWISE or name in _OTHERS or name in _VIEWS or node.target.startswith(("op:", "uop:", "prim:range", "prim:derive"))
+        name in ELEMENTWISE or name in _OTHERS or name in _VIEWS
+        or node.target.startswith(("op:", "uop:", "prim:range", "prim:derive"))
         or node.target.startswith("attr:") and name in ("shape", "dtype", "device", "ndim", "requires_grad")
     )  # fmt: skip

@@ -168,7 +168,8 @@ REFUSED = [
     (star_arguments, NotSupportedError, "variable number of arguments"),
     (keyword_arguments, NotSupportedError, "variable number of arguments"),
     (unknown_type, NotSupportedError, "Unknown type annotation: 'Thing'"),
-    (undefined, RuntimeError, "undefined value nothing_of_this_name"), (no_method, RuntimeError, "no attribute or method 'nosuch'"),
+    (undefined, RuntimeError, "undefined value nothing_of_this_name"),
+    (no_method, RuntimeError, "no attribute or method 'nosuch'"),
     (no_function, RuntimeError, "has no attribute nosuch"), (half_defined, RuntimeError, "y is not defined in the false branch"),
     (two_types, RuntimeError, "Type mismatch: y is set to type Tensor in the true branch and type int in the false branch"),
     (wrong_return, RuntimeError, "annotated as having type str but is actually of type Tensor"),
@@ -188,7 +189,8 @@ def test_refused_with_file_line_and_name(function, kind, text) -> None:
         mpigrad.jit.script(function)
     message = str(caught.value)
     assert "test_refused.py" in message and f"in {function.__name__}" in message
-    assert function.__code__.co_firstlineno <= int(message.split(", line ")[1].split(",")[0]) < function.__code__.co_firstlineno + 8
+    first = function.__code__.co_firstlineno
+    assert first <= int(message.split(", line ")[1].split(",")[0]) < first + 8
 
 
 def test_errors_of_called_functions_say_who_called() -> None:

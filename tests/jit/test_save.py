@@ -80,8 +80,10 @@ def with_target(target: str):
 
 @pytest.mark.parametrize(
     "target",
-    ["fn:os:system", "fn:mpigrad:load", "fn:mpigrad:save", "fn:mpigrad.nn.functional:importlib", "method:__reduce__", "method:numpy",
-     "builtin:eval", "op:if", "op:+ __import__('os') +", "attr:__class__", "attr:_array", "python", "nonsense", "math:__loader__"],
+    ["fn:os:system", "fn:mpigrad:load", "fn:mpigrad:save", "fn:mpigrad.nn.functional:importlib", "method:__reduce__",
+     "method:numpy",
+     "builtin:eval", "op:if", "op:+ __import__('os') +",
+     "attr:__class__", "attr:_array", "python", "nonsense", "math:__loader__"],
 )  # fmt: skip
 def test_files_cannot_name_anything_but_operators(target: str) -> None:
     with pytest.raises((ValueError, RuntimeError, KeyError)):

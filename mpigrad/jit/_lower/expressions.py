@@ -280,7 +280,8 @@ class Expressions(Branches, Loops):
         pairs = [
             (self.value(node, self.expression(k)), self.value(node, self.expression(v)))
             for k, v in zip(node.keys, node.values)
-        ]  # type: ignore[arg-type]
+            if k is not None
+        ]
         kind = hint if hint is not None and hint.kind == "Dict" else Type("Dict", (STR, TENSOR))
         if pairs and kind is not hint:
             kind = Type("Dict", (pairs[0][0].type, pairs[0][1].type))

@@ -69,7 +69,8 @@ class Lowering(Calls):
         if self.returns is not None:
             value = self.cast(
                 node, value, self.returns,
-                f"Return value was annotated as having type {self.returns.python()} but is actually of type {value.type.python()}",
+                f"Return value was annotated as having type {self.returns.python()} but is actually of type "
+                f"{value.type.python()}",
             )  # fmt: skip
         self.returned.append(value.type)
         self.add(node, "prim::ReturnStmt", [value], None, "exit")
@@ -150,7 +151,7 @@ class Lowering(Calls):
         self.add(target, op, [owner, key, value], None, "setitem")
 
     def _set_attribute(self, target: ast.Attribute, value: Value) -> None:
-        owner = self.expression(target.value)
+        owner: Any = self.expression(target.value)
         if not (isinstance(owner, Value) and self.module is not None and owner is self.env.get("self")):
             raise self.fail(target, f"Assignment to attribute '{target.attr}' is supported on self only")
         if not hasattr(self.module.original, target.attr):
@@ -158,7 +159,7 @@ class Lowering(Calls):
                 target,
                 f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?",
             )
-        self.add(target, "prim::SetAttr", [owner, value], None, "setattr", name=target.attr)
+        self.add(target, "prim::SetAttr", [self.value(target, owner), value], None, "setattr", name=target.attr)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         change = INPLACE.get(type(node.op))
