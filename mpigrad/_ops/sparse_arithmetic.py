@@ -91,7 +91,8 @@ def _need_all_sparse(name: str, inputs: Any) -> list[SparseArray]:
 def _stack_raw(*arrays: SparseArray, dim: int) -> SparseArray:
     xp = array_module(arrays[0].values)
     if dim > arrays[0].sparse_dim:
-        raise RuntimeError(f"stack: sparse tensors can be stacked along their first {arrays[0].sparse_dim + 1} dimensions, not {dim}")
+        last = arrays[0].sparse_dim
+        raise RuntimeError(f"stack: sparse tensors can be stacked along dimensions 0 to {last}, not {dim}")
     rows = [xp.insert(each.indices, dim, place, axis=0) for place, each in enumerate(arrays)]
     shape = list(arrays[0].shape)
     shape.insert(dim, len(arrays))
@@ -243,7 +244,8 @@ def _sum_spread(F: Any, h: Any, dim: tuple[int, ...], like: SparseArray) -> Any:
 
 sum_dims = operator("sparse_sum_dims", _sum_dims, _sum_dims_backward, node="SparseSumBackward0")
 sparse_spread = operator(
-    "sparse_spread", _spread, lambda F, node, h: _sum_spread(F, h, node.kw["dim"], node.kw["like"]), node="SparseSumBackwardBackward0",
+    "sparse_spread", _spread, lambda F, node, h: _sum_spread(F, h, node.kw["dim"], node.kw["like"]),
+    node="SparseSumBackwardBackward0",
 )  # fmt: skip
 sum_dims.sparse = sparse_spread.sparse = on_arrays
 

@@ -1,6 +1,7 @@
 """Between sparse and dense: making sparse tensors, their indices and values, coalescing, converting, masking.
 
-Gradients keep the layout that PyTorch gives them: that of values is dense, that of what was sparse is sparse with the same places.
+Gradients keep the layout that PyTorch gives them: that of values is dense, that of what was sparse is sparse with the
+same places.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from ._sparse_calls import finish
 # What is given sparse versions below must be defined first.
 _DEFINED = (activation, arithmetic, elementwise, powers, rounding)
 NAMES = (
-    "abs", "sqrt", "square", "sin", "tan", "sinh", "tanh", "asin", "asinh", "atan", "atanh", "expm1", "log1p", "relu", "sign", "sgn",
-    "floor", "ceil", "round", "trunc", "frac", "erf", "erfinv", "deg2rad", "rad2deg", "pow_number",
+    "abs", "sqrt", "square", "sin", "tan", "sinh", "tanh", "asin", "asinh", "atan", "atanh", "expm1", "log1p", "relu",
+    "sign", "sgn", "floor", "ceil", "round", "trunc", "frac", "erf", "erfinv", "deg2rad", "rad2deg", "pow_number",
 )  # fmt: skip
 
 

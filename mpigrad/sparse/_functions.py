@@ -20,7 +20,7 @@ def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dty
     tensor(3.)
     """
     if not input.is_sparse:
-        raise RuntimeError("sparse.sum expected sparse coordinate tensor layout but got Strided; use mpigrad.sum for dense tensors")
+        raise RuntimeError("sparse.sum expected sparse coordinate tensor layout but got Strided; use mpigrad.sum instead")
     x = input if dtype is None else input.to(as_dtype(dtype))
     if dim is None:
         found = x.coalesce()
