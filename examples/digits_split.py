@@ -10,8 +10,9 @@ network is trained without any RPC: the losses are the same.
 from __future__ import annotations
 
 import argparse
+import random
 
-from job import rank_and_size, results
+from job import rank_and_size, results, seeded
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
@@ -30,8 +31,7 @@ class Layer(nn.Module):
 
     def __init__(self, place: int) -> None:
         super().__init__()
-        mpigrad.manual_seed(place)
-        self.linear = nn.Linear(WIDTHS[place], WIDTHS[place + 1])
+        self.linear = seeded(nn.Linear(WIDTHS[place], WIDTHS[place + 1]), place)
         self.last = place == len(WIDTHS) - 2
 
     def forward(self, x):
@@ -99,8 +99,7 @@ def digits(held_out: int = 360):
     data = load_digits()
     x = mpigrad.tensor(data.data / 16.0, dtype=mpigrad.float32)
     y = mpigrad.tensor(data.target, dtype=mpigrad.long)
-    mpigrad.manual_seed(0)
-    order = mpigrad.randperm(len(y))
+    order = mpigrad.tensor(random.Random(0).sample(range(len(y)), len(y)))
     x, y = x[order], y[order]
     return x[held_out:], y[held_out:], x[:held_out], y[:held_out]
 

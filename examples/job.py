@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+
+import mpigrad
 
 
 def rank_and_size() -> tuple[int, int]:
@@ -18,6 +21,17 @@ def rank_and_size() -> tuple[int, int]:
         if rank in os.environ and size in os.environ:
             return int(os.environ[rank]), int(os.environ[size])
     return 0, 1
+
+
+def seeded(module, seed: int):
+    """The module with weights that depend on the seed alone: not on the library, nor on who else draws numbers."""
+    chance = random.Random(seed)
+    with mpigrad.no_grad():
+        for parameter in module.parameters():
+            bound = parameter.shape[-1] ** -0.5
+            drawn = [chance.uniform(-bound, bound) for _ in range(parameter.numel())]
+            parameter.copy_(mpigrad.tensor(drawn).reshape(parameter.shape))
+    return module
 
 
 def options(doc: str, **sizes: int | float) -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 
 from digits_split import digits
-from job import options, plot, rank_and_size, results
+from job import options, plot, rank_and_size, results, seeded
 from tqdm import tqdm
 
 import mpigrad
@@ -24,8 +24,7 @@ from mpigrad.nn import functional as F
 
 
 def make_model():
-    mpigrad.manual_seed(0)
-    return nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    return seeded(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), 0)
 
 
 class Server:

@@ -11,9 +11,10 @@ same.
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
-from job import options, plot, rank_and_size, results
+from job import options, plot, rank_and_size, results, seeded
 from tqdm import tqdm
 
 import mpigrad
@@ -30,8 +31,7 @@ WIDTH, HIDDEN = 24, 64
 
 def made(kind, *args, **kwargs):
     """A part of the model, with the same weights wherever it is made."""
-    mpigrad.manual_seed(len(args))
-    return kind(*args, **kwargs)
+    return seeded(kind(*args, **kwargs), seed=1)
 
 
 def make_embedding():
@@ -110,9 +110,9 @@ def numbers(text: str):
 def batches(steps: int, batch: int, length: int):
     """Pieces of the text, each with the same piece one character on."""
     text = numbers(TEXT)
-    chance = mpigrad.Generator().manual_seed(1)
+    chance = random.Random(1)
     for _ in range(steps):
-        starts = mpigrad.randint(0, len(text) - length - 1, (batch,), generator=chance).tolist()
+        starts = [chance.randrange(len(text) - length) for _ in range(batch)]
         yield (
             mpigrad.stack([text[start : start + length] for start in starts]),
             mpigrad.stack([text[start + 1 : start + length + 1] for start in starts]),
