@@ -70,8 +70,9 @@ def test_trainers_that_update_a_server_together(rpc_world) -> None:
 def test_trainers_that_update_a_server_whenever_they_can(rpc_world) -> None:
     if rpc_world.rank == 0:
         trainers = rpc_world.world_size - 1
-        losses, right = parameter_server.train_distributed(trainers, steps=40, batch=16, hogwild=True, quiet=True)
-        assert len(losses) == 40 * trainers
+        steps = 120 // trainers  # as many updates on any number of ranks
+        losses, right = parameter_server.train_distributed(trainers, steps, batch=16, hogwild=True, quiet=True)
+        assert len(losses) == steps * trainers
         assert sum(losses[-9:]) < 0.8 * sum(losses[:9])
         assert right > 0.5
 
