@@ -110,3 +110,12 @@ def test_a_slow_owner_frees_the_value_that_nobody_waited_for() -> None:
             late._get_future().wait()
         del late
         settle(agents)
+
+
+def test_a_collection_while_the_network_is_locked_may_send() -> None:
+    with in_process_world(2) as agents, acting_as(agents[0]):
+        theirs = rpc.remote(1, far.add, args=(1, 2))
+        assert theirs.to_here() == 3
+        with agents[0].progress.transport.network._lock:
+            del theirs  # as the collector would do it, on a thread that is polling for another agent
+        settle(agents)

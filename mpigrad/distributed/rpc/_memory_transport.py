@@ -27,8 +27,10 @@ class MemoryNetwork:
         self.fate = fate
         self.random = random.Random(seed) if seed is not None else None
         self.lost = 0
-        self._lock = threading.Lock()
-        self._queues: list[dict[int, deque[tuple[float, bytearray]]]] = [{} for _ in range(size)]
+        self._lock = threading.RLock()  # a collection inside `get` may end an RRef of another agent, which sends
+        self._queues: list[dict[int, deque[tuple[float, bytearray]]]] = [
+            {src: deque() for src in range(size)} for _ in range(size)
+        ]
         self._gathered: dict[int, bytes] = {}
         self._turn = [0] * size
 
@@ -43,7 +45,7 @@ class MemoryNetwork:
             self.lost += 1
             return
         with self._lock:
-            self._queues[dst].setdefault(src, deque()).append((time.monotonic() + seconds, message))
+            self._queues[dst][src].append((time.monotonic() + seconds, message))
 
     def get(self, dst: int) -> bytearray | None:
         """A message that has arrived, from any sender; with a seed, from a random one."""
