@@ -111,7 +111,18 @@ class ManyNode(OpNode):
 class Operator:
     """A differentiable function of tensors. Call it with tensors (None where optional) and keyword arguments."""
 
-    __slots__ = ("backward", "broadcasts", "forward", "many_type", "name", "node_type", "places", "saves", "sparse", "view")
+    __slots__ = (
+        "backward",
+        "broadcasts",
+        "forward",
+        "many_type",
+        "name",
+        "node_type",
+        "places",
+        "saves",
+        "sparse",
+        "view",
+    )
 
     def __init__(
         self,
@@ -331,5 +342,16 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 __all__ = [
-    "DIFF", "RAW", "RESULT", "Edge", "OpNode", "Operator", "check_one_device", "kernel", "operator", "raise_modified", "recordable", "refuse_sparse",
+    "DIFF",
+    "RAW",
+    "RESULT",
+    "Edge",
+    "OpNode",
+    "Operator",
+    "check_one_device",
+    "kernel",
+    "operator",
+    "raise_modified",
+    "recordable",
+    "refuse_sparse",
 ]

@@ -1,6 +1,6 @@
 """Activation functions: relu, gelu, silu, softplus, elu and relatives."""
 
-# ruff: noqa: E501 (rows of a table read best on one line)
+
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
     need_tensors("equal", input=input, other=other)
     check_one_device("equal", [input._array, other._array])
     if input.is_sparse or other.is_sparse:
-        return input.shape == other.shape and input.is_sparse == other.is_sparse and _equal_sparse(input._array, other._array)
+        return (
+            input.shape == other.shape
+            and input.is_sparse == other.is_sparse
+            and _equal_sparse(input._array, other._array)
+        )
     return input._array.shape == other._array.shape and bool((input._array == other._array).all())
 
 
@@ -30,7 +34,10 @@ def _equal_sparse(a: Any, b: Any) -> bool:
     """Whether two sparse arrays stand for the same elements: a place that holds zero is like one that is not held."""
     if a.sparse_dim != b.sparse_dim:
         return bool((a.to_dense() == b.to_dense()).all())
-    return bool((a.values_at(b.indices) == b.values_at(b.indices)).all() and (a.values_at(a.indices) == b.values_at(a.indices)).all())
+    return bool(
+        (a.values_at(b.indices) == b.values_at(b.indices)).all()
+        and (a.values_at(a.indices) == b.values_at(a.indices)).all()
+    )
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:

@@ -200,7 +200,8 @@ def _sparse_text(tensor: Tensor, prefix: str) -> str:
     places, values = host(tensor._array.indices), host(tensor._array.values)
     pad = "\n" + " " * len(prefix)
     body = "".join(
-        f"{name}={_part_text(part, len(prefix) + len(name) + 1)},{pad}" for name, part in (("indices", places), ("values", values))
+        f"{name}={_part_text(part, len(prefix) + len(name) + 1)},{pad}"
+        for name, part in (("indices", places), ("values", values))
     )
     default = get_default_dtype()
     usual = tensor.dtype in (default, default.to_complex(), int64, bool_)

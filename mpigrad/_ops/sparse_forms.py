@@ -74,17 +74,22 @@ def _unmask(F: Any, node: Any, g: Any) -> Any:
     return F.dense_gradient(found) if node.kw["dense"] else found
 
 
-
 def _like(node: Any) -> SparseArray:
     return node.kw["places"]
 
 
 values_op = operator(
-    "sparse_values", lambda x, *, places: x.values, lambda F, node, g: F.sparse_like(g, like=_like(node)), node="ValuesBackward0"
+    "sparse_values",
+    lambda x, *, places: x.values,
+    lambda F, node, g: F.sparse_like(g, like=_like(node)),
+    node="ValuesBackward0",
 )
 coalesce_op = operator("coalesce", lambda x: x.coalesce(), lambda F, node, g: g, node="CoalesceBackward0")
 to_dense_op = operator(
-    "to_dense", lambda x, *, places: x.to_dense(), lambda F, node, g: F.mask_like(g, like=_like(node)), node="ToDenseBackward0"
+    "to_dense",
+    lambda x, *, places: x.to_dense(),
+    lambda F, node, g: F.mask_like(g, like=_like(node)),
+    node="ToDenseBackward0",
 )
 
 
@@ -109,7 +114,9 @@ def _to_sparse(x: Any, *, sparse_dim: int) -> SparseArray:
 
 
 to_sparse_op = operator("to_sparse", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward1")
-to_sparse_dim_op = operator("to_sparse_dim", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward0")
+to_sparse_dim_op = operator(
+    "to_sparse_dim", _to_sparse, lambda F, node, g: F.dense_gradient(g), node="ToSparseBackward0"
+)
 for _each in (values_op, coalesce_op, to_dense_op, sparse_mask_op):
     _each.sparse = on_arrays
 
@@ -156,7 +163,8 @@ def sparse_coo_tensor(
     value = given._array
     if where.shape[1] != value.shape[0]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {where.shape[1]}, nnz from values: {value.shape[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {where.shape[1]}, nnz from values: "
+            f"{value.shape[0]}"
         )
     shape = _infer(where, value) if size is None else _checked(tuple(size), where, value)
     like = SparseArray(where, value, shape, bool(is_coalesced))
@@ -194,14 +202,16 @@ def _checked(shape: tuple[int, ...], indices: Any, values: Any) -> tuple[int, ..
         )
     if shape[indices.shape[0] :] != values.shape[1:]:
         raise RuntimeError(
-            f"values has incorrect size, expected {[values.shape[0], *shape[indices.shape[0]:]]}, got {list(values.shape)}"
+            f"values has incorrect size, expected {[values.shape[0], *shape[indices.shape[0] :]]}, got {list(values.shape)}"
         )
     for dim, (row, length) in enumerate(zip(indices, shape)):
         if row.size and (int(row.min()) < 0 or int(row.max()) >= length):
             if int(row.min()) < 0:
                 raise RuntimeError(f"found negative index {int(row.min())} for dim {dim}")
             bad = int(row.max())
-            raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {bad}")
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {bad}"
+            )
     return shape
 
 
@@ -286,7 +296,9 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         return self
     count = self.ndim if sparse_dim is None else sparse_dim
     if not 0 <= count <= self.ndim:
-        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but {count} is given")
+        raise RuntimeError(
+            f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but {count} is given"
+        )
     if not count and self.ndim:
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     return (to_sparse_op if sparse_dim is None else to_sparse_dim_op)(self, sparse_dim=count)

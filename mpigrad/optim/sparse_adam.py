@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, change_rows, check_betas, check_settings, next_step, number, rows_of, zeros_like
+from .optimizer import (
+    Group,
+    Optimizer,
+    change_rows,
+    check_betas,
+    check_settings,
+    next_step,
+    number,
+    rows_of,
+    zeros_like,
+)
 
 
 class SparseAdam(Optimizer):

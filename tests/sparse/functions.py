@@ -15,7 +15,9 @@ PLACES, NUMBERS = [[2, 0, 2, 1], [0, 1, 0, 2]], [1.5, -2.0, 0.25, 4.0]  # (2, 0)
 CONTEXTS: dict[int, int] = {}  # how many ranks back -> the context id that was told
 
 
-def sparse(requires_grad: bool = True, coalesced: bool = False, dtype: Any = mpigrad.float32, scale: float = 1.0) -> Tensor:
+def sparse(
+    requires_grad: bool = True, coalesced: bool = False, dtype: Any = mpigrad.float32, scale: float = 1.0
+) -> Tensor:
     """A small matrix with a place that occurs twice; the same on every rank."""
     made = mpigrad.sparse_coo_tensor(PLACES, [scale * each for each in NUMBERS], (3, 3), dtype=dtype)
     made = made.coalesce() if coalesced else made
@@ -58,7 +60,9 @@ def multiply_if_first_needs(a: Any, b: Any) -> Any:
 def add_and_run_backward(a: Any, b: Any, to: str) -> Any:
     """Add on another worker, and run a pass of this context from here before the caller runs its own."""
     found = rpc.rpc_sync(to, add, args=(a, b))
-    dist_autograd.backward(dist_autograd._current_context()._context_id(), [mpigrad.sparse.sum(found)], retain_graph=True)
+    dist_autograd.backward(
+        dist_autograd._current_context()._context_id(), [mpigrad.sparse.sum(found)], retain_graph=True
+    )
     return found
 
 

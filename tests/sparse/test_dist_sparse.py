@@ -43,7 +43,9 @@ def same(found, wanted) -> None:
 
 def check(to, program, *tensors, hows=HOW) -> None:
     """`program(call, *tensors)` gives a loss; in a context it must give the gradients that it gives in one process."""
-    wanted = mpigrad.autograd.grad(program(lambda function, *args: function(*args), *tensors), tensors, allow_unused=True)
+    wanted = mpigrad.autograd.grad(
+        program(lambda function, *args: function(*args), *tensors), tensors, allow_unused=True
+    )
     assert any(each is not None and each.is_sparse for each in wanted)
     for how in hows:
         with dist_autograd.context() as context_id:
@@ -90,7 +92,9 @@ def test_a_nested_call_with_sparse_tensors_records_every_hop(rpc_world, how) -> 
         for distance, name in enumerate(hops, 1):
             rpc.rpc_sync(name, fn.tell, args=(distance, context_id))
         rpc_world.barrier()
-        counts = [len(dist_autograd._retrieve_context(fn.CONTEXTS[distance])._send_functions()) for distance in (1, 2, 3)]
+        counts = [
+            len(dist_autograd._retrieve_context(fn.CONTEXTS[distance])._send_functions()) for distance in (1, 2, 3)
+        ]
         assert counts == [2, 2, 1]
         rpc_world.barrier()
         dist_autograd.backward(context_id, [total(result)])

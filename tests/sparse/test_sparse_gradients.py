@@ -13,7 +13,11 @@ ROWS = mpigrad.tensor([[2, 0, 2]])
 
 
 def flat(*shape):
-    return (mpigrad.arange(1.0, 1 + mpigrad.Size(shape).numel(), dtype=mpigrad.float64) / 7).reshape(shape).requires_grad_()
+    return (
+        (mpigrad.arange(1.0, 1 + mpigrad.Size(shape).numel(), dtype=mpigrad.float64) / 7)
+        .reshape(shape)
+        .requires_grad_()
+    )
 
 
 def matrix(v):
@@ -36,19 +40,22 @@ MATRIX = {
     "divide": lambda x: x / 3, "add": lambda x: x + x.t(), "subtract": lambda x: x * 2 - x, "multiply": lambda x: x * (x + x.t()),
     "alpha": lambda x: mpigrad.add(x, x * x, alpha=0.5), "sub alpha": lambda x: mpigrad.sub(x, x * x, alpha=0.5),
     "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(1, 0), "to_dense": lambda x: x.to_dense() ** 2,
-    "clone": lambda x: x.clone() * x, "stack": lambda x: mpigrad.stack([x, x * 2], 1), "cat": lambda x: mpigrad.cat([x, x * 2], 1),
+    "clone": lambda x: x.clone() * x, "stack": lambda x: mpigrad.stack([x, x * 2], 1),
+    "cat": lambda x: mpigrad.cat([x, x * 2], 1),
     "sum": lambda x: mpigrad.sparse.sum(x * x), "sum 0": lambda x: mpigrad.sparse.sum(x * x, 0),
     "sum method": lambda x: (x * x).sum(),
     "sum both": lambda x: mpigrad.sparse.sum(x, (0, 1)) ** 2, "softmax": lambda x: mpigrad.sparse.softmax(x, 1),
     "log_softmax": lambda x: mpigrad.sparse.log_softmax(x, 0), "mm": lambda x: mpigrad.sparse.mm(x, x.to_dense()),
     "matmul": lambda x: x @ x.to_dense(), "addmm": lambda x: mpigrad.sparse.addmm(x.to_dense(), x, x.to_dense(), alpha=2, beta=3),
     "dense times": lambda x: x.to_dense() @ x, "mv": lambda x: mpigrad.mv(x, x.to_dense()[0]),
-    "select": lambda x: x[2] * x[2], "element": lambda x: x[2, 0] * x[0, 1], "index_select": lambda x: x.index_select(0, BOTH[0, :2]),
+    "select": lambda x: x[2] * x[2], "element": lambda x: x[2, 0] * x[0, 1],
+    "index_select": lambda x: x.index_select(0, BOTH[0, :2]),
     "index_select twice": lambda x: x.index_select(1, mpigrad.tensor([0, 0, 2])), "unsqueeze": lambda x: x.unsqueeze(1),
     "times dense": lambda x: x * (x.to_dense() + 1), "dense plus": lambda x: x.to_dense() + x * x, "abs": lambda x: x.abs(),
     "square": lambda x: x**2, "sqrt": lambda x: x.sqrt(), "tanh": lambda x: x.tanh(), "sin": lambda x: x.sin(),
     "relu": lambda x: x.relu(),
-    "expm1": lambda x: x.expm1(), "mask": lambda x: (x.to_dense() ** 2).sparse_mask(coo(BOTH, [1.0] * 3, (3, 3), dtype=mpigrad.float64)),
+    "expm1": lambda x: x.expm1(),
+    "mask": lambda x: (x.to_dense() ** 2).sparse_mask(coo(BOTH, [1.0] * 3, (3, 3), dtype=mpigrad.float64)),
     "mask of sparse": lambda x: (x * x).sparse_mask(coo(BOTH, [1.0] * 3, (3, 3), dtype=mpigrad.float64)),
     "dense and back": lambda x: (x.to_dense() ** 2).to_sparse(), "norm": lambda x: x.norm(),
 }  # fmt: skip
@@ -58,8 +65,10 @@ TABLE = {
     "select column": lambda x: x[:, 1] * x[:, 0],
     "index_select": lambda x: x.index_select(0, mpigrad.tensor([2, 2, 0])), "stack": lambda x: mpigrad.stack([x, x * x]),
     "index_select dense": lambda x: x.index_select(1, mpigrad.tensor([1, 1, 0])), "cat": lambda x: mpigrad.cat([x, x * x]),
-    "cat dense": lambda x: mpigrad.cat([x, x * x], 1), "softmax": lambda x: mpigrad.sparse.softmax(x, 0), "tanh": lambda x: x.tanh(),
-    "softmax dense": lambda x: mpigrad.sparse.softmax(x, 1), "unsqueeze": lambda x: x.unsqueeze(2), "to_dense": lambda x: x.to_dense() ** 2,
+    "cat dense": lambda x: mpigrad.cat([x, x * x], 1), "softmax": lambda x: mpigrad.sparse.softmax(x, 0),
+    "tanh": lambda x: x.tanh(),
+    "softmax dense": lambda x: mpigrad.sparse.softmax(x, 1), "unsqueeze": lambda x: x.unsqueeze(2),
+    "to_dense": lambda x: x.to_dense() ** 2,
 }  # fmt: skip
 
 
@@ -86,7 +95,8 @@ def leaf():
 
 
 SPARSE_GRADIENT = ["coalesce", "neg", "scale", "add", "multiply", "to_dense", "clone", "stack", "cat", "sum", "sum 0", "sum both",
-                   "softmax", "sqrt", "abs", "square", "transpose", "select", "index_select", "unsqueeze", "mask of sparse"]  # fmt: skip
+                   "softmax", "sqrt", "abs", "square", "transpose", "select", "index_select", "unsqueeze",
+                   "mask of sparse"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SPARSE_GRADIENT)

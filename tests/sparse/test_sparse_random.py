@@ -26,7 +26,9 @@ def pairs(draw):
         values = random.integers(-4, 5, (count, *dense_dims)).astype(kind)
         if kind == "c16":
             values = values + 1j * random.integers(-4, 5, values.shape)
-        made = mpigrad.sparse_coo_tensor(mpigrad.from_numpy(places), mpigrad.from_numpy(values), (*sparse_dims, *dense_dims))
+        made = mpigrad.sparse_coo_tensor(
+            mpigrad.from_numpy(places), mpigrad.from_numpy(values), (*sparse_dims, *dense_dims)
+        )
         return made.coalesce() if draw(st.booleans()) else made
 
     return one(), one()
@@ -130,7 +132,9 @@ def test_softmax_is_that_of_what_is_held(dense_dims) -> None:
 def test_matrix_products(rows, inner, columns, count, seed) -> None:
     random = np.random.default_rng(seed)
     places = np.stack([random.integers(0, rows, count), random.integers(0, inner, count)])
-    a = mpigrad.sparse_coo_tensor(mpigrad.from_numpy(places), mpigrad.from_numpy(random.standard_normal(count)), (rows, inner))
+    a = mpigrad.sparse_coo_tensor(
+        mpigrad.from_numpy(places), mpigrad.from_numpy(random.standard_normal(count)), (rows, inner)
+    )
     b = mpigrad.from_numpy(random.standard_normal((inner, columns)))
     wanted = dense(a) @ b.numpy()
     check(mpigrad.sparse.mm(a, b), wanted)

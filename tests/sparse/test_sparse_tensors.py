@@ -33,7 +33,9 @@ def test_what_it_is() -> None:
     assert y.coalesce() is y and y.indices().tolist() == [[0, 1]] and y.values().shape == (2, 2)
 
 
-@pytest.mark.parametrize("kind", [mpigrad.int64, mpigrad.int32, mpigrad.bool, mpigrad.float16, mpigrad.float64, mpigrad.complex64])
+@pytest.mark.parametrize(
+    "kind", [mpigrad.int64, mpigrad.int32, mpigrad.bool, mpigrad.float16, mpigrad.float64, mpigrad.complex64]
+)
 def test_types(kind) -> None:
     x = coo([[0, 2, 0]], mpigrad.tensor([1, 2, 3]).to(kind), (4,))
     assert x.dtype is kind and x.to_dense().dtype is kind
@@ -46,7 +48,12 @@ def test_types(kind) -> None:
 
 
 def test_nothing_held() -> None:
-    for x in (coo(size=(2, 3)), mpigrad.zeros_like(sparse()), mpigrad.zeros(2, 2, layout=mpigrad.sparse_coo), sparse().new_zeros(2)):
+    for x in (
+        coo(size=(2, 3)),
+        mpigrad.zeros_like(sparse()),
+        mpigrad.zeros(2, 2, layout=mpigrad.sparse_coo),
+        sparse().new_zeros(2),
+    ):
         assert x.is_sparse and x.is_coalesced() and x._nnz() == 0 and not x.to_dense().any()
         assert (x * 2 + x)._nnz() == 0 and mpigrad.sparse.sum(x).item() == 0 and x.coalesce() is x
     kept = mpigrad.zeros_like(hybrid(), dtype=mpigrad.int64, requires_grad=False)
@@ -101,14 +108,21 @@ def test_equality_and_comparison() -> None:
             refused()
 
 
-@pytest.mark.parametrize("make", [lambda: sparse(False), lambda: sparse(coalesced=True).detach(), hybrid, lambda: coo(size=(2, 0))])
+@pytest.mark.parametrize(
+    "make", [lambda: sparse(False), lambda: sparse(coalesced=True).detach(), hybrid, lambda: coo(size=(2, 0))]
+)
 def test_copies_travel(make) -> None:
     x = make().requires_grad_()
     file = io.BytesIO()
     mpigrad.save({"x": x}, file)
     file.seek(0)
     for made in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), mpigrad.load(file)["x"]):
-        assert mpigrad.equal(made, x) and made.is_coalesced() == x.is_coalesced() and made.requires_grad and held(made) == held(x)
+        assert (
+            mpigrad.equal(made, x)
+            and made.is_coalesced() == x.is_coalesced()
+            and made.requires_grad
+            and held(made) == held(x)
+        )
         made.detach()._values().zero_()
     assert mpigrad.equal(x, make())
     assert x.to("cpu") is x and x.cpu() is x and not x.detach().requires_grad

@@ -90,7 +90,7 @@ class RemoteModule(Module):
     def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
         """A RemoteModule for a module that is there already."""
         on, device = parse(remote_device)
-        if rpc.get_worker_info(on) != module_rref.owner():
+        if rpc._get_current_rpc_agent().find(on) != module_rref.owner():
             raise ValueError(f"remote_device {remote_device!r} is not where the module is, on {module_rref.owner()}")
         return _received(RemoteModule, on, device, module_rref, True)
 
@@ -141,7 +141,7 @@ class RemoteModule(Module):
         if keep_vars:
             raise ValueError("RemoteModule.state_dict gives copies of what is on another worker: keep_vars must be False")
         state = self._ask(_call, "state_dict")
-        found = OrderedDict() if destination is None else destination
+        found: Any = OrderedDict() if destination is None else destination
         found.update((prefix + name, value) for name, value in state.items())
         versions = {(prefix + name).rstrip("."): notes for name, notes in getattr(state, "_metadata", {}).items()}
         found._metadata = {**getattr(found, "_metadata", {}), **versions}
