@@ -24,6 +24,7 @@ MODULES = (
     "mpigrad.distributed.rpc",
     "mpigrad.distributions",
     "mpigrad.futures",
+    "mpigrad.jit",
     "mpigrad.linalg",
     "mpigrad.multiprocessing",
     "mpigrad.nn",
