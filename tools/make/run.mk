@@ -11,5 +11,5 @@ bench: env-torch  ## all benchmarks, with tables and plots in build/bench
 bench-check: env-torch  ## fail when a measured ratio is worse than the one recorded
 	$(TORCH)/bin/python -m benchmarks --check
 
-docs: env-ompi  ## check the documentation, build the reference in build/docs
+docs: env-ompi  ## check the documentation, build the site in build/docs
 	$(OMPI)/bin/python tools/docs.py build/docs

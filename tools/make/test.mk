@@ -25,8 +25,8 @@ test-mpi: env-ompi  ## tests on 4 and on 2 ranks of Open MPI
 	tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m mpi tests
 	tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m mpi tests
 
-docs-check: env-ompi  ## links and examples of the documentation
-	$(OMPI)/bin/python tools/docs.py
+docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
+	$(OMPI)/bin/python tools/docs.py build/docs
 
 test-mpich: env-mpich  ## tests on 4 ranks of MPICH
 	tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m mpi tests
