@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,8 +36,16 @@ def pytest_configure(config: pytest.Config) -> None:
         verdicts = JointVerdicts(channel, deadline)
         config.stash[CHANNEL], config.stash[VERDICTS] = channel, verdicts
         config.pluginmanager.register(verdicts, "joint-verdicts")
+        _own_directory(config, channel.rank)
         if channel.rank != 0:
             _silence(config)
+
+
+def _own_directory(config: pytest.Config, rank: int) -> None:
+    """Temporary files of each rank in a directory of its own: pytest would clean one that all share, under the others' feet."""
+    made = tempfile.mkdtemp(prefix=f"mpigrad-tests-rank{rank}-")
+    config.add_cleanup(lambda: shutil.rmtree(made, ignore_errors=True))
+    config._tmp_path_factory._given_basetemp = Path(made)  # type: ignore[attr-defined]
 
 
 def _silence(config: pytest.Config) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import GraphTask
-from ..._graph.grad_mode import MODE
+from ..._graph.grad_mode import MODE, TRACING
 from ..._graph.namespace import DIFF
 from ..rpc._message import MessageType
 from ._items import Item, decode, encode
@@ -111,6 +111,16 @@ class Branch:
         """Run the graph below one lone send function; gives what reached recv functions."""
         function, one = source.nodes[0], self.one
         sink = Sink(self.context, one.F, one.discard)
+        if (
+            source.ends is not None
+            and one.captures is None
+            and not TRACING.on
+            and not any(node.hooks for node in source.ends)
+        ):
+            for place, node in enumerate(source.ends):
+                grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
+                sink(node, grad)
+            return sink.outgoing
         task = GraphTask(one.F, dict(source.counts), one.keep, sink, one.captures)
         task.buffers[function] = grads if function.outputs != 1 else grads[0]
         task.ready.append(function)

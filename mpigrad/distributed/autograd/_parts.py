@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("counts", "message_id", "nodes", "part", "ran", "recvs")
+    __slots__ = ("counts", "ends", "message_id", "nodes", "part", "ran", "recvs")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
         self.counts = count_dependencies(nodes)
         self.recvs = [node for node in self.counts if node.__class__ is RecvRpcBackward]
+        self.ends = _ends(self) if message_id is not None else None
         self.ran = 0  # the last pass in which it ran on its own
         self.part: Part
 
@@ -40,6 +41,14 @@ class Source:
     def shared(self) -> Iterable[Node]:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
         return (node for node in self.counts if node.__class__ is not AccumulateGrad or node.hooks is not None)
+
+
+def _ends(source: Source) -> list[Node] | None:
+    """The nodes to which a send function's gradients go, one each, if the graph ends there: most sends are of leaves."""
+    (function,) = source.nodes
+    ends = [edge[0] for edge in function.edges if edge is not None]
+    simple = all(not node.edges and node.outputs == 1 and source.counts[node] == 1 for node in ends)
+    return ends if simple and len(ends) == len(function.edges) else None
 
 
 class Part:
