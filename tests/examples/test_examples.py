@@ -159,6 +159,5 @@ def test_the_docstring_has_the_command(name: str) -> None:
 def test_a_curve_is_drawn(world, tmp_path: Path) -> None:
     if world.rank:
         return
-    pytest.importorskip("matplotlib")
     job.plot(str(tmp_path / "curve.png"), [3.0, 2.0, 1.5], "loss")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
