@@ -26,10 +26,11 @@ logger = logging.getLogger(__name__)
 
 BURST = 24  # tests of one look for messages
 GLANCE = 2  # the same after a nap
-SPIN_SECONDS = 0.0002  # after activity, before naps
+SPIN_SECONDS = 0.0002  # after activity, without a pause
+YIELD_SECONDS = 0.001  # after activity, before naps: ranks that answer each other within this time never send each other to sleep
 PATIENCE = 25  # so many times longer while large transfers are under way
 TRANSFER_SECONDS = 60.0  # how long transfers that stand still keep this rank from napping
-SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.004  # the last once a second has passed
+SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # the last once a second has passed
 SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
 HOUSEKEEPING_SECONDS = 0.02
 
@@ -206,7 +207,7 @@ class Waiting(Sending):
                 os.sched_yield()
             if idle < TRANSFER_SECONDS:  # fragments move only while both ends call MPI
                 return
-        elif idle < 0.0001:
+        elif idle < YIELD_SECONDS:
             os.sched_yield()
             return
         nap = idle * 0.125
