@@ -59,7 +59,7 @@ def _sum_all(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     return op.finish(inputs, array_module(values).asarray(values.sum(dtype=values.dtype)), kw)
 
 
-def _like_zeros(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
+def _copied(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
     return op.finish(inputs, inputs[0]._array.copy(), kw)
 
 
@@ -70,7 +70,7 @@ def _install() -> None:
         getattr(DIFF, name).sparse = on_arrays
     for name in ("clone", "clone_contiguous", "copied"):
         if name in DIFF.__dict__:
-            getattr(DIFF, name).sparse = _like_zeros
+            getattr(DIFF, name).sparse = _copied
     DIFF.stack.sparse, DIFF.cat.sparse = _stack, _cat  # type: ignore[attr-defined]
     DIFF.mm.sparse = _mm  # type: ignore[attr-defined]
 
