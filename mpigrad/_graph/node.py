@@ -156,9 +156,9 @@ def _accumulator(leaf: Tensor) -> AccumulateGrad:
     if found is None:
         found = object.__new__(AccumulateGrad)
         found.edges, found.hooks, found.variable = (), None, leaf
-        rare.accumulate = weakref.ref(found)
         if rare.hooks:
             hooks_of(found).tensor[0] = rare.hooks
+        rare.accumulate = weakref.ref(found)  # last: other threads find it from here on, without the lock
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mpigrad
+from mpigrad._graph import node
 
 F64 = mpigrad.float64
 THREADS, ROUNDS = 4, 200
@@ -96,6 +97,21 @@ def test_hooks_of_one_leaf() -> None:
     x.register_hook(hook)
     in_threads(lambda place: [(x * float(place)).backward() for _ in range(50)])
     assert sorted(seen) == sorted([float(place) for place in range(THREADS)] * 50)
+
+
+def test_an_accumulator_is_found_only_with_its_hooks(monkeypatch) -> None:
+    """Another thread looks for the leaf's accumulator at the very moment its hooks are attached."""
+    x = mpigrad.ones(1, dtype=F64, requires_grad=True)
+    x.register_hook(lambda grad: grad * 10)
+    attach, found = node.hooks_of, []
+
+    def attach_slowly(made: node.Node) -> node.Hooks:
+        found.append(x._extra.accumulate is not None and x._extra.accumulate() is made)
+        return attach(made)
+
+    monkeypatch.setattr(node, "hooks_of", attach_slowly)
+    (x * 2).backward()
+    assert found == [False] and x.grad.item() == 20.0
 
 
 def test_threads_agree_on_the_end_of_the_graph() -> None:
