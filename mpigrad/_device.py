@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+import threading
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 _KNOWN = ("cpu", "cuda")
-_PATTERN = re.compile(r"^([a-z]+)(?::(\d+))?$")
+_PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
 
 
 class device:
@@ -29,6 +31,8 @@ class device:
             return type
         if isinstance(type, int):
             return device("cuda", type)
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         match = _PATTERN.match(type)
         if match is None:
             raise RuntimeError(f"Invalid device string: '{type}'")
@@ -55,6 +59,15 @@ class device:
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (self.type, self.index)
 
+    def __enter__(self) -> device:
+        DEFAULT.outer = (*DEFAULT.outer, DEFAULT.place)
+        DEFAULT.place = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        *rest, DEFAULT.place = DEFAULT.outer
+        DEFAULT.outer = tuple(rest)
+
 
 @functools.cache
 def _device(type: str, index: int | None) -> device:
@@ -66,19 +79,61 @@ def _device(type: str, index: int | None) -> device:
 CPU = device("cpu")
 
 
+class _Default(threading.local):
+    """Where factory functions put new tensors of this thread when they are not told."""
+
+    place: device = CPU
+    outer: tuple[device, ...] = ()  # the places before each `with device:` around
+
+
+DEFAULT = _Default()
+
+
+def set_default_device(device: Any) -> None:
+    """Let factory functions (`zeros`, `tensor`, `rand`, ...) of this thread make tensors on `device`; None is the CPU.
+
+    >>> import mpigrad
+    >>> mpigrad.set_default_device("cpu")
+    >>> mpigrad.get_default_device()
+    device(type='cpu')
+    """
+    DEFAULT.place = CPU if device is None else _made(device)
+
+
+def get_default_device() -> device:
+    """Where factory functions of this thread put tensors when they are not told."""
+    place = DEFAULT.place
+    return place if place.index is not None or place.type == "cpu" else resolve(place)
+
+
+_made = device  # for functions with an argument of that name
+
+
+class NoCudaError(AssertionError, RuntimeError):
+    """CuPy is missing. PyTorch without CUDA raises an AssertionError, with CUDA but without a GPU a RuntimeError."""
+
+
 @functools.cache
 def cupy() -> ModuleType:
     """Import CuPy, or say what is missing."""
     try:
         import cupy as module
     except ImportError as error:
-        raise RuntimeError(
-            "mpigrad's CUDA device needs CuPy, which cannot be imported here: install mpigrad[gpu] (cupy-cuda12x) or "
-            f"mpigrad[gpu13] (cupy-cuda13x). The import said: {error}"
+        raise NoCudaError(
+            "mpigrad not compiled with CUDA enabled: its CUDA device needs CuPy, which cannot be imported here. Install "
+            f"mpigrad[gpu] (cupy-cuda12x) or mpigrad[gpu13] (cupy-cuda13x). The import said: {error}"
         ) from error
     if not module.cuda.is_available():
         raise RuntimeError("No CUDA GPUs are available: CuPy is installed, but finds no device on this machine")
     return module
+
+
+def device_count() -> int:
+    """How many GPUs can be used: 0 without CuPy or a driver."""
+    try:
+        return cupy().cuda.runtime.getDeviceCount()
+    except RuntimeError:
+        return 0
 
 
 def array_module(array: Any) -> ModuleType:
@@ -109,8 +164,10 @@ def device_of(array: Any) -> device:
 
 
 def resolve(place: device | str | int | None) -> device:
-    """Turn what users write into a device that exists; None is the CPU, "cuda" the current GPU."""
+    """Turn what users write into a device that exists; None is the default device, "cuda" the current GPU."""
     if place is None:
+        place = DEFAULT.place
+    if place is CPU:
         return CPU
     found = device(place)
     if found.type == "cuda":
@@ -119,8 +176,6 @@ def resolve(place: device | str | int | None) -> device:
             return _device("cuda", cupy().cuda.runtime.getDevice())
         if found.index >= count:
             raise RuntimeError(f"CUDA error: invalid device ordinal: {found} was asked for, this machine has {count}")
-    elif found.index is not None and found.index > 0:
-        raise RuntimeError(f"CPU device index must be -1 or zero, got {found.index}")
     return CPU if found.type == "cpu" else found
 
 
@@ -138,19 +193,130 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def move(array: Any, place: device) -> Any:
-    """Give `array` on `place`: the same object when it is there already."""
+def guard(array: Any) -> Any:
+    """A context manager in which the device of `array` is the current one: what CuPy runs on arrays must run there."""
+    return _NOTHING if isinstance(array, np.ndarray) else on_device(device_of(array))
+
+
+def move(array: Any, place: device, non_blocking: bool = False) -> Any:
+    """Give `array` on `place`: the same object when it is there already.
+
+    With `non_blocking`, copies between pinned memory and a GPU only join the device's current stream: the host must not
+    touch the memory before that stream was synchronised."""
     here = device_of(array)
     if here == place:
         return array
     if getattr(array, "is_sparse_array", False):
-        return array.moved(lambda each: move(each, place))
+        return array.moved(lambda each: move(each, place, non_blocking))
     if place.type == "cpu":
-        return cupy().asnumpy(array)
+        return _to_host(array, here, non_blocking)
+    return _to_device(array, place, non_blocking) if here is CPU else _between(array, here, place)
+
+
+def _to_host(array: Any, here: device, non_blocking: bool) -> np.ndarray:
+    with on_device(here):
+        if not non_blocking:
+            return cupy().asnumpy(array)
+        made = pinned_empty(array.shape, array.dtype)
+        array.get(out=made, blocking=False)
+        keep_until_done(current_stream(here), made, array)
+        return made
+
+
+def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
     with on_device(place):
-        return cupy().asarray(array)
+        pinned = is_pinned(array)
+        made = cupy().asarray(array, blocking=pinned and not non_blocking)
+        if pinned and non_blocking:
+            keep_until_done(current_stream(place), array)
+        return made
+
+
+def _between(array: Any, here: device, place: device) -> Any:
+    """A copy on another GPU, in order with the current streams of both."""
+    source, target = current_stream(here), current_stream(place)
+    with on_device(here):
+        array = cupy().ascontiguousarray(array)
+        ready = source.record()
+    with on_device(place):
+        target.wait_event(ready)
+        made = cupy().empty(array.shape, array.dtype)
+        made.data.copy_from_device_async(array.data, array.nbytes, target)
+        done = target.record()
+    with on_device(here):
+        source.wait_event(done)  # so that the memory of `array` is not used again before it was read
+    return made
 
 
 def host(array: Any) -> np.ndarray:
     """Give a NumPy array with `array`'s values: itself when it is one."""
     return array if isinstance(array, np.ndarray) else move(array, CPU)
+
+
+# -- what transfers and kernels need of a device --------------------------------------------------------------------------
+
+
+def current_stream(place: device) -> Any:
+    """The CuPy stream on which this thread's work for a GPU runs now."""
+    with on_device(place):
+        return cupy().cuda.get_current_stream()
+
+
+def synchronize(place: device | None = None) -> None:
+    """Wait until a GPU (None: the current one) has done all that it was given."""
+    cupy().cuda.Device(None if place is None else place.index).synchronize()
+    _forget_done()
+
+
+def pointer(array: Any) -> int:
+    """The address of an array's first element, on its device."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+
+def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
+    """An empty NumPy array in pinned memory, from which and to which a GPU copies by itself."""
+    kind = np.dtype(kind)
+    size = int(np.prod(shape, dtype=np.int64))
+    memory = cupy().cuda.alloc_pinned_memory(max(1, size * kind.itemsize))
+    return np.frombuffer(memory, kind, size).reshape(shape)
+
+
+def pin(array: np.ndarray) -> np.ndarray:
+    """A copy of a NumPy array in pinned memory: the same object when it lies there already."""
+    if is_pinned(array):
+        return array
+    made = pinned_empty(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
+def is_pinned(array: Any) -> bool:
+    """Whether an array lies in pinned memory of the host."""
+    if not isinstance(array, np.ndarray) or not cupy.cache_info().currsize:  # without CuPy nothing is pinned
+        return False
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+        if isinstance(owner, memoryview):
+            owner = owner.obj
+    return isinstance(owner, cupy().cuda.PinnedMemoryPointer)
+
+
+_in_flight: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # number: (event, what the device may still use before it)
+_numbers = itertools.count()
+
+
+def keep_until_done(stream: Any, *objects: Any) -> None:
+    """Keep objects (arrays, pinned memory) alive until `stream`, of the current device, has done what it has been given."""
+    event = cupy().cuda.Event(disable_timing=True)
+    event.record(stream)
+    _forget_done()
+    _in_flight[next(_numbers)] = event, objects
+
+
+def _forget_done() -> None:
+    """Let go of what no device uses any more. No lock: letting go may come back here by a finalizer."""
+    for number in list(_in_flight):
+        found = _in_flight.get(number)
+        if found is not None and found[0].done:
+            _in_flight.pop(number, None)

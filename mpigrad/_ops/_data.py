@@ -160,7 +160,7 @@ def _from_number(value: Any, kind: dtype | None) -> np.ndarray:
 
 def place_and_type(given: Any, kind: Any) -> tuple[device, dtype]:
     """The device and type of a new tensor from the arguments `device` and `dtype`."""
-    return CPU if given is None else resolve(given), get_default_dtype() if kind is None else as_dtype(kind)
+    return resolve(given), get_default_dtype() if kind is None else as_dtype(kind)
 
 
 def build(place: device, function: str, *args: Any, **kw: Any) -> Any:

@@ -51,7 +51,7 @@ def tensor(
     if isinstance(data, Tensor):
         _warn_of_copy()
     kind = None if dtype is None else as_dtype(dtype)
-    place = resolve(device) if device is not None else device_of(data._array) if isinstance(data, Tensor) else CPU
+    place = resolve(device) if device is not None or not isinstance(data, Tensor) else device_of(data._array)
     return new(array_from(data, kind, place), requires_grad)
 
 
