@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,44 @@ class Unwritable(nn.Linear):
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         raise OSError("disk full")
+
+
+class Slow(nn.Linear):
+    """Its state is there only after somebody has asked for it to be."""
+
+    go = threading.Event()
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        assert self.go.wait(30)
+        return super().state_dict(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        assert self.go.wait(30)
+        return super().load_state_dict(*args, **kwargs)
+
+
+def let_go(gone: bool) -> None:
+    """Runs on the slow worker."""
+    Slow.go.set() if gone else Slow.go.clear()
+
+
+def test_a_worker_that_takes_too_long_is_named(rpc_world, tmp_path: Path) -> None:
+    if rpc_world.rank:
+        return
+    slow = {"here": nn.Linear(1, 1), "slow": rpc.remote("worker1", Slow, args=(1, 1))}
+    rpc.rpc_sync("worker1", let_go, args=(False,))
+    with pytest.raises(CheckpointError, match=r"worker1 had not finished writing its share of .* after 0\.2 s; if it is only"):
+        checkpoint.save(tmp_path, slow, timeout=0.2)
+    with pytest.raises(CheckpointError, match="holds no checkpoint"):
+        checkpoint.load(tmp_path, slow)
+    rpc.rpc_sync("worker1", let_go, args=(True,))
+    checkpoint.save(tmp_path, slow, extra=1)
+    assert checkpoint.load(tmp_path, slow, timeout=0) == 1
+    assert json.loads((tmp_path / "manifest.json").read_text())["directory"] == "save-000002"
+    rpc.rpc_sync("worker1", let_go, args=(False,))
+    with pytest.raises(CheckpointError, match=r"worker1 had not finished reading its share"):
+        checkpoint.load(tmp_path, slow, timeout=0.2)
+    rpc.rpc_sync("worker1", let_go, args=(True,))
 
 
 def test_training_goes_on_from_a_checkpoint(rpc_world, tmp_path: Path) -> None:

@@ -12,16 +12,20 @@ from .. import rpc
 from ..optim import DistributedOptimizer
 from ..optim._optimizer import gather_errors
 from ..rpc import RRef
+from ..rpc._errors import RpcTimeoutError
 from ._files import (
     FORMAT,
     CheckpointError,
     check,
     describe,
-    next_directory,
+    keep,
+    new_directory,
     read_manifest,
     remove_others,
     write_manifest,
 )
+
+TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, a lost worker takes for ever
 
 
 def _rref(value: Any, name: str) -> RRef:
@@ -58,6 +62,7 @@ def _write(file: str, share: dict[str, RRef]) -> dict[str, Any]:
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file({name: _stateful(rref).state_dict() for name, rref in share.items()}, file)
+    keep(path)
     return describe(path)
 
 
@@ -75,16 +80,34 @@ def _read(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> Non
         _stateful(rref).load_state_dict(states[name])
 
 
-def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None) -> None:
+class _Share:
+    """What one worker does for a checkpoint, under way."""
+
+    def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
+        self.worker, self.doing, self.timeout = worker, doing, timeout
+        self.future = rpc.rpc_async(worker, function, args=args, timeout=timeout)
+
+    def wait(self) -> Any:
+        try:
+            return self.future.wait()
+        except RpcTimeoutError as error:
+            raise CheckpointError(
+                f"{self.worker} had not finished {self.doing} after {self.timeout:g} s; if it is only slow, give a larger "
+                "timeout (0: wait for ever)"
+            ) from error
+
+
+def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
     """Save modules and optimizers of any workers, as one checkpoint in the directory `path` that all workers share.
 
     `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, or RRefs of any of them. `extra` is
     anything that JSON can hold, such as the number of the step. Until the save is complete the previous one stays valid.
+    A worker that has not written its share after `timeout` seconds (0: no limit) is named in the error.
     """
-    where = Path(path)
-    name, shares = next_directory(where), _shares(parts)
+    where, shares = Path(path), _shares(parts)
+    name = new_directory(where)
     writing = [
-        rpc.rpc_async(worker, _write, args=(str(where / name / f"{worker}.pt"), share), timeout=0)
+        _Share(worker, f"writing its share of {where}", _write, (str(where / name / f"{worker}.pt"), share), timeout)
         for worker, share in shares.items()
     ]
     files = dict(zip(shares, gather_errors(writing)))
@@ -92,8 +115,11 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None) -> None:
     remove_others(where, name)
 
 
-def load(path: str | Path, parts: Mapping[str, Any]) -> Any:
-    """Put the states of the last complete `save` back, on workers of the same names; gives `extra`."""
+def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT) -> Any:
+    """Put the states of the last complete `save` back, on workers of the same names; gives `extra`.
+
+    A worker that has not read its share after `timeout` seconds (0: no limit) is named in the error.
+    """
     where, shares = Path(path), _shares(parts)
     manifest = read_manifest(where)
     if set(manifest["workers"]) != set(shares):
@@ -105,7 +131,7 @@ def load(path: str | Path, parts: Mapping[str, Any]) -> Any:
     for function in (_check, _read):  # all files are looked at before any worker changes
         gather_errors(
             [
-                rpc.rpc_async(worker, function, args=(directory, manifest["workers"][worker], share), timeout=0)
+                _Share(worker, f"reading its share of {where}", function, (directory, manifest["workers"][worker], share), timeout)
                 for worker, share in shares.items()
             ]
         )

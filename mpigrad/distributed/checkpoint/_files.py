@@ -27,11 +27,22 @@ class CheckpointError(RuntimeError):
     """A checkpoint that cannot be read, or does not fit."""
 
 
-def next_directory(path: Path) -> str:
-    """A name for the next save: one after the last that was tried."""
+def new_directory(path: Path) -> str:
+    """The directory of the next save, by a name that was never tried: a worker may still be writing to the last one."""
     path.mkdir(parents=True, exist_ok=True)
     numbers = [int(match[1]) for match in (_NAME.match(each.name) for each in path.iterdir()) if match]
-    return f"save-{max(numbers, default=0) + 1:06d}"
+    name = f"save-{max(numbers, default=0) + 1:06d}"
+    (path / name).mkdir()
+    return name
+
+
+def keep(path: Path) -> None:
+    """Have the system write a file or the entries of a directory to the disk: the manifest must not be there before them."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def describe(file: Path) -> dict[str, Any]:
@@ -65,7 +76,9 @@ def write_manifest(path: Path, content: dict[str, Any]) -> None:
         json.dump(content, stream, indent=1)
         stream.flush()
         os.fsync(stream.fileno())
+    keep(path / content["directory"])
     os.replace(part, path / MANIFEST)
+    keep(path)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
