@@ -5,9 +5,10 @@ Words
   its wait and so completes its own future without any hand-over. Otherwise a pool thread has it: the *leader*.
 - The leader runs a user function on its own stack. It lets go of the lead while the function runs (so that a wait
   inside it can take it) and takes it back afterwards; nobody else is woken for that.
-- The *monitor* is a pool thread that looks every TICK whether somebody polls. If not (the leader's function is slow, or
-  a waiter has left), it becomes the leader itself, and another thread becomes the monitor. It parks when the world has
-  been quiet.
+- The *monitor* is a pool thread that looks now and then whether somebody polls. If nobody has for a TICK (the leader's
+  function is slow, or a waiter has left), it becomes the leader itself, and another thread becomes the monitor. Each
+  look costs the working thread two hand-overs of the GIL (about 60 us), so looks become rarer while all find somebody
+  polling. It parks when the world has been quiet.
 - Sending and polling go through one lock, without ever blocking: see `_sending.py`.
 
 Invariants
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK = 0.0005  # how long a function may keep the leader
-QUIET_TICKS = 100  # ticks without work before the monitor parks
+LONGEST_TICK = 0.004  # between two looks while others are seen polling
+QUIET_SECONDS = 0.05  # without work before the monitor parks
 STALL = 0.05  # seconds without a function returning before the limit is exceeded
 TRIM_SECONDS = 5.0  # without traffic, before unused receive memory is given back
 
@@ -275,27 +277,34 @@ class Progress(Waiting):
     def _monitor(self) -> None:
         """Tick; return when there is no leader (to become it) or when the world is quiet (to sleep)."""
         self._ticking = True
-        last, quiet = self._beat, 0
+        last, quiet_since, rest, doubtful = self._beat, 0.0, TICK, True
         self._stalled_since = 0.0
         while not self._stopping:
-            time.sleep(TICK)
+            time.sleep(TICK if doubtful else rest)
             now = _monotonic()
             if now >= self._next_housekeeping:
                 self._keep_house(now)
             if self._jobs:
+                rest = TICK
                 self._relieve(now)
             else:
                 self._stalled_since = 0.0
             if self._napping and not self._jobs:
-                quiet += 1
-                if quiet > QUIET_TICKS and self._may_park():
+                quiet_since = quiet_since or now
+                rest, doubtful = min(2 * rest, LONGEST_TICK), False
+                if now - quiet_since > QUIET_SECONDS and self._may_park():
                     return
                 continue
-            quiet = 0
-            beat = self._beat
-            if beat == last and not self._role.locked():
+            quiet_since = 0.0
+            polled, last = self._beat != last, self._beat
+            if self._role.locked():
+                rest, doubtful = min(2 * rest, LONGEST_TICK), False
+            elif not doubtful:
+                doubtful = True  # between two polls, or gone: the next look, after a TICK, tells
+            elif polled:
+                rest, doubtful = min(2 * rest, LONGEST_TICK), False
+            else:
                 return
-            last = beat
 
     def _may_park(self) -> bool:
         """Say that nobody ticks any more, then look again whether that is right."""
