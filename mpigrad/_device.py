@@ -125,7 +125,13 @@ def cupy() -> ModuleType:
         ) from error
     if not module.cuda.is_available():
         raise RuntimeError("No CUDA GPUs are available: CuPy is installed, but finds no device on this machine")
+    _count_peaks(module)
     return module
+
+
+def is_loaded() -> bool:
+    """Whether CuPy is in use: if not, there is no array on a GPU and no pinned memory."""
+    return bool(cupy.cache_info().currsize)
 
 
 def device_count() -> int:
@@ -134,6 +140,49 @@ def device_count() -> int:
         return cupy().cuda.runtime.getDeviceCount()
     except RuntimeError:
         return 0
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that can be used.
+
+    >>> import mpigrad
+    >>> mpigrad.device("cuda" if mpigrad.cuda.is_available() else "cpu").type in ("cpu", "cuda")
+    True
+    """
+    return device_count() > 0
+
+
+class Peak:
+    """The most bytes that arrays held, and that the pool had taken, on one GPU."""
+
+    __slots__ = ("allocated", "reserved")
+
+    def __init__(self) -> None:
+        self.allocated = self.reserved = 0
+
+
+_peaks: dict[int, Peak] = {}
+
+
+def peak_of(index: int) -> Peak:
+    """The peaks of a GPU's memory, by its index."""
+    return _peaks.get(index) or _peaks.setdefault(index, Peak())
+
+
+def _count_peaks(module: ModuleType) -> None:
+    """Let CuPy's pool count its peaks, unless the program has chosen another allocator."""
+    pool = module.get_default_memory_pool()
+    if module.cuda.get_allocator() != pool.malloc:
+        return
+
+    def malloc(size: int) -> Any:
+        made = pool.malloc(size)
+        peak = peak_of(made.device_id)
+        peak.allocated = max(peak.allocated, pool.used_bytes())
+        peak.reserved = max(peak.reserved, pool.total_bytes())
+        return made
+
+    module.cuda.set_allocator(malloc)
 
 
 def array_module(array: Any) -> ModuleType:
@@ -181,7 +230,10 @@ def resolve(place: device | str | int | None) -> device:
 
 def on_device(place: device) -> Any:
     """A context manager in which new arrays of `place`'s module land on `place`."""
-    return _NOTHING if place.type == "cpu" else cupy().cuda.Device(place.index)
+    if place.type == "cpu":
+        return NOWHERE
+    cuda = cupy().cuda
+    return NOWHERE if cuda.runtime.getDevice() == place.index else cuda.Device(place.index)
 
 
 class _Nothing:
@@ -190,12 +242,22 @@ class _Nothing:
     def __exit__(self, *error: object) -> None: ...
 
 
-_NOTHING = _Nothing()
+NOWHERE = _Nothing()  # the guard that does nothing
+
+
+def current_gpu() -> int | None:
+    """The index of this thread's current GPU; None where CuPy is not in use."""
+    return cupy().cuda.runtime.getDevice() if is_loaded() else None
+
+
+def use_gpu(index: int) -> None:
+    """Make a GPU the current one of this thread."""
+    cupy().cuda.runtime.setDevice(index)
 
 
 def guard(array: Any) -> Any:
     """A context manager in which the device of `array` is the current one: what CuPy runs on arrays must run there."""
-    return _NOTHING if isinstance(array, np.ndarray) else on_device(device_of(array))
+    return NOWHERE if isinstance(array, np.ndarray) else on_device(device_of(array))
 
 
 def move(array: Any, place: device, non_blocking: bool = False) -> Any:
@@ -292,7 +354,7 @@ def pin(array: np.ndarray) -> np.ndarray:
 
 def is_pinned(array: Any) -> bool:
     """Whether an array lies in pinned memory of the host."""
-    if not isinstance(array, np.ndarray) or not cupy.cache_info().currsize:  # without CuPy nothing is pinned
+    if not isinstance(array, np.ndarray) or not is_loaded():
         return False
     owner: Any = array
     while isinstance(owner, np.ndarray):

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._device import current_gpu, device_of, use_gpu
 from .._tensor import Tensor, wrap
 from .accumulate import sum_of_tensors
 from .grad_mode import TRACING
@@ -129,11 +130,15 @@ class GraphTask:
     def _sum(self, node: Node, held: Any, grad: Any) -> Any:
         if grad is None:
             return held
-        if self.F is RAW and node in self.own and type(held) is type(grad) and held.ndim:
+        if self.F is not RAW:
+            return sum_of_tensors(held, grad)
+        if held.__class__ is not np.ndarray:
+            _go_where(held)
+        if node in self.own and type(held) is type(grad) and held.ndim:
             held += grad
             return held
         self.own.add(node)
-        return held + grad if self.F is RAW else sum_of_tensors(held, grad)
+        return held + grad
 
     def arrive(self, node: Node) -> None:
         """Count one awaited gradient of `node` as here; after the last one the node is ready."""
@@ -145,19 +150,25 @@ class GraphTask:
     def run(self) -> None:
         """Run every node that is ready, and those that become ready, until none is."""
         above, _RUNNING.task = _RUNNING.task, self
+        gpu = current_gpu()
         try:
             self._run()
         finally:
             _RUNNING.task = above
+            if gpu is not None:
+                use_gpu(gpu)
 
     def _run(self) -> None:
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         F, keep, sink, needed, captures = self.F, self.keep, self.sink, self.needed, self.captures
         pop, take, get = ready.pop, buffers.pop, buffers.get
         leaves: list[Node] = []
+        raw, ndarray = F is RAW, np.ndarray
         while ready:
             node = pop()
             grad = take(node, None)
+            if raw and grad.__class__ is not ndarray:
+                _go_where(grad)
             if node.hooks is not None or captures is not None and node in captures:
                 grad = self._before(node, grad)
             edges = node.edges
@@ -269,6 +280,16 @@ class GraphTask:
     def as_value(self, tensor: Tensor | None) -> Any:
         """A gradient as nodes see it."""
         return tensor._array if self.F is RAW and tensor is not None else tensor
+
+
+def _go_where(grad: Any) -> None:
+    """Make the GPU of a gradient (or of the first of several) the current one: the node's work must be done there."""
+    for each in grad if grad.__class__ is list else (grad,):
+        if each is not None:
+            place = device_of(each)
+            if place.type == "cuda":
+                use_gpu(place.index)
+            return
 
 
 def as_array(value: Any) -> Any:

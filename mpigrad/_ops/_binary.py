@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._device import NOWHERE, on_device
 from .._dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.node import edge_of
 from .._graph.tracing import around_operator
 from .._tensor import Tensor, wrap
-from ._define import Operator, OpNode, check_one_device, operator, recordable
+from ._define import Operator, OpNode, on_one_device, operator, recordable
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
@@ -41,14 +42,17 @@ def _kind(each: Any) -> tuple[dtype, bool | None]:
 
 
 def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
-    """Arrays of one type for tensors and numbers, numbers on the tensors' device by broadcasting."""
+    """Arrays of one type for tensors and numbers; beside arrays of a GPU, numbers are NumPy's scalars, which go anywhere."""
     wanted = kind.numpy
-    return [
+    made = [
         (each._array if each._array.dtype == wanted else each._array.astype(wanted))
         if isinstance(each, Tensor)
         else np.asarray(each).astype(wanted)
         for each in values
     ]
+    if any(isinstance(each, Tensor) and each._array.__class__ is not ndarray for each in values):
+        return [array if isinstance(each, Tensor) else array[()] for each, array in zip(values, made)]
+    return made
 
 
 class Binary:
@@ -77,16 +81,15 @@ class Binary:
         kind = common_dtype((first, second), self.to_float)
         if self.refuse_bool:
             self.refuse_bool(first, second)
-        arrays = as_common((first, second), kind)
-        check_one_device(made.name, arrays)
-        check_shapes(arrays[0], arrays[1])
-        inputs = tuple(
-            each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays)
-        )
-        if TRACING.on:
-            with around_operator("aten::" + made.name, inputs):
+        (first, second), place = on_one_device(made.name, (first, second))
+        with on_device(place):
+            arrays = as_common((first, second), kind)
+            check_shapes(arrays[0], arrays[1])
+            inputs = tuple(
+                each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays)
+            )
+            with around_operator("aten::" + made.name, inputs) if TRACING.on else NOWHERE:
                 return made.finish(inputs, made.forward(*arrays, **kw), kw)
-        return made.finish(inputs, made.forward(*arrays, **kw), kw)
 
     def _operands(self, a: Any, b: Any) -> tuple[Any, Any]:
         found = []

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import device_of
+from .._device import CPU, NOWHERE, device, device_of, on_device
 from .._graph.engine import as_array
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import DIFF, RAW, add_to_both
@@ -27,7 +27,7 @@ from .._graph.views import ONE_OF_SEVERAL, make_view
 from .._tensor import Tensor, counter, extra, wrap
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
-ndarray = np.ndarray
+ndarray, generic = np.ndarray, np.generic
 
 
 class OpNode(Node):
@@ -162,12 +162,14 @@ class Operator:
 
     def _call_other(self, inputs: tuple[Tensor | None, ...], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
         """A call with arrays that are not all plain NumPy: on one device, and sparse if one is."""
-        check_one_device(self.name, arrays)
-        if any(getattr(array, "is_sparse_array", False) for array in arrays):
-            if self.sparse is None:
-                refuse_sparse(self.name, next(each for each in inputs if each is not None))
-            return self.sparse(self, inputs, kw)  # type: ignore[misc]
-        return self.finish(inputs, self.forward(*arrays, **kw), kw)
+        inputs, place = on_one_device(self.name, inputs)
+        with on_device(place):
+            if any(getattr(array, "is_sparse_array", False) for array in arrays):
+                if self.sparse is None:
+                    refuse_sparse(self.name, next(each for each in inputs if each is not None))
+                return self.sparse(self, inputs, kw)  # type: ignore[misc]
+            arrays = [None if each is None else each._array for each in inputs]
+            return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
         """Wrap what the forward gave, and record a node if a gradient is wanted."""
@@ -287,19 +289,33 @@ def refuse_sparse(name: str, tensor: Tensor) -> None:
     )
 
 
-def check_one_device(name: str, arrays: Sequence[Any]) -> None:
-    """Refuse to mix devices: only zero-dimensional CPU tensors may meet device tensors."""
-    places = []
+def check_one_device(name: str, arrays: Sequence[Any]) -> device:
+    """Refuse to mix devices: only zero-dimensional CPU tensors may meet device tensors. Gives the device."""
+    places: list[device] = []
     for array in arrays:
-        if array is not None and (array.ndim or array.__class__ is not ndarray):
+        if array is not None and (array.ndim or array.__class__ is not ndarray) and not isinstance(array, generic):
             place = device_of(array)
             if place not in places:
                 places.append(place)
     if len(places) > 1:
+        places.sort(key=lambda place: place.type == "cpu")
         raise RuntimeError(
             f"Expected all tensors to be on the same device, but found at least two devices, {places[0]} and {places[1]}! "
             f"(in {name}; move one of them with .to())"
         )
+    return places[0] if places else CPU
+
+
+def on_one_device(name: str, values: Sequence[Any]) -> tuple[tuple[Any, ...], device]:
+    """Tensors (and Nones, and numbers) on one device, and that device: zero-dimensional CPU tensors follow the others."""
+    place = check_one_device(name, [each._array for each in values if isinstance(each, Tensor)])
+    if place is CPU:
+        return tuple(values), CPU
+    moved = (
+        DIFF.move_to(each, place=place) if isinstance(each, Tensor) and each._array.__class__ is ndarray else each
+        for each in values
+    )
+    return tuple(moved), place
 
 
 def operator(
@@ -325,15 +341,14 @@ def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*inputs: Tensor | None, **kw: Any) -> Any:
         arrays = [None if each is None else each._array for each in inputs]
+        place = CPU
         if any(array.__class__ is not ndarray and array is not None for array in arrays):
-            check_one_device(name, arrays)
+            inputs, place = on_one_device(name, inputs)
             for each in inputs:
                 if each is not None and each.is_sparse:
                     refuse_sparse(name, each)
-        if TRACING.on:
-            with around_operator("aten::" + name, inputs):
-                out = forward(*arrays, **kw)
-        else:
+            arrays = [None if each is None else each._array for each in inputs]
+        with around_operator("aten::" + name, inputs) if TRACING.on else NOWHERE, on_device(place):
             out = forward(*arrays, **kw)
         return tuple(wrap(as_array(each)) for each in out) if out.__class__ is tuple else wrap(as_array(out))
 
@@ -350,6 +365,7 @@ __all__ = [
     "Operator",
     "check_one_device",
     "kernel",
+    "on_one_device",
     "operator",
     "raise_modified",
     "recordable",

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .._device import NOWHERE, guard, on_device
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import add_to_both
 from .._graph.tracing import around_operator
 from .._tensor import Tensor, extra, method, wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, as_common, check_shapes, common_dtype, ndarray, operand
-from ._define import check_one_device, refuse_sparse
+from ._define import on_one_device, refuse_sparse
 from ._inplace import in_place
 from ._out import deliver
 
@@ -45,8 +46,10 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
     for each in values:
         if isinstance(each, Tensor) and each.is_sparse:
             refuse_sparse(name, each)
-    arrays = as_common(values, common_dtype(values))
-    check_one_device(name, arrays)
+    kind = common_dtype(values)
+    placed, place = on_one_device(name, values)
+    with on_device(place):
+        arrays = as_common(placed, kind)
     check_shapes(arrays[0], arrays[1])
     return arrays
 
@@ -58,10 +61,8 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
         x, y = _operands(name, input, other)
         if refuse is not None:
             refuse(name, x)
-        if TRACING.on:
-            with around_operator("aten::" + name):
-                return plain(forward(x, y))
-        return plain(forward(x, y))
+        with around_operator("aten::" + name) if TRACING.on else NOWHERE, guard(x), guard(y):
+            return plain(forward(x, y))
 
     def quick(a: Any, b: Any) -> Any:
         """The road of Python's operators: float tensors of one type, or one and a number."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._device import on_device
 from .._tensor import Tensor, method, wrap
 from ._arguments import invalid_combination, need_tensors
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
-from ._define import Operator, check_one_device, operator
+from ._define import Operator, on_one_device, operator
 from ._inplace import in_place
 from ._out import deliver
 from .fitting import to_dtype
@@ -135,18 +136,19 @@ def _by_numbers(op: Any, input: Tensor, low: Any, high: Any) -> Tensor:
 
 
 def _clamp_tensors(input: Tensor, low: Any, high: Any, op: Operator = CLAMP) -> Tensor:
-    given = [each for each in (input, low, high) if each is not None]
-    arrays = as_common(given, common_dtype(given))
-    check_one_device("clamp", arrays)
-    for other in arrays[1:]:
-        check_shapes(arrays[0], other)
-    found = iter(arrays)
-    all_arrays = [None if each is None else next(found) for each in (input, low, high)]
-    inputs = tuple(
-        each if each is None or isinstance(each, Tensor) else wrap(array)
-        for each, array in zip((input, low, high), all_arrays)
-    )
-    return op.finish(inputs, _clamp(*all_arrays), {})
+    kind = common_dtype([each for each in (input, low, high) if each is not None])
+    (input, low, high), place = on_one_device("clamp", (input, low, high))
+    with on_device(place):
+        arrays = as_common([each for each in (input, low, high) if each is not None], kind)
+        for other in arrays[1:]:
+            check_shapes(arrays[0], other)
+        found = iter(arrays)
+        all_arrays = [None if each is None else next(found) for each in (input, low, high)]
+        inputs = tuple(
+            each if each is None or isinstance(each, Tensor) else wrap(array)
+            for each, array in zip((input, low, high), all_arrays)
+        )
+        return op.finish(inputs, _clamp(*all_arrays), {})
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import CPU, array_module, on_device
 from .._kernels import select
 from .._tensor import Tensor, method, wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import NUMBERS, as_common, common_dtype
-from ._define import check_one_device, operator
+from ._define import on_one_device, operator
 from ._out import deliver
 
 KEEP = operator("keep", select.keep, lambda F, node, g, mask: (F.keep(g, mask), None), saves=(1,), node="MulBackward0")
@@ -54,11 +54,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
             "Tensor condition",
             "Tensor condition, Tensor or Number input, Tensor or Number other",
         )
-    arrays = as_common((input, other), common_dtype((input, other)))
-    check_one_device("where", [condition._array, *arrays])
-    _check_broadcast(condition._array, arrays[0], arrays[1])
-    given = (condition, *(e if isinstance(e, Tensor) else wrap(a) for e, a in zip((input, other), arrays)))
-    return deliver(WHERE.finish(given, WHERE.forward(condition._array, *arrays), {}), out)
+    kind = common_dtype((input, other))
+    (condition, input, other), place = on_one_device("where", (condition, input, other))
+    with on_device(place):
+        arrays = as_common((input, other), kind)
+        if place is not CPU:  # two numbers say nothing of the place
+            arrays = [array if isinstance(e, Tensor) else array[()] for e, array in zip((input, other), arrays)]
+        _check_broadcast(condition._array, arrays[0], arrays[1])
+        given = (condition, *(e if isinstance(e, Tensor) else wrap(a) for e, a in zip((input, other), arrays)))
+        return deliver(WHERE.finish(given, WHERE.forward(condition._array, *arrays), {}), out)
 
 
 def _check_broadcast(*arrays: Any) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, on_device
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
-from ._define import check_one_device, operator
+from ._define import on_one_device, operator
 from ._inplace import in_place
 from ._out import deliver
 
@@ -61,12 +61,14 @@ ADDCDIV = operator(
 
 def _several(op: Any, inputs: tuple[Tensor, ...], **kw: Any) -> Tensor:
     """Call an operator of several tensors after bringing them to one type."""
-    arrays = as_common(inputs, common_dtype(inputs))
-    check_one_device(op.name, arrays)
-    for i, x in enumerate(arrays):
-        for y in arrays[i + 1 :]:
-            check_shapes(x, y)
-    return op.finish(inputs, op.forward(*arrays, **kw), kw)
+    kind = common_dtype(inputs)
+    inputs, place = on_one_device(op.name, inputs)
+    with on_device(place):
+        arrays = as_common(inputs, kind)
+        for i, x in enumerate(arrays):
+            for y in arrays[i + 1 :]:
+                check_shapes(x, y)
+        return op.finish(inputs, op.forward(*arrays, **kw), kw)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:

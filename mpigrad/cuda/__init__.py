@@ -1,0 +1,57 @@
+"""GPUs, by the names of `torch.cuda`: devices, streams, memory and random numbers. Nothing here touches a GPU on import."""
+
+from .._device import device_count, is_available
+from . import memory, random, streams
+from ._devices import (
+    can_device_access_peer,
+    current_device,
+    device,
+    device_of,
+    get_arch_list,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    ipc_collect,
+    is_bf16_supported,
+    is_initialized,
+    set_device,
+    synchronize,
+)
+from .memory import (
+    OutOfMemoryError,
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from .streams import Event, ExternalStream, Stream, StreamContext, current_stream, default_stream, set_stream, stream
+
+__all__ = [
+    "Event", "ExternalStream", "OutOfMemoryError", "Stream", "StreamContext", "can_device_access_peer", "current_device",
+    "current_stream", "default_stream", "device", "device_count", "device_of", "empty_cache", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init",
+    "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "manual_seed",
+    "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory", "memory_allocated",
+    "memory_reserved", "memory_stats", "memory_summary", "random", "reset_max_memory_allocated",
+    "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state",
+    "set_rng_state_all", "set_stream", "stream", "streams", "synchronize",
+]  # fmt: skip

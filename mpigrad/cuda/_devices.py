@@ -1,0 +1,142 @@
+"""Which GPUs there are, what they can do, and which is the current one of this thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _device as seam
+from .._tensor import Tensor
+
+Which = Any  # a device, a string, an index, or None for the current GPU
+
+
+def index_of(which: Which) -> int:
+    """The index of a GPU that exists."""
+    if isinstance(which, int) and which < 0:
+        return current_device()
+    place = seam.resolve("cuda" if which is None else which)
+    if place.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {place}")
+    return place.index  # type: ignore[return-value]
+
+
+def is_initialized() -> bool:
+    """Whether CuPy has been loaded by mpigrad."""
+    return seam.is_loaded()
+
+
+def init() -> None:
+    """Load CuPy now rather than when a GPU is first asked for."""
+    seam.cupy()
+
+
+def current_device() -> int:
+    """The index of this thread's current GPU: the one that "cuda" means."""
+    return seam.cupy().cuda.runtime.getDevice()
+
+
+def set_device(device: Which) -> None:
+    """Make a GPU the current one of this thread. A negative index changes nothing."""
+    if not (isinstance(device, int) and device < 0):
+        seam.cupy().cuda.runtime.setDevice(index_of(device))
+
+
+class device:
+    """A context manager that makes a GPU the current one of this thread; None or a negative index changes nothing.
+
+    >>> import mpigrad
+    >>> with mpigrad.cuda.device(-1):
+    ...     pass
+    """
+
+    def __init__(self, device: Which) -> None:
+        nothing = device is None or isinstance(device, int) and device < 0
+        self.idx = -1 if nothing else index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *error: object) -> None:
+        if self.idx >= 0:
+            set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A context manager that makes a tensor's GPU the current one; a tensor on the CPU changes nothing."""
+
+    def __init__(self, obj: Tensor) -> None:
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+def synchronize(device: Which = None) -> None:
+    """Wait until a GPU has done everything that it was given, on all streams."""
+    seam.synchronize(seam.device("cuda", index_of(device)))
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a GPU is."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    warp_size: int
+    max_threads_per_multi_processor: int
+    shared_memory_per_block: int
+    regs_per_multiprocessor: int
+    L2_cache_size: int
+
+    def __repr__(self) -> str:
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count})"
+        )
+
+
+def get_device_properties(device: Which = None) -> DeviceProperties:
+    """What a GPU is: name, compute capability, memory, processors."""
+    found = seam.cupy().cuda.runtime.getDeviceProperties(index_of(device))
+    return DeviceProperties(
+        found["name"].decode(), found["major"], found["minor"], found["totalGlobalMem"], found["multiProcessorCount"],
+        found["warpSize"], found["maxThreadsPerMultiProcessor"], found["sharedMemPerBlock"],
+        found["regsPerMultiprocessor"], found["l2CacheSize"],
+    )  # fmt: skip
+
+
+def get_device_name(device: Which = None) -> str:
+    """The name of a GPU."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Which = None) -> tuple[int, int]:
+    """The compute capability of a GPU, e.g. (8, 0)."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def can_device_access_peer(device: Which, peer_device: Which) -> bool:
+    """Whether one GPU can read another's memory."""
+    first, second = index_of(device), index_of(peer_device)
+    return bool(seam.cupy().cuda.runtime.deviceCanAccessPeer(first, second))
+
+
+def get_arch_list() -> list[str]:
+    """The architectures of the GPUs here: kernels are compiled when first used, for the GPU that runs them."""
+    found = {get_device_capability(each) for each in range(seam.device_count())}
+    return [f"sm_{major}{minor}" for major, minor in sorted(found)]
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: mpigrad has no bfloat16."""
+    return False
+
+
+def ipc_collect() -> None:
+    """Nothing to collect: mpigrad's processes do not share device memory."""
+    seam.cupy()

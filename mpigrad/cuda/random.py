@@ -1,0 +1,76 @@
+"""Random numbers of GPUs: seeds and states of their default generators. The same seed gives the CPU's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .._device import device, device_count
+from .._generator import Generator, default_for
+from .._tensor import Tensor
+from ._devices import Which, index_of
+
+
+def _generator(which: Which) -> Generator:
+    return default_for(device("cuda", index_of(which)))
+
+
+def _all() -> list[Generator]:
+    return [default_for(device("cuda", index)) for index in range(device_count())]
+
+
+def manual_seed(seed: int) -> None:
+    """Start the stream of `seed` on the current GPU; nothing happens where there is none."""
+    if device_count():
+        _generator(None).manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Start the stream of `seed` on all GPUs."""
+    for each in _all():
+        each.manual_seed(seed)
+
+
+def seed() -> None:
+    """Start a stream of a seed that the operating system gives, on the current GPU."""
+    if device_count():
+        _generator(None).seed()
+
+
+def seed_all() -> None:
+    """Start a stream of one seed that the operating system gives, on all GPUs."""
+    made = _all()
+    chosen = made[0].seed() if made else 0
+    for each in made[1:]:
+        each.manual_seed(chosen)
+
+
+def initial_seed() -> int:
+    """The seed of the current GPU's stream."""
+    return _generator(None).initial_seed()
+
+
+def get_rng_state(device: Which = "cuda") -> Tensor:
+    """The state of a GPU's generator, as a tensor of bytes in the host's memory."""
+    return _generator(device).get_state()
+
+
+def set_rng_state(new_state: Tensor, device: Which = "cuda") -> None:
+    """Put a GPU's generator back to a state that `get_rng_state` gave."""
+    _generator(device).set_state(new_state)
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The states of all GPUs' generators."""
+    return [each.get_state() for each in _all()]
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Put all GPUs' generators back to the states that `get_rng_state_all` gave."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
+
+
+__all__ = [
+    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
+    "set_rng_state", "set_rng_state_all",
+]  # fmt: skip

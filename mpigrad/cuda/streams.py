@@ -1,0 +1,197 @@
+"""Streams and events: the queues of work of a GPU, and marks in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _device as seam
+from ._devices import Which, index_of
+
+
+class Event:
+    """A mark in a stream's work: others can wait for it, and the time between two of them can be told."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
+        if interprocess or external:
+            raise NotImplementedError("mpigrad.cuda.Event: interprocess and external events are not supported")
+        seam.cupy()
+        self._options = {"block": blocking, "disable_timing": not enable_timing}
+        self._event: Any = None  # made on the device of the stream that records it first
+        self._place: seam.device | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the present end of a stream's work (None: the current stream's)."""
+        stream = current_stream() if stream is None else stream
+        with seam.on_device(stream.device):
+            if self._event is None:
+                self._event, self._place = seam.cupy().cuda.Event(**self._options), stream.device
+            elif self._place != stream.device:
+                raise RuntimeError(
+                    f"Event device {self._place} does not match recording stream's device {stream.device}."
+                )
+            self._event.record(stream._stream)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what a stream (None: the current one) is given from now on wait for this event."""
+        if self._event is not None:
+            stream = current_stream() if stream is None else stream
+            with seam.on_device(stream.device):
+                stream._stream.wait_event(self._event)
+
+    def query(self) -> bool:
+        """Whether all work before the mark is done."""
+        return self._event is None or bool(self._event.done)
+
+    def synchronize(self) -> None:
+        """Wait until all work before the mark is done."""
+        if self._event is not None:
+            self._event.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between this event and `end_event`; both need `enable_timing=True`."""
+        if self._event is None or end_event._event is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if self._options["disable_timing"] or end_event._options["disable_timing"]:
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        return seam.cupy().cuda.get_elapsed_time(self._event, end_event._event)
+
+    def __repr__(self) -> str:
+        return "<mpigrad.cuda.Event uninitialized>" if self._event is None else f"<mpigrad.cuda.Event {self._event.ptr:#x}>"
+
+
+class Stream:
+    """A queue of work of a GPU, independent of the other streams. Lower `priority` numbers go first."""
+
+    _stream: Any  # of CuPy
+    _place: seam.device
+
+    def __init__(self, device: Which = None, priority: int = 0) -> None:
+        self._place = seam.device("cuda", index_of(device))
+        with seam.on_device(self._place):
+            self._stream = seam.cupy().cuda.Stream(non_blocking=True, priority=priority)
+
+    @classmethod
+    def _around(cls, stream: Any, place: seam.device) -> Stream:
+        made = object.__new__(Stream)
+        made._stream, made._place = stream, place
+        return made
+
+    @property
+    def device(self) -> seam.device:
+        """The GPU whose stream this is."""
+        return self._place
+
+    @property
+    def device_index(self) -> int:
+        """The index of that GPU."""
+        return self._place.index  # type: ignore[return-value]
+
+    @property
+    def cuda_stream(self) -> int:
+        """The stream as CUDA's functions take it."""
+        return self._stream.ptr
+
+    @property
+    def priority(self) -> int:
+        """The priority given at the start; 0 is the default."""
+        return self._stream.priority
+
+    def wait_event(self, event: Event) -> None:
+        """Let what this stream is given from now on wait for an event."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what this stream is given from now on wait for all that `stream` has been given."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark the present end of this stream's work."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        return bool(self._stream.done)
+
+    def synchronize(self) -> None:
+        """Wait until all work is done."""
+        self._stream.synchronize()
+
+    def __enter__(self) -> Stream:
+        self._contexts = (*getattr(self, "_contexts", ()), StreamContext(self))
+        self._contexts[-1].__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        *rest, last = self._contexts
+        self._contexts = tuple(rest)
+        last.__exit__(*error)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and (self.cuda_stream, self._place) == (other.cuda_stream, other._place)
+
+    def __hash__(self) -> int:
+        return hash((self.cuda_stream, self._place))
+
+    def __repr__(self) -> str:
+        return f"<mpigrad.cuda.Stream device={self._place} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that somebody else made and will destroy, given by its address."""
+
+    def __init__(self, stream_ptr: int, device: Which = None) -> None:
+        self._place = seam.device("cuda", index_of(device))
+        self._stream = seam.cupy().cuda.ExternalStream(stream_ptr, self._place.index)
+
+
+class StreamContext:
+    """What `with stream(s)` does: `s` and its GPU are the current ones inside; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: tuple[int, Stream] | None = None
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        runtime = seam.cupy().cuda.runtime
+        self._before = runtime.getDevice(), current_stream(self.stream.device)
+        set_stream(self.stream)
+        runtime.setDevice(self.stream.device_index)
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            device, stream = self._before
+            set_stream(stream)
+            seam.cupy().cuda.runtime.setDevice(device)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context manager in which `stream` is the current one; None changes nothing."""
+    return StreamContext(stream)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make `stream` this thread's current one on its GPU. `with stream(s)` is the better way."""
+    if stream is not None:
+        with seam.on_device(stream.device):
+            stream._stream.use()
+
+
+def current_stream(device: Which = None) -> Stream:
+    """The stream that this thread's work on a GPU joins."""
+    place = seam.device("cuda", index_of(device))
+    return Stream._around(seam.current_stream(place), place)
+
+
+def default_stream(device: Which = None) -> Stream:
+    """The stream that is current on a GPU unless another is chosen."""
+    place = seam.device("cuda", index_of(device))
+    return Stream._around(seam.cupy().cuda.Stream.null, place)
+
+
+__all__ = ["Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
