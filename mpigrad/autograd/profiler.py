@@ -6,17 +6,34 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
 from .._graph.tracing import unwatch, watch
+from ._operator_names import shown
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
 
 _lock = threading.Lock()
 active: list[profile] = []
 activity_hooks: list[Callable[[bool], None]] = []  # called when profiling begins and ends; other layers add theirs
 default_node = -1  # the rank, while there are others
+
+
+class _Scope(threading.local):
+    """What a thread does for the profiler of a caller elsewhere is that profiler's alone."""
+
+    only: profile | None = None
+
+
+SCOPE = _Scope()
+_NOT_SEEN: nullcontext[None] = nullcontext()
+
+
+def watching() -> list[profile]:
+    """The profilers that look at this thread."""
+    return list(active) if SCOPE.only is None else [SCOPE.only]
 
 
 def _tell() -> None:
@@ -65,6 +82,8 @@ class profile:
     >>> "aten::mul" in [event.key for event in prof.key_averages()]
     True
     """
+
+    follows_calls = True  # whether calls to other workers bring back what they ran there
 
     def __init__(
         self,
@@ -127,16 +146,20 @@ class profile:
         zero = self._zero
         made = FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes)
         made.node_id, made.flow = self._node if node is None else node, flow
-        made.is_remote = thread < 0
+        made.is_remote, made.is_async = thread < 0, kind == "rpc"
         return made
 
     # -- what it is shown, see _graph/tracing.py -----------------------------------------------------------------------
-    def operator(self, name: str, inputs: Any) -> _Span:
+    def operator(self, name: str, inputs: Any) -> _Span | nullcontext[None]:
         """One operator."""
-        return _Span(self, name, "cpu_op", inputs)
+        if SCOPE.only is not None and SCOPE.only is not self:
+            return _NOT_SEEN
+        return _Span(self, shown(name), "cpu_op", inputs)
 
-    def node(self, node: Any) -> _Span:
+    def node(self, node: Any) -> _Span | nullcontext[None]:
         """One node of a backward pass."""
+        if SCOPE.only is not None and SCOPE.only is not self:
+            return _NOT_SEEN
         return _Span(self, node.name(), "cpu_op")
 
     def recorded(self, node: Any) -> None:
@@ -145,8 +168,7 @@ class profile:
     def ran(self, node: Any, results: Any, F: Any) -> None:
         """What nodes give is not looked at."""
 
-    # -- what it found
-    # ---------------------------------------------------------------------------------------------------
+    # -- what it found -------------------------------------------------------------------------------------------------
     def _finished(self) -> EventList:
         if self.function_events is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -206,7 +228,7 @@ class record_function:
 
     def __enter__(self) -> record_function:
         if active:
-            self._spans = tuple(_Span(each, self.name, "user_annotation") for each in list(active))
+            self._spans = tuple(_Span(each, self.name, "user_annotation") for each in watching())
             for span in self._spans:
                 span.__enter__()
         return self

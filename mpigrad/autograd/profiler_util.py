@@ -108,8 +108,8 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """The same without what ran inside it."""
-        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+        """The same without what ran inside it; a call to another worker takes no time here."""
+        return 0.0 if self.is_async else self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:
         start, end = self.time_range
@@ -305,9 +305,11 @@ def nest(events: Iterable[FunctionEvent]) -> EventList:
     open_ones: dict[int, list[FunctionEvent]] = {}
     for event in ordered:
         stack = open_ones.setdefault(event.thread, [])
+        if event.is_async:  # it may end after what surrounds its beginning
+            continue
         while stack and stack[-1].time_range.end < event.time_range.end:
             stack.pop()
-        if stack and not event.is_async:
+        if stack:
             event.cpu_parent = stack[-1]
             stack[-1].cpu_children.append(event)
         stack.append(event)

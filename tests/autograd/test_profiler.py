@@ -29,7 +29,7 @@ def test_operators_nodes_and_blocks() -> None:
         "step",
         "aten::mul",
         "aten::add",
-        "aten::sum_all",
+        "aten::sum",
         "SumBackward0",
         "AddBackward0",
         "MulBackward0",

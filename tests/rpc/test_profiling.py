@@ -12,7 +12,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.autograd.profiler import profile
-from mpigrad.distributed.rpc import _seams
+from mpigrad.distributed.rpc import _profiling, _seams
 from mpigrad.futures import Future
 
 pytestmark = pytest.mark.mpi(min_size=2)
@@ -31,10 +31,13 @@ def fails(a: Any) -> Any:
 
 
 @rpc.functions.async_execution
-def later(a: Any) -> Future:
-    fut: Future = Future()
-    fut.set_result(a + 1)
-    return fut
+def later(to: str, a: Any) -> Future:
+    return rpc.rpc_async(to, mpigrad.add, args=(a, a))
+
+
+class Server:
+    def scale(self, a: Any) -> Any:
+        return a * 3
 
 
 def found(prof: profile, name: str) -> Any:
@@ -76,21 +79,60 @@ def test_calls_made_by_the_function_come_back_too(rpc_world) -> None:
     rpc_world.barrier()
 
 
-def test_other_ways_to_call_are_named(rpc_world) -> None:
+def names_of(prof: profile) -> list[str]:
+    return [event.name for event in prof.function_events or ()]
+
+
+@pytest.mark.mpi(min_size=3)
+@pytest.mark.parametrize("kind", ["rpc_sync", "rpc_async", "rpc_remote"])
+def test_names_are_pytorchs(rpc_world, kind) -> None:
+    """Compared with what its (legacy) profiler gives for the same calls."""
+    x, me, to, on = mpigrad.ones(2), rpc_world.name, rpc_world.next_name, rpc_world.worker(rpc_world.rank + 2)
+
+    def call(function: Any, *args: Any) -> list[str]:
+        with profile() as prof:
+            made = getattr(rpc, kind.removeprefix("rpc_remote") or "remote")(to, function, args=args)
+            if kind != "rpc_sync":
+                made = made.wait() if kind == "rpc_async" else made.to_here()
+        assert made.tolist() == [2.0, 2.0]
+        return [name for name in names_of(prof) if not name.startswith("to_here")]
+
+    title = f"{kind}#aten::add({me} -> {to})"
+    assert call(mpigrad.add, x, x) == [title, f"{title}#remote_op: aten::add"]
+    title = f"{kind}#later({me} -> {to})"
+    inner = f"{title}#remote_op: rpc_async#aten::add({to} -> {on})"
+    assert call(later, on, x) == [title, inner, f"{inner}#remote_op: aten::add"]
+    assert any("#remote_op: aten::mul" in name for name in call(lambda a: a * 2, x))
+    rpc_world.barrier()
+
+
+def test_methods_of_rrefs_and_to_here(rpc_world) -> None:
+    x, me, to = mpigrad.ones(2), rpc_world.name, rpc_world.next_name
+    server = rpc.remote(to, Server)
+    for kind in ("rpc_sync", "rpc_async", "remote"):
+        with profile() as prof:
+            made = getattr(server, kind)().scale(x)
+            made = made if kind == "rpc_sync" else made.wait() if kind == "rpc_async" else made.to_here()
+        assert made.tolist() == [3.0, 3.0]
+        title = f"{'rpc_remote' if kind == 'remote' else kind}#_local_invoke({me} -> {to})"
+        assert {title, f"{title}#remote_op: aten::mul"} <= set(names_of(prof))
+        assert (f"to_here#({me})->({to})" in names_of(prof)) is (kind == "remote")
+    rpc_world.barrier()
+
+
+def test_calls_that_fail_are_noted(rpc_world) -> None:
     x, to = mpigrad.ones(2), rpc_world.next_name
     with profile() as prof:
-        assert rpc.remote(to, double_sum, args=(x, x)).to_here().tolist() == [4.0, 4.0]
-        assert rpc.rpc_sync(to, later, args=(x,)).tolist() == [2.0, 2.0]
         with pytest.raises(KeyError, match="not here"):
             rpc.rpc_sync(to, fails, args=(x,))
         with pytest.raises(KeyError, match="not here"):
             rpc.rpc_async(to, fails, args=(x,)).wait()
-        assert rpc.rpc_sync(to, mpigrad.add, args=(x, x)).tolist() == [2.0, 2.0]
-    names = [event.name for event in prof.function_events or () if event.flow]
-    for start in ("remote#double_sum", "rpc_sync#later", "rpc_sync#fails", "rpc_async#fails", "rpc_sync#add"):
-        assert f"{start}({rpc_world.name} -> {to})" in names
+        with pytest.raises(KeyError, match="not here"):
+            rpc.remote(to, fails, args=(x,)).to_here()
+    wanted = [f"{kind}#fails({rpc_world.name} -> {to})" for kind in ("rpc_sync", "rpc_async", "rpc_remote")]
+    assert [event.name for event in prof.function_events or () if event.is_async] == wanted
     rpc_world.barrier()
-    assert _seams.profiler is None
+    assert _seams.profiler is None and not _profiling._reported
 
 
 def test_gradients_pass_through_calls_that_are_watched(rpc_world) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._graph.engine import as_array
+from ..._graph.grad_mode import TRACING
 from ..._tensor import Tensor, wrap
+from ...autograd.profiler import record_function
 from ..rpc import _seams
 from . import _worker
 from ._container import CURRENT
@@ -42,7 +44,11 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
     Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
     everywhere. `create_graph=True`, an addition to PyTorch, records the pass, so that gradients can be differentiated again.
     """
-    DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
+    if TRACING.on:
+        with record_function("torch::distributed::autograd::backward"):
+            DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
+    else:
+        DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
 
 
 def grad(

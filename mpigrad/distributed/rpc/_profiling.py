@@ -1,14 +1,15 @@
-"""Calls in the profiler: one event for each, and the events of the other side, which the answer brings along.
+"""Calls in the profiler: one event for each, and the events of the other side, which come back to the caller.
 
-While a profiler is active on the caller, the function runs inside `run_watched` on the callee, under a profiler there (but
-for closures, asynchronous functions and `remote`, whose results do not come back this way: only the call is noted). Its
-events come back with the result and are moved to the caller's clock: the middle of the function's time is taken as the
-middle of the call's. Without an active profiler nothing of this is installed, and calls cost nothing more.
+While a profiler is active on the caller, the function runs inside a `watched` one on the callee, under a profiler there.
+What that finds comes back with the answer; the answer to `remote` is for the RRef, so there it comes as a message of its
+own. The events are moved to the caller's clock: the middle of the function's time is taken as the middle of the call's.
+Without an active profiler nothing of this is installed, and calls cost nothing more.
 """
 
 from __future__ import annotations
 
 import itertools
+import pickle
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
@@ -18,14 +19,27 @@ from mpigrad.autograd import profiler
 from mpigrad.futures import Future
 
 from . import _current, _seams
-from ._functions import function_of, label, name_of
+from ._functions import function_of, is_library, label, name_of
+from ._message import MessageType
 from ._worker import WorkerInfo
+from .functions import async_execution
 
 REMOTE = "#remote_op: "
 Found = tuple[Any, ...]  # what a profiler notes of an event: name, start, end, thread, kind, stack, shapes, node, flow
+Report = tuple[list[Found], int, int]  # events of the other side, when it began and ended there
 Send = Callable[[Any, Any, Any], Any]  # (function, args, kwargs) -> result or future
 
+_REPORT = int(MessageType.RUN_WITH_PROFILING_RESP)
 _numbers = itertools.count(1)
+_reported: dict[int, _Call] = {}  # calls of `remote` whose events come in a message of their own
+
+
+def title_of(func: Any) -> str:
+    """A function's name in events: operators and scripted functions have PyTorch's spelling."""
+    name = name_of(func)
+    if name is not None and is_library(name):
+        return "aten::" + func.__name__
+    return getattr(func, "qualified_name", None) or label(func)
 
 
 class _Call:
@@ -33,8 +47,8 @@ class _Call:
 
     def __init__(self, kind: str, func: Any, info: WorkerInfo) -> None:
         agent = _current.get_agent()
-        self.owners = list(profiler.active)
-        self.name = f"{kind}#{label(func)}({agent.info.name} -> {info.name})"
+        self.owners = [each for each in profiler.watching() if each.follows_calls]
+        self.name = f"{kind}#{title_of(func)}({agent.info.name} -> {info.name})"
         self.flow = agent.rank << 32 | next(_numbers)
         self.node, self.other = agent.rank, info.id
         self.thread = threading.get_native_id()
@@ -53,7 +67,7 @@ class _Call:
             owner._found.extend(found)
 
     def arrived(self, answer: tuple[Any, ...]) -> Any:
-        """Take the answer of `run_watched` apart."""
+        """Take the answer of a watched function apart."""
         self.over(*answer[1:])
         return answer[0]
 
@@ -71,52 +85,114 @@ class _Call:
         answer._add(ended)
         return result
 
+    def expect_report(self, answer: Future) -> Future:
+        """`remote` ends with the report, which comes before the value can be fetched; or with an error without one."""
+        answer._add(lambda fut: _end_unreported(self.flow) if fut._state == 2 else None)
+        return answer
+
 
 def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, send: Send) -> Any:
     """Make a call with `send`, and have all active profilers note it."""
     call = _Call(kind, func, info)
-    name = name_of(func)  # None for closures: they travel on their own only
-    if kind == "remote" or name is None or hasattr(func, "_wrapped_async_rpc_function"):
-        try:
-            result = send(func, args, kwargs)
-        except BaseException:
-            call.over()
-            raise
-        if isinstance(result, Future):
-            result._add(lambda fut: call.over())
-        else:
-            call.over()
-        return result
+    named = name_of(func) or func  # closures travel as they are
     try:
-        answer = send(run_watched, (name, args, kwargs), None)
+        if kind == "rpc_remote":
+            _reported[call.flow] = call
+            return call.expect_report(send(watched_remote, (call.node, call.flow, named, args, kwargs), None))
+        later = hasattr(func, "_wrapped_async_rpc_function")
+        answer = send(watched_async if later else watched, (named, args, kwargs), None)
     except BaseException:
+        _reported.pop(call.flow, None)
         call.over()
         raise
     return call.follow(answer) if isinstance(answer, Future) else call.arrived(answer)
 
 
-def run_watched(name: bytes, args: Any, kwargs: Any) -> tuple[Any, list[Found], int, int]:
-    """Runs on the callee: the result, the events of this thread and of calls it made, and when it began and ended."""
-    func = function_of(name)
-    begin = perf_counter_ns()
-    with profiler.profile() as watching:
-        result = func(*(args or ()), **(kwargs or {}))
-    return result, _own(watching._found), begin, perf_counter_ns()
+# -- on the callee -----------------------------------------------------------------------------------------------------
+class _Watching:
+    """A profiler on the callee: what this thread did, and what the calls that it made did elsewhere."""
+
+    def __init__(self, named: Any, args: Any, kwargs: Any) -> None:
+        func = function_of(named) if isinstance(named, bytes) else named
+        self.thread, self.begin = threading.get_native_id(), perf_counter_ns()
+        self._profile = profiler.profile().__enter__()
+        before, profiler.SCOPE.only = profiler.SCOPE.only, self._profile
+        try:
+            self.result = func(*(args or ()), **(kwargs or {}))
+        except BaseException:
+            self._profile.__exit__()
+            raise
+        finally:
+            profiler.SCOPE.only = before
+
+    def report(self) -> Report:
+        """End the profiler; what it found."""
+        self._profile.__exit__()
+        threads, kept = {self.thread}, []
+        for each in self._profile._found:  # calls are noted after what they did, which is in the "thread" -flow
+            wide = each if len(each) == 9 else (*each, -1, 0)
+            if wide[3] in threads:
+                threads.add(-wide[8])
+                kept.append(wide)
+        return kept, self.begin, perf_counter_ns()
 
 
-def _own(found: list[Found]) -> list[Found]:
-    """What this thread did, and what its calls did elsewhere: they are noted after the call, in the "thread" -flow."""
-    threads, kept = {threading.get_native_id()}, []
-    for each in found:
-        wide = each if len(each) == 9 else (*each, -1, 0)
-        if wide[3] in threads:
-            threads.add(-wide[8])
-            kept.append(wide)
-    return kept
+def watched(named: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """Run a function: its result and the report."""
+    watching = _Watching(named, args, kwargs)
+    return (watching.result, *watching.report())
 
 
+@async_execution
+def watched_async(named: Any, args: Any, kwargs: Any) -> Any:
+    """The same for a function that returns a Future."""
+    watching = _Watching(named, args, kwargs)
+    if not isinstance(watching.result, Future):
+        watching.report()
+        return watching.result  # the complaint about it is the same as without a profiler
+    return watching.result.then(lambda fut: (fut, watching.report())).then(_with_report)
+
+
+def _with_report(fut: Future) -> tuple[Any, ...]:
+    result, report = fut.value()
+    return (result.value(), *report)
+
+
+def watched_remote(caller: int, flow: int, named: Any, args: Any, kwargs: Any) -> Any:
+    """The same for `remote`: the result stays here, the report is sent."""
+
+    def send(fut: Any = None) -> None:
+        agent.request(caller, _REPORT, pickle.dumps(watching.report()), extra=flow)
+
+    agent = _current.get_agent()
+    try:
+        watching = _Watching(named, args, kwargs)
+    except BaseException:
+        agent.request(caller, _REPORT, pickle.dumps(([], 0, 0)), extra=flow)
+        raise
+    if isinstance(watching.result, Future):
+        watching.result._add(send)
+    else:
+        send()
+    return watching.result
+
+
+def _take_report(agent: Any, message: _seams.RawMessage) -> None:
+    call = _reported.pop(message.extra, None)
+    if call is not None:
+        call.over(*pickle.loads(message.body))
+
+
+def _end_unreported(flow: int) -> None:
+    call = _reported.pop(flow, None)
+    if call is not None:
+        call.over()
+
+
+# -- when to do all this -----------------------------------------------------------------------------------------------
 def _activity(active: bool) -> None:
-    _seams.install_profiler(profiled if active else None)
+    wanted = active and any(each.follows_calls for each in profiler.active)
+    _seams.install_profiler(profiled if wanted else None)
 
 
 def _started(agent: Any) -> None:
@@ -125,9 +201,11 @@ def _started(agent: Any) -> None:
 
 def _stopped(agent: Any) -> None:
     profiler.default_node = -1
+    _reported.clear()
 
 
 profiler.activity_hooks.append(_activity)
 _seams.start_hooks.append(_started)
 _seams.shutdown_hooks.append(_stopped)
+_seams.register_handler(_REPORT, _take_report)
 _activity(bool(profiler.active))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from mpigrad._graph.grad_mode import TRACING
+from mpigrad.autograd.profiler import record_function
+
 from . import _current, _seams
 from ._current import get_agent
 from ._errors import WorkerGoneError
@@ -77,6 +80,9 @@ class RRef:
         future = agent.call(
             self._info.id, _nothing, None, None, _seconds(agent, timeout), kind=_FETCH, extra=self._record.number
         )
+        if TRACING.on:
+            with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
+                return future.wait()
         return future.wait()
 
     def _usable(self, what: str) -> Any:

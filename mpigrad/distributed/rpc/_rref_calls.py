@@ -53,7 +53,7 @@ def _call(agent: Any, info: Any, func: Any, args: Any, kwargs: Any, seconds: flo
         return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
 
     profiler = _seams.profiler
-    return send(func, args, kwargs) if profiler is None else profiler("remote", info, func, args, kwargs, send)
+    return send(func, args, kwargs) if profiler is None else profiler("rpc_remote", info, func, args, kwargs, send)
 
 
 def _own(agent: Any, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:

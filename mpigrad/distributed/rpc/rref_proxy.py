@@ -9,12 +9,12 @@ from ._rref_calls import value_of
 from .functions import async_execution
 
 
-def _invoke(number: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _local_invoke(number: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return getattr(value_of(number), name)(*args, **kwargs)
 
 
 @async_execution
-def _invoke_async(number: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _local_invoke_async_execution(number: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return getattr(value_of(number), name)(*args, **kwargs)
 
 
@@ -32,13 +32,16 @@ class RRefProxy:
 
         rref, kind = self.rref, self.rpc_api
         method = getattr(rref._get_type(timeout=self.rpc_timeout), name)
-        invoke = _invoke_async if hasattr(method, "_wrapped_async_rpc_function") else _invoke
+        invoke = _local_invoke_async_execution if hasattr(method, "_wrapped_async_rpc_function") else _local_invoke
         if kind == "remote":
             made = _rref_calls.remote(
                 rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout
             )
             made._get_future()._add(lambda fut: rref)
             return made
-        future = api.rpc_async(rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout)
+        arguments = (rref._record.number, name, args, kwargs)
+        if kind == "rpc_sync":
+            return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+        future = api.rpc_async(rref.owner(), invoke, arguments, None, self.rpc_timeout)
         future._add(lambda fut: rref)
-        return future.wait() if kind == "rpc_sync" else future
+        return future
