@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import threading
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -347,6 +348,13 @@ def pin(array: np.ndarray) -> np.ndarray:
     """A copy of a NumPy array in pinned memory: the same object when it lies there already."""
     if is_pinned(array):
         return array
+    if not isinstance(array, np.ndarray):
+        raise RuntimeError(f"cannot pin an array on {device_of(array)}: only dense CPU tensors can be pinned")
+    if not is_available():
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
+            "system."
+        )
     made = pinned_empty(array.shape, array.dtype)
     made[...] = array
     return made
@@ -374,6 +382,17 @@ def keep_until_done(stream: Any, *objects: Any) -> None:
     event.record(stream)
     _forget_done()
     _in_flight[next(_numbers)] = event, objects
+
+
+def used_by(array: Any, stream: Any) -> None:
+    """Note that `stream` uses a device array of another stream: when the array goes, its memory waits for `stream`."""
+    for each in (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,):
+        weakref.finalize(each, _retire, each.data, device_of(each), stream).atexit = False
+
+
+def _retire(memory: Any, place: device, stream: Any) -> None:
+    with on_device(place):
+        keep_until_done(stream, memory)
 
 
 def _forget_done() -> None:

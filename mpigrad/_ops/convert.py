@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._device import device, device_of, move, resolve
+from .._device import device, device_of, move, pin, resolve, used_by
+from .._device import is_pinned as memory_is_pinned
 from .._dtype import (
     as_dtype,
     bool_,
@@ -32,11 +33,15 @@ def _move_backward(F: Any, node: Any, g: Any) -> Any:
     return F.move_to(g, place=node.kw["source"])
 
 
-_move_recorded = operator("move", lambda x, *, place, source: move(x, place), _move_backward, node="ToCopyBackward0")
+def _move(x: Any, *, place: device, source: device, non_blocking: bool) -> Any:
+    return move(x, place, non_blocking)
 
 
-def _move_to(tensor: Tensor, *, place: device) -> Tensor:
-    return _move_recorded(tensor, place=place, source=device_of(tensor._array))
+_move_recorded = operator("move", _move, _move_backward, node="ToCopyBackward0")
+
+
+def _move_to(tensor: Tensor, *, place: device, non_blocking: bool = False) -> Tensor:
+    return _move_recorded(tensor, place=place, source=device_of(tensor._array), non_blocking=non_blocking)
 
 
 add_to_both("move_to", lambda x, *, place: move(x, place), _move_to)
@@ -77,11 +82,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> mpigrad.ones(2).to(mpigrad.int64)
     tensor([1, 1])
     """
-    kind, place, copy = _to_arguments(args, kwargs)
-    return convert(self, kind, place, copy)
+    return convert(self, *_to_arguments(args, kwargs))
 
 
-def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, device | None, bool]:
+def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, device | None, bool, bool]:
     """What `to` was asked for; after types, devices and tensors come `non_blocking` and `copy`."""
     kind, place = kwargs.pop("dtype", None), kwargs.pop("device", None)
     flags = []
@@ -104,17 +108,20 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
     if other is not None:
         kind, place = other.dtype, other.device
     copy = kwargs.pop("copy", flags[1] if len(flags) > 1 else False)
-    kwargs.pop("non_blocking", None), kwargs.pop("memory_format", None)
+    non_blocking = bool(kwargs.pop("non_blocking", flags[0] if flags else False))
+    kwargs.pop("memory_format", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return None if kind is None else as_dtype(kind), None if place is None else resolve(place), copy
+    return None if kind is None else as_dtype(kind), None if place is None else resolve(place), copy, non_blocking
 
 
-def convert(tensor: Tensor, kind: dtype | None, place: device | None, copy: bool = False) -> Tensor:
+def convert(
+    tensor: Tensor, kind: dtype | None, place: device | None, copy: bool = False, non_blocking: bool = False
+) -> Tensor:
     """The tensor in a type and on a device (None: as it is), through recorded operations."""
     made = tensor
     if place is not None and device_of(made._array) != place:
-        made = _move_to(made, place=place)
+        made = _move_to(made, place=place, non_blocking=non_blocking and (kind is None or kind == tensor.dtype))
     if kind is not None and made._array.dtype != kind.numpy:
         made = _cast_dense(made, kind)
     return _copied(made) if copy and made is tensor else made
@@ -153,7 +160,28 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 @method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """This tensor in a GPU's memory."""
-    return convert(self, None, resolve("cuda" if device is None else device))
+    return convert(self, None, resolve("cuda" if device is None else device), non_blocking=non_blocking)
+
+
+@method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """This tensor in pinned memory of the host, which a GPU reads and writes by itself: for `to(..., non_blocking=True)`."""
+    if self.is_sparse:
+        raise RuntimeError(f"cannot pin '{type_title(self)}' only dense CPU tensors can be pinned")
+    array = pin(self._array)
+    return self if array is self._array else wrap(array)
+
+
+@method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether this tensor lies in pinned memory of the host."""
+    return memory_is_pinned(self._array)
+
+
+@method
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Tell that `stream` uses this tensor, made on another stream: its memory is not used again before that is done."""
+    used_by(self._array, stream._stream)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import CPU, device, device_of, resolve
+from .._device import CPU, device, device_of, pin, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
 from .._layout import sparse_coo
@@ -21,9 +21,9 @@ from ._sparse_empty import empty_of_shape, empty_sparse
 Place = device | str | int | None
 
 
-def new(array: Any, requires_grad: bool = False) -> Tensor:
+def new(array: Any, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A new leaf around an array."""
-    made = wrap(array)
+    made = wrap(pin(array) if pin_memory else array)
     if MODE.inference:
         extra(made).inference = True
     if requires_grad:
@@ -52,7 +52,7 @@ def tensor(
         _warn_of_copy()
     kind = None if dtype is None else as_dtype(dtype)
     place = resolve(device) if device is not None or not isinstance(data, Tensor) else device_of(data._array)
-    return new(array_from(data, kind, place), requires_grad)
+    return new(array_from(data, kind, place), requires_grad, pin_memory)
 
 
 def _warn_of_copy() -> None:
@@ -123,19 +123,20 @@ def scalar_tensor(s: Any, *, dtype: dtype | None = None, device: Place = None, r
 
 
 def filled(
-    name: str, value: Any, size: tuple[Any, ...], out: Tensor | None, kind: Any, given: Any, requires_grad: bool
-) -> Tensor:
+    name: str, value: Any, size: tuple[Any, ...], out: Tensor | None, kind: Any, given: Any, requires_grad: bool,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """What zeros, ones, full and empty share. `value` None leaves the elements as they are."""
     if out is not None and kind is None:
         kind = out.dtype
     place, found = place_and_type(given, kind)
     shape = size_from(name, size)
     if value is None:
-        made = new(build(place, "empty", shape, found.numpy), requires_grad)
+        made = new(build(place, "empty", shape, found.numpy), requires_grad, pin_memory)
     elif value == 0 and value.__class__ is int:
-        made = new(build(place, "zeros", shape, found.numpy), requires_grad)
+        made = new(build(place, "zeros", shape, found.numpy), requires_grad, pin_memory)
     else:
-        made = new(build(place, "full", shape, value, found.numpy), requires_grad)
+        made = new(build(place, "full", shape, value, found.numpy), requires_grad, pin_memory)
     return deliver(made, out)
 
 
@@ -167,7 +168,8 @@ def zeros(
     """
     if layout is sparse_coo:
         return _nothing("zeros", _size("zeros", size, names.get("size")), dtype, device, requires_grad)
-    return filled("zeros", 0, _size("zeros", size, names.get("size")), out, dtype, device, requires_grad)
+    sizes = _size("zeros", size, names.get("size"))
+    return filled("zeros", 0, sizes, out, dtype, device, requires_grad, pin_memory)
 
 
 def ones(
@@ -180,7 +182,8 @@ def ones(
     >>> mpigrad.ones(2, dtype=mpigrad.int64)
     tensor([1, 1])
     """
-    return filled("ones", 1, _size("ones", size, names.get("size")), out, dtype, device, requires_grad)
+    sizes = _size("ones", size, names.get("size"))
+    return filled("ones", 1, sizes, out, dtype, device, requires_grad, pin_memory)
 
 
 def empty(
@@ -190,7 +193,8 @@ def empty(
     """A tensor whose elements are whatever the memory held."""
     if layout is sparse_coo:
         return _nothing("empty", _size("empty", size, names.get("size")), dtype, device, requires_grad)
-    return filled("empty", None, _size("empty", size, names.get("size")), out, dtype, device, requires_grad)
+    sizes = _size("empty", size, names.get("size"))
+    return filled("empty", None, sizes, out, dtype, device, requires_grad, pin_memory)
 
 
 def full(
@@ -207,7 +211,7 @@ def full(
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = dtype if dtype is not None else scalar_dtype(value) if out is None else out.dtype
-    return filled("full", value, (tuple(size),), out, kind, device, requires_grad)
+    return filled("full", value, (tuple(size),), out, kind, device, requires_grad, pin_memory)
 
 
 def _like(
@@ -275,9 +279,8 @@ def eye(
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     place, kind = place_and_type(device, dtype)
-    return deliver(
-        new(build(place, "eye", as_int(n), None if m is None else as_int(m), dtype=kind.numpy), requires_grad), out
-    )
+    made = build(place, "eye", as_int(n), None if m is None else as_int(m), dtype=kind.numpy)
+    return deliver(new(made, requires_grad, pin_memory), out)
 
 
 def is_tensor(obj: Any) -> bool:

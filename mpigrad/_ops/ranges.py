@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._device import module_for, on_device
 from .._dtype import as_dtype, dtype, get_default_dtype
 from .._tensor import Tensor
-from ._data import build, place_and_type
+from ._data import place_and_type
 from ._out import deliver
 from .create import Place, new, number_type, plain_number
 
@@ -42,8 +43,9 @@ def arange(
         start, end, step = int(start), int(end), int(step)
     exact = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
-    made = build(place, "arange", count, dtype="i8" if kind.category < 2 else "f8") * step + start
-    return deliver(new(made.astype(kind.numpy), requires_grad), out)
+    with on_device(place):
+        made = module_for(place).arange(count, dtype="i8" if kind.category < 2 else "f8") * step + start
+        return deliver(new(made.astype(kind.numpy), requires_grad, pin_memory), out)
 
 
 def linspace(
@@ -56,7 +58,7 @@ def linspace(
     >>> mpigrad.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    return deliver(new(_spread(start, end, steps, dtype, device, lambda x: x), requires_grad), out)
+    return deliver(new(_spread(start, end, steps, dtype, device, lambda x: x), requires_grad, pin_memory), out)
 
 
 def logspace(
@@ -69,7 +71,8 @@ def logspace(
     >>> mpigrad.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    return deliver(new(_spread(start, end, steps, dtype, device, lambda x: np.power(base, x)), requires_grad), out)
+    made = _spread(start, end, steps, dtype, device, lambda x: np.power(base, x))
+    return deliver(new(made, requires_grad, pin_memory), out)
 
 
 def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: Any) -> Any:
@@ -81,8 +84,8 @@ def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: 
         default = default.to_complex()
     place, kind = place_and_type(device, default if wanted is None else as_dtype(wanted))
     high = "c16" if kind.is_complex else "f8"
-    made = then(build(place, "linspace", start, end, steps, dtype=high))
-    return made.astype(kind.numpy)
+    with on_device(place):
+        return then(module_for(place).linspace(start, end, steps, dtype=high)).astype(kind.numpy)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:

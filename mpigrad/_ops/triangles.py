@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, module_for, resolve
+from .._device import array_module, move, resolve
 from .._dtype import dtype as Dtype
 from .._dtype import int64
 from .._tensor import Tensor, method, wrap
@@ -127,7 +127,7 @@ def _indices(find: Any, row: int, col: int, offset: int, dtype: Dtype, device: A
     if row < 0 or col < 0:
         raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
     pair = find(row, offset, col)
-    return wrap(module_for(resolve(device)).asarray(np.stack(pair).astype(dtype.numpy)))
+    return wrap(move(np.stack(pair).astype(dtype.numpy), resolve(device)))
 
 
 def tril_indices(

@@ -49,14 +49,14 @@ class Moving(Traversal):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and convert floating-point members: `to(device, dtype)`, `to(dtype)`, `to(tensor)`."""
-        place, kind = _parse_to(*args, **kwargs)
+        place, kind, non_blocking = _parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
 
         def convert(array: Any) -> Any:
             if kind is not None and array.dtype.kind in "fc" and array.dtype != kind.numpy:
                 array = array.astype(kind.numpy)
-            return array if place is None else move(array, place)
+            return array if place is None else move(array, place, non_blocking)
 
         self._apply_arrays(convert)
         return self
@@ -103,9 +103,10 @@ class Moving(Traversal):
         return self
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Dtype | None]:
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Dtype | None, bool]:
     place, kind = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    kwargs.pop("non_blocking", None), kwargs.pop("memory_format", None)
+    non_blocking = bool(kwargs.pop("non_blocking", False))
+    kwargs.pop("memory_format", None)
     other = kwargs.pop("tensor", None)
     if kwargs:
         raise TypeError(
@@ -118,8 +119,10 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Dtype | None]:
             kind = arg
         elif isinstance(arg, (Device, str)) or isinstance(arg, int) and not isinstance(arg, bool):
             place = arg
-        elif arg is not None and not isinstance(arg, bool):
+        elif isinstance(arg, bool):
+            non_blocking = arg
+        elif arg is not None:
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(arg).__name__})")
     if other is not None:
         place, kind = other.device, other.dtype
-    return None if place is None else resolve(place), kind
+    return None if place is None else resolve(place), kind, non_blocking
