@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpigrad._device import device
+
 from . import constants
+from ._device_maps import DeviceMap, add_to_map, to_device_list, to_device_map
+from ._transfers import checked_way
 
 
 class RpcBackendOptions:
@@ -27,10 +31,16 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         num_worker_threads: how many functions of other workers may run at a time.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
-        device_maps: for each other worker, on which of its devices a tensor of a device here shall arrive.
-        devices: the devices this worker uses.
+        device_maps: for each other worker, on which of its devices a tensor of a device here shall arrive. Answers and
+            gradients take the way back. Without a map tensors on a GPU are not sent.
+        devices: the GPUs this worker uses; without it, those that the device maps name.
+        device_transfers: how arrays on a GPU travel: "staged" through pinned host memory, which works with every MPI;
+            "cuda_aware", by handing device pointers to MPI, which must be built for that; "detect" tries it out in a
+            process of its own (see `mpigrad doctor`). The default is the environment variable
+            MPIGRAD_DEVICE_TRANSFERS, and "staged" without it.
         comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
-        disjoint worlds. init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
+            disjoint worlds.
+        init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
 
     >>> MPIRpcBackendOptions(num_worker_threads=4).rpc_timeout
     60.0
@@ -46,6 +56,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         devices: list[Any] | None = None,
         comm: Any = None,
         init_timeout: float = 300.0,
+        device_transfers: str | None = None,
         _transports: list[str] | None = None,
         _channels: list[str] | None = None,
     ) -> None:
@@ -53,8 +64,9 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         if not isinstance(num_worker_threads, int) or num_worker_threads <= 0:
             raise RuntimeError(f"num_worker_threads must be positive, got {num_worker_threads}")
         self.num_worker_threads = num_worker_threads
-        self.device_maps: dict[str, dict[Any, Any]] = {} if device_maps is None else dict(device_maps)
-        self.devices: list[Any] = [] if devices is None else list(devices)
+        self.device_maps: dict[str, DeviceMap] = {to: to_device_map(each) for to, each in (device_maps or {}).items()}
+        self.devices: list[device] = to_device_list(devices or ())
+        self.device_transfers = checked_way(device_transfers)
         self.comm = comm
         self.init_timeout = init_timeout
 
@@ -64,25 +76,18 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         >>> options = MPIRpcBackendOptions()
         >>> options.set_device_map("worker1", {0: 1})
         >>> options.device_maps
-        {'worker1': {0: 1}}
+        {'worker1': {device(type='cuda', index=0): device(type='cuda', index=1)}}
         """
-        known = self.device_maps.setdefault(to, {})
-        for source, target in device_map.items():
-            if known.get(source, target) != target:
-                raise ValueError(
-                    f"`set_device_map` only supports 1-to-1 mapping, "
-                    f"trying to map {source} to {target} and {known[source]}"
-                )
-            known[source] = target
+        add_to_map(self.device_maps, to, device_map)
 
     def set_devices(self, devices: list[Any]) -> None:
-        """Set the devices this worker uses.
+        """Set the GPUs this worker uses.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_devices([0]); options.devices
-        [0]
+        [device(type='cuda', index=0)]
         """
-        self.devices = list(devices)
+        self.devices = to_device_list(devices)
 
 
 TensorPipeRpcBackendOptions = MPIRpcBackendOptions
