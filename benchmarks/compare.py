@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from typing import Any
 
 from benchmarks.timing import quantile
@@ -64,11 +64,14 @@ def rounds_from_json(document: Mapping[str, Any], field: str = "value") -> Round
 
 
 def largest_gap(document: Mapping[str, Any], measure: str, one: str, other: str) -> float | None:
-    """The largest difference between the losses that two contestants reported; None where they reported none."""
+    """The largest difference between the losses that two contestants reported, one by one; infinite when they reported
+    different numbers of losses, None where they reported none."""
     entry = document["measures"].get(measure, {})
     found = [next((s["losses"] for s in entry.get(name, []) if s and s.get("losses")), None) for name in (one, other)]
     if found[0] is None or found[1] is None:
         return None
+    if len(found[0]) != len(found[1]):
+        return inf
     return max(abs(a - b) for a, b in zip(*found))
 
 

@@ -106,6 +106,8 @@ def test_an_example_must_learn_as_it_does_on_torch() -> None:
     (line,) = bars.different_losses(document([1.0, 0.6]))
     assert "example.step" in line
     assert "0.1" in line
+    (line,) = bars.different_losses(document([1.0]))
+    assert "inf" in line, "a loss that is not there is not the same"
 
 
 def test_failed_rounds_come_back_as_none() -> None:
