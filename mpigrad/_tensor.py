@@ -272,10 +272,13 @@ def extra(tensor: Tensor) -> Extra:
 
 
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, made when first needed; `_graph.views` adds to it what views need."""
-    if tensor._counter is None:
-        tensor._counter = [0]
-    return tensor._counter
+    """The tensor's version counter, made when first needed; `_graph.views` adds to it what views need. The node that
+    made the tensor may have one already, if it saved its result."""
+    found = tensor._counter
+    if found is None:
+        node = tensor._grad_fn
+        found = tensor._counter = [0] if node is None else node.counter_of(tensor._nr)
+    return found
 
 
 def method(fn: Fn, name: str | None = None) -> Fn:

@@ -13,6 +13,7 @@ from .._tensor import Tensor, counter, wrap
 from .namespace import RAW
 from .tracing import unwatched
 
+ndarray = np.ndarray
 _lock = threading.RLock()  # several backward passes may meet at one leaf
 
 
@@ -38,10 +39,14 @@ def sum_of_tensors(held: Any, grad: Any) -> Any:
 
 
 def _sum_into(held: Any, grad: Any) -> Any:
-    if getattr(held, "is_sparse_array", False) or getattr(grad, "is_sparse_array", False):
+    if (held.__class__ is not ndarray or grad.__class__ is not ndarray) and _either_sparse(held, grad):
         return held + grad
     held += grad
     return held
+
+
+def _either_sparse(held: Any, grad: Any) -> bool:
+    return getattr(held, "is_sparse_array", False) or getattr(grad, "is_sparse_array", False)
 
 
 class Ownership:

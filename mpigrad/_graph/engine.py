@@ -14,7 +14,7 @@ Invariants:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from .namespace import RAW
 from .node import Node
 from .tracing import run_traced
 
+ndarray = np.ndarray
 Captures = dict[Node, list[tuple[int, int]]]  # node -> (output number, place in the result)
 
 
@@ -48,24 +49,30 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
     return counts
 
 
-def needed_for(roots: Iterable[Node], targets: set[Node]) -> set[Node]:
+def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
     """The nodes below `roots` that must run so that every target gets its gradient."""
-    on_the_way: set[Node] = set()
+    leading: dict[Node, bool] = {}  # whether a node leads to a target or is one; False until all below it is known
     needed: set[Node] = set()
-    seen: set[Node] = set()
-    stack = [(root, False) for root in roots]
+    stack: list[Node | None] = list(roots)
+    pop, push = stack.pop, stack.append
     while stack:
-        node, below_done = stack.pop()
-        if below_done:
-            if any(edge is not None and edge[0] in on_the_way for edge in node.edges):
-                needed.add(node)
-                on_the_way.add(node)
-            elif node in targets:
-                on_the_way.add(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((edge[0], False) for edge in node.edges if edge is not None)
+        node = pop()
+        if node is None:  # everything below the next one has been seen
+            node = pop()
+            assert node is not None
+            for edge in node.edges:
+                if edge is not None and leading[edge[0]]:
+                    leading[node] = True
+                    needed.add(node)
+                    break
+        elif node not in leading:
+            leading[node] = node in targets
+            if node.edges:
+                push(node)
+                push(None)
+                for edge in node.edges:
+                    if edge is not None and edge[0] not in leading:
+                        push(edge[0])
     return needed
 
 
@@ -132,7 +139,7 @@ class GraphTask:
             return held
         if self.F is not RAW:
             return sum_of_tensors(held, grad)
-        if held.__class__ is not np.ndarray:
+        if held.__class__ is not ndarray:
             _go_where(held)
         if node in self.own and type(held) is type(grad) and held.ndim:
             held += grad
@@ -152,76 +159,98 @@ class GraphTask:
         above, _RUNNING.task = _RUNNING.task, self
         gpu = current_gpu()
         try:
-            self._run()
+            self._run(gpu is not None and self.F is RAW)
         finally:
             _RUNNING.task = above
             if gpu is not None:
                 use_gpu(gpu)
 
-    def _run(self) -> None:
+    def _run(self, gpus: bool) -> None:
+        """The loop. The last node that became ready with one gradient runs next, without going through the queue."""
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
-        F, keep, sink, needed, captures = self.F, self.keep, self.sink, self.needed, self.captures
+        F, keep, needed, captures = self.F, self.keep, self.needed, self.captures
         pop, take, get = ready.pop, buffers.pop, buffers.get
         leaves: list[Node] = []
-        raw, ndarray = F is RAW, np.ndarray
-        while ready:
-            node = pop()
-            grad = take(node, None)
-            if raw and grad.__class__ is not ndarray:
+        node: Any = None
+        grad: Any = None
+        while True:
+            if node is None:
+                if not ready:
+                    return
+                node = pop()
+                if not node.edges:
+                    self._end(node)
+                    node = None
+                    continue
+                grad = take(node, None)
+            if gpus and grad.__class__ is not ndarray:
                 _go_where(grad)
             if node.hooks is not None or captures is not None and node in captures:
                 grad = self._before(node, grad)
-            edges = node.edges
-            if not edges:
-                if sink is not None:
-                    sink(node, grad)
-                elif grad is not None and captures is None:
-                    self._finish(node, grad)
-                continue
             if needed is not None and node not in needed:
+                node = grad = None
                 continue
+            edges = node.edges
             if grad is None and not node.runs_on_none:
                 outs: Any = (None,) * len(edges)
             elif node.hooks is not None or TRACING.on:
                 outs = self._watched(node, grad)
             else:
                 outs = node.run(F, grad)
-            grad = None
             if not keep:
                 node.release()
+            node = grad = None
             for edge, out in zip(edges, outs):
                 if edge is None:
                     continue
                 below, nr = edge
-                if below.outputs == 1:
-                    if out is not None:
-                        held = get(below)
-                        buffers[below] = out if held is None else self._sum(below, held, out)
-                else:
-                    self.feed(below, nr, out)
                 left = dependencies[below] - 1
+                if below.outputs != 1:
+                    self.feed(below, nr, out)
+                elif out is not None:
+                    held = get(below)
+                    if held is not None:
+                        buffers[below] = self._sum(below, held, out)
+                    elif left or not below.edges:
+                        buffers[below] = out
+                    else:
+                        if node is not None:
+                            buffers[node] = grad
+                            ready.append(node)
+                        node, grad = below, out
+                        continue
                 if left:
                     dependencies[below] = left
                 elif below.edges:
+                    if node is not None:
+                        buffers[node] = grad
+                        ready.append(node)
+                        node = grad = None
                     ready.append(below)
                 else:
                     leaves.append(below)
-            outs = out = None
-            if leaves:
-                ready += leaves
-                leaves.clear()
+            outs = out = held = None
+            while leaves:
+                self._end(leaves.pop())
+
+    def _end(self, leaf: Node) -> None:
+        """Bring what arrived for a leaf to where it belongs."""
+        grad = self.buffers.pop(leaf, None)
+        if leaf.hooks is not None or self.captures is not None:
+            grad = self._before(leaf, grad)
+        if self.sink is not None:
+            self.sink(leaf, grad)
+        elif grad is not None and self.captures is None:
+            if leaf.hooks is not None or TRACING.on:
+                self._watched(leaf, grad)
+            else:
+                leaf.run(self.F, grad)
 
     def will_run(self, node: Node) -> bool:
         """Whether the pass gets to `node`: for those who wait for several gradients."""
         if node not in self.dependencies:
             return False
         return self.needed is None or node in self.needed or self.captures is not None and node in self.captures
-
-    def _finish(self, leaf: Node, grad: Any) -> None:
-        if leaf.hooks is not None or TRACING.on:
-            self._watched(leaf, grad)
-        else:
-            leaf.run(self.F, grad)
 
     # -- hooks -------------------------------------------------------------------------------------------------------
     def _before(self, node: Node, grad: Any) -> Any:

@@ -22,12 +22,28 @@ MODE = _Mode()
 
 
 class _Tracing:
-    """`on` is True while a profiler or anomaly detection wants to see every operation: the one flag of fast paths."""
+    """Why operators cannot take their quick roads: the one flag of these is `detour`."""
 
-    on = False
+    on = False  # a profiler or anomaly detection wants to see every operation
+    inferring = 0  # how many threads are in inference mode
+    detour = False  # either of the two
+
+    def update(self) -> None:
+        """Set the flag anew. Under `roads_lock`."""
+        self.detour = self.on or self.inferring > 0
 
 
 TRACING = _Tracing()
+roads_lock = threading.RLock()
+
+
+def _set_inference(inference: bool) -> None:
+    """Switch this thread's inference mode."""
+    if MODE.inference is not inference:
+        MODE.inference = inference
+        with roads_lock:
+            TRACING.inferring += 1 if inference else -1
+            TRACING.update()
 
 
 def is_grad_enabled() -> bool:
@@ -65,10 +81,15 @@ class _Switch:
         enabled, inference = self._new
         MODE.enabled = enabled
         if inference is not None:
-            MODE.inference = inference
+            _set_inference(inference)
 
     def __exit__(self, *error: object) -> None:
-        MODE.enabled, MODE.inference = self._old.pop()
+        self._restore(self._old.pop())
+
+    @staticmethod
+    def _restore(modes: tuple[bool, bool]) -> None:
+        MODE.enabled, inference = modes
+        _set_inference(inference)
 
     def _again(self) -> _Switch:
         made = _Switch.__new__(_Switch)
@@ -157,7 +178,7 @@ class set_grad_enabled(_Switch):
         self._set()
 
     def __call__(self, fn: Fn) -> Fn:
-        MODE.enabled, MODE.inference = self._before
+        self._restore(self._before)
         return super().__call__(fn)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor, extra
+from .accumulate import add_to_grad
 
 Edge = tuple["Node", int]
 
@@ -66,6 +67,10 @@ class Node:
 
     def release(self) -> None:
         """Drop what was saved for the gradients."""
+
+    def counter_of(self, nr: int) -> list[Any]:
+        """A counter for the changes of output `nr`, which has none yet."""
+        return [0]
 
     def name(self) -> str:
         """The operation's name, as PyTorch has it."""
@@ -131,13 +136,12 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        from .accumulate import add_to_grad
-
         if grad is not None:
-            add_to_grad(self.variable, grad, F)
-            if self.variable._extra is not None and self.variable._extra.post_hooks:
-                for hook in list(self.variable._extra.post_hooks.values()):
-                    hook(self.variable)
+            leaf = self.variable
+            add_to_grad(leaf, grad, F)
+            if leaf._extra is not None and leaf._extra.post_hooks:
+                for hook in list(leaf._extra.post_hooks.values()):
+                    hook(leaf)
         return ()
 
 

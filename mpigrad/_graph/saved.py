@@ -170,7 +170,10 @@ def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None 
 
 def _output_number(node: Any, tensor: Tensor) -> int | None:
     """Which output of an operator's node a saved tensor is, None for inputs."""
-    for place, each in zip(getattr(getattr(node, "operator", None), "places", ()), getattr(node, "saved", None) or ()):
+    saved = getattr(node, "saved", None)
+    if saved.__class__ is not tuple:
+        return None
+    for place, each in zip(getattr(getattr(node, "operator", None), "places", ()), saved):
         if each is tensor and place < 0:
             return -1 - place
     return None

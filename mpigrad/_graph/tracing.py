@@ -6,12 +6,11 @@ work, `recorded(node)`, called for each node when its operation is recorded, and
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
-from .grad_mode import TRACING
+from .grad_mode import TRACING, roads_lock
 
 
 class Watcher(Protocol):
@@ -25,7 +24,6 @@ class Watcher(Protocol):
 
 
 _watchers: list[Watcher] = []
-_lock = threading.Lock()
 
 
 def watch(watcher: Watcher) -> None:
@@ -43,9 +41,10 @@ class _Paused:
 
 
 def _change(change: Callable[[], None]) -> None:
-    with _lock:
+    with roads_lock:
         change()
         TRACING.on = bool(_watchers) and not _Paused.count
+        TRACING.update()
 
 
 @contextmanager

@@ -92,10 +92,8 @@ def replay_raw(array: Any, chain: tuple[Step, ...]) -> Any:
 
 def _shared(tensor: Tensor) -> list[Any]:
     """What a base and its views share: the version, and weak references to views that need no gradient."""
-    shared = tensor._counter
-    if shared is None:
-        shared = tensor._counter = [0, set()]
-    elif len(shared) == 1:
+    shared = counter(tensor)
+    if len(shared) == 1:
         shared.append(set())
     return shared
 

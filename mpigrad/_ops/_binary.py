@@ -129,6 +129,7 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
     made, ufunc = binary.operator, binary.ufunc
     node_type, saves_inputs, new = made.node_type, bool(made.saves), object.__new__
     no_kw: dict[str, Any] = {}
+    unchanged = (0, 0)
     first_if = next((by for place, by in made.saves if place == 0), -1)
     second_if = next((by for place, by in made.saves if place == 1), -1)
 
@@ -141,7 +142,7 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         return made.finish((a, b), out, no_kw)
 
     def call(a: Any, b: Any) -> Any:
-        if a.__class__ not in PLAIN or TRACING.on or MODE.inference:
+        if a.__class__ not in PLAIN or TRACING.detour:
             return general(a, b)
         x = a._array
         kind = x.__class__ is ndarray and x.dtype
@@ -162,7 +163,11 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         result = wrap(out if out.__class__ is ndarray else np.asarray(out))
         if (a._requires or b._requires) and MODE.enabled:
             node: Any = new(node_type)
-            edges = node.edges = (edge_of(a), edge_of(b))
+            above = a._grad_fn
+            edges = node.edges = (
+                (above, a._nr) if above is not None and a._view is None else edge_of(a),
+                edge_of(b) if b._requires else None,
+            )
             node.hooks = node.meta = None
             node.kw = no_kw
             if saves_inputs:
@@ -173,10 +178,10 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
                     recordable(s)
                 if not b._requires and b._extra is not None:
                     recordable(t)
-                node.versions = (
-                    0 if s is None or s._counter is None else s._counter[0],
-                    0 if t is None or t._counter is None else t._counter[0],
-                )
+                if a._counter is None and b._counter is None:
+                    node.versions = unchanged
+                else:
+                    node.versions = (0 if s is None else s._version, 0 if t is None else t._version)
             else:
                 node.saved = ()
             result._grad_fn, result._requires = node, True

@@ -49,8 +49,9 @@ def _write(into: Any, new: Any) -> None:
 def _share_results(new: Tensor, tensor: Tensor) -> None:
     """Where the operation saved its result, save the tensor's own memory, which holds the same: one array, not two."""
     node: Any = new._grad_fn
+    counter(new)  # a result that was saved without a counter has one now, and is a tensor
     saved, array = getattr(node, "saved", None), tensor._array
-    if not saved or array.dtype != new._array.dtype:
+    if saved.__class__ is not tuple or not saved or array.dtype != new._array.dtype:
         return
     versions = list(node.versions)
     for place, each in enumerate(saved):

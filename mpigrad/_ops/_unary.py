@@ -9,7 +9,9 @@ import numpy as np
 
 from .._dtype import get_default_dtype
 from .._graph.grad_mode import MODE, TRACING
+from .._graph.namespace import RAW
 from .._graph.node import edge_of
+from .._graph.saved import raise_modified
 from .._tensor import Tensor, method, wrap
 from ._arguments import refuse_non_tensors
 from ._binary import F32, F64, PLAIN, ndarray
@@ -25,11 +27,11 @@ def unary(
     ufunc: Callable[..., Any],
     backward: Callable[..., Any],
     *,
+    raw: Callable[[Any, Any], Any] | None = None,
     saves: str | None = None,
     node: str | None = None,
     to_float: bool = False,
     refuse: Callable[[Tensor], None] | None = None,
-    base: type[OpNode] = OpNode,
     doc: str,
     aliases: tuple[str, ...] = (),
     known_as: str | None = None,
@@ -37,9 +39,11 @@ def unary(
 ) -> Callable[..., Tensor]:
     """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
 
-    `saves` is "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
+    `raw(g, saved)` is the derivative on arrays of real numbers, where it can be shorter than `backward`; `saves` is
+    "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
     for tensors that the operator does not take; `known_as` is the name for derivatives where it differs;
     `attach=False` keeps it off Tensor."""
+    base = OpNode if saves is None else _light_node(backward, raw)
     made = operator(
         known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base
     )
@@ -52,6 +56,59 @@ def unary(
         method(public, each)
         method(changing, each + "_")
     return public
+
+
+class LightNode(OpNode):
+    """A node that saved one thing on the quick road, and no tuples around it: the input, with its version in
+    `versions`; or the result's array. The latter has no version until somebody asks for the result's counter, which is
+    when its elements may begin to change: from then on (`saved` is a tuple) it is kept like any other node's."""
+
+    __slots__ = ()
+
+    def tensors(self) -> list[Tensor | None]:
+        saved = self.saved
+        if saved.__class__ is ndarray:
+            self.counter_of(0)
+        elif saved is not None and saved.__class__ is not tuple:
+            return [self._unchanged()]
+        return OpNode.tensors(self)
+
+    def _unchanged(self) -> Tensor:
+        tensor: Any = self.saved
+        if tensor._version != self.versions:
+            raise_modified(self, tensor, self.versions)  # type: ignore[arg-type]
+        return tensor
+
+    def counter_of(self, nr: int) -> list[Any]:
+        """Begin to count the changes of the result, if it is saved."""
+        saved: Any = self.saved
+        if saved.__class__ is ndarray:
+            alias = wrap(saved)
+            alias._counter = [0]
+            self.saved, self.versions = (alias,), (0,)
+            return alias._counter
+        kept = saved[0]._counter if saved.__class__ is tuple and saved and self.operator.places[0] < 0 else None
+        return [0] if kept is None else kept
+
+    def release(self) -> None:
+        self.saved = None
+
+
+def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
+    """A base class of nodes with this derivative, spelled out for what the quick road saves."""
+
+    def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
+        saved = self.saved
+        if F is not RAW or saved.__class__ is tuple or saved is None:
+            return (backward(F, self, grad, *self.tensors()),) if F is not RAW else OpNode.run(self, F, grad)
+        if saved.__class__ is not ndarray:
+            count = saved._counter
+            if count is not None and count[0] != self.versions:
+                raise_modified(self, saved, self.versions)
+            saved = saved._array
+        return (backward(RAW, self, grad, saved) if raw is None else raw(grad, saved),)
+
+    return type("LightNode", (LightNode,), {"__slots__": (), "run": run})
 
 
 def _general(
@@ -83,7 +140,7 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
     no_kw: dict[str, Any] = {}
 
     def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        if input.__class__ not in PLAIN or out is not None or TRACING.on or MODE.inference:
+        if input.__class__ not in PLAIN or TRACING.detour or out is not None:
             return general(input, out)
         x = input._array
         kind = x.__class__ is ndarray and x.dtype
@@ -95,16 +152,17 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
         result = wrap(y)
         if input._requires and MODE.enabled:
             node: Any = new(node_type)
-            node.edges, node.hooks, node.meta, node.kw = (edge_of(input),), None, None, no_kw
+            above = input._grad_fn
+            node.edges = ((above, input._nr) if above is not None and input._view is None else edge_of(input),)
+            node.hooks = node.meta = None
+            node.kw = no_kw
             if place is None:
                 node.saved = ()
-            elif place == 0:
-                node.saved = (input,)
-                node.versions = (0 if input._counter is None else input._counter[0],)
+            elif place:
+                node.saved = y
             else:
-                alias = wrap(y)
-                alias._counter = result._counter = [0]
-                node.saved, node.versions = (alias,), (0,)
+                node.saved = input
+                node.versions = 0 if input._counter is None else input._counter[0]
             result._grad_fn, result._requires = node, True
         return result
 

@@ -237,7 +237,7 @@ def _rsub(self: Tensor, other: Any) -> Tensor:
     """`number - tensor`, with a quick road of its own: `1 - x` is everywhere."""
     x = self._array
     kind = (other.__class__ is float or other.__class__ is int) and x.__class__ is ndarray and x.dtype
-    if (kind is F32 or kind is F64) and self.__class__ in PLAIN and not TRACING.on and not MODE.inference:
+    if (kind is F32 or kind is F64) and self.__class__ in PLAIN and not TRACING.detour:
         made = kind.type(other) - x
         result = wrap(made if made.__class__ is ndarray else np.asarray(made))
         if self._requires and MODE.enabled:
@@ -252,7 +252,7 @@ def _direct(tensor: Tensor, other: Any) -> Any:
     """`other` as an array, if it can be worked into `tensor`'s own memory and nothing is recorded; else None."""
     x = tensor._array
     kind = x.__class__ is ndarray and x.dtype
-    if (kind is not F32 and kind is not F64) or TRACING.on or MODE.inference or not x.flags.writeable:
+    if (kind is not F32 and kind is not F64) or TRACING.detour or not x.flags.writeable:
         return None
     if MODE.enabled and (tensor._requires or tensor._view is not None or tensor._extra is not None):
         return None

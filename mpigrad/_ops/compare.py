@@ -66,7 +66,7 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
 
     def quick(a: Any, b: Any) -> Any:
         """The road of Python's operators: float tensors of one type, or one and a number."""
-        if a.__class__ in PLAIN and not TRACING.on and not MODE.inference:
+        if a.__class__ in PLAIN and not TRACING.detour:
             x = a._array
             kind = x.__class__ is ndarray and x.dtype
             if (kind is F32 or kind is F64) and refuse is not _refuse_floats:

@@ -58,6 +58,19 @@ def _square_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     return g * (x + x)
 
 
+def _tanh_raw(g: Any, y: Any) -> Any:
+    slope = y * y
+    slope *= g
+    return g - slope
+
+
+def _sigmoid_raw(g: Any, y: Any) -> Any:
+    slope = 1 - y  # exact, also where y is almost one
+    slope *= y
+    slope *= g
+    return slope
+
+
 def _sgn_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     if F.is_complex(x):
         size = F.abs(x)
@@ -80,7 +93,7 @@ def _sinc_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 sgn = unary("sgn", _sign, _sgn_backward, saves="input", doc="The sign of each element; of complex ones, z / |z|.")
-abs = unary("abs", np.abs, lambda F, node, g, x: g * F.sgn(x), saves="input", refuse=_refuse_bool_abs,
+abs = unary("abs", np.abs, lambda F, node, g, x: g * F.sgn(x), raw=lambda g, x: g * _sign(x), saves="input", refuse=_refuse_bool_abs,
             doc="The absolute value of each element.", aliases=("absolute",))  # fmt: skip
 absolute = abs
 method(abs, "__abs__")
@@ -91,6 +104,7 @@ exp = unary(
     "exp",
     np.exp,
     lambda F, node, g, y: g * F.conj(y),
+    raw=np.multiply,
     saves="result",
     to_float=True,
     doc="e to the power of each element.",
@@ -103,6 +117,7 @@ log = unary(
     "log",
     np.log,
     lambda F, node, g, x: g / F.conj(x),
+    raw=np.divide,
     saves="input",
     to_float=True,
     doc="The natural logarithm of each element.",
@@ -123,14 +138,14 @@ sqrt = unary(
 )
 rsqrt = unary("rsqrt", _rsqrt, lambda F, node, g, y: g * F.conj(y * y * y) * -0.5, saves="result", to_float=True,
               doc="One over the square root of each element.")  # fmt: skip
-square = unary(
-    "square", lambda x: x * x, _square_backward, saves="input", node="PowBackward0", doc="The square of each element."
-)
+square = unary("square", lambda x: x * x, _square_backward, raw=lambda g, x: g * (x + x), saves="input", node="PowBackward0",
+               doc="The square of each element.")  # fmt: skip
 
 sin = unary(
     "sin",
     np.sin,
     lambda F, node, g, x: g * F.cos(F.conj(x)),
+    raw=lambda g, x: g * np.cos(x),
     saves="input",
     to_float=True,
     doc="The sine of each element.",
@@ -139,6 +154,7 @@ cos = unary(
     "cos",
     np.cos,
     lambda F, node, g, x: -g * F.sin(F.conj(x)),
+    raw=lambda g, x: -g * np.sin(x),
     saves="input",
     to_float=True,
     doc="The cosine of each element.",
@@ -177,6 +193,7 @@ tanh = unary(
     "tanh",
     np.tanh,
     lambda F, node, g, y: g * F.conj(1 - y * y),
+    raw=_tanh_raw,
     saves="result",
     to_float=True,
     doc="The hyperbolic tangent.",
@@ -188,7 +205,7 @@ acosh = unary("acosh", np.arccosh, _acosh_backward, saves="input", to_float=True
 atanh = unary("atanh", np.arctanh, lambda F, node, g, x: g / F.conj(1 - x * x), saves="input", to_float=True,
               doc="The inverse of the hyperbolic tangent.", aliases=("arctanh",))  # fmt: skip
 sinc = unary("sinc", _sinc, _sinc_backward, saves="input", to_float=True, doc="sin(pi x) / (pi x), and 1 at 0.")
-sigmoid = unary("sigmoid", _sigmoid, lambda F, node, g, y: g * F.conj((1 - y) * y), saves="result", to_float=True,
+sigmoid = unary("sigmoid", _sigmoid, lambda F, node, g, y: g * F.conj((1 - y) * y), raw=_sigmoid_raw, saves="result", to_float=True,
                 doc="1 / (1 + exp(-x)), the logistic function.")  # fmt: skip
 
 erf = unary("erf", special.erf, lambda F, node, g, x: g * F.exp(-x * x) * (2 / math.sqrt(math.pi)), saves="input", to_float=True,

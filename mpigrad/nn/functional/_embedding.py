@@ -12,7 +12,7 @@ from ..._ops._arguments import need_tensors, title
 from ..._ops.embedding import bag_max, bag_sum
 from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor, counter, wrap
 
 
 def _check_indices(name: str, indices: Any, rows: int) -> None:
@@ -40,8 +40,7 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
         rows = weight._array[used]
         length = (abs(rows) ** norm_type).sum(axis=1, keepdims=True) ** (1.0 / norm_type)
         weight._array[used] = np.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows).astype(rows.dtype)
-        weight._counter = weight._counter or [0]
-        weight._counter[0] += 1
+        counter(weight)[0] += 1
 
 
 def embedding(
