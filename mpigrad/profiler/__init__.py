@@ -1,4 +1,9 @@
-"""Profiling of whole programs: `profile` with schedules of steps, over the profiler of autograd."""
+"""Profiling of whole programs: `profile` with schedules of steps, over the profiler of autograd; a trace of all workers."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.profiler import record_function
 from ._profile import (
@@ -10,6 +15,9 @@ from ._profile import (
     tensorboard_trace_handler,
 )
 
+if TYPE_CHECKING:
+    from ._workers.trace import trace_workers
+
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
@@ -18,4 +26,12 @@ __all__ = [
     "schedule",
     "supported_activities",
     "tensorboard_trace_handler",
+    "trace_workers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`trace_workers` needs RPC, which this package is below of: it is loaded when it is used."""
+    if name == "trace_workers":
+        return importlib.import_module("mpigrad.profiler._workers.trace").trace_workers
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,63 @@
+"""How far the clocks of workers are apart, found by asking them for the time."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import mpigrad.distributed.rpc as rpc
+
+QUESTIONS = 20
+
+
+def now() -> int:
+    """This worker's clock; called by RPC."""
+    return perf_counter_ns()
+
+
+class Reading(NamedTuple):
+    """Another worker's clock said `theirs` when ours said `ours`, give or take `error`; all in nanoseconds."""
+
+    ours: int
+    theirs: int
+    error: int
+
+
+def read(worker: str) -> Reading:
+    """Ask several times and believe the quickest answer: the time was taken somewhere between question and answer."""
+    best: Reading | None = None
+    for _ in range(QUESTIONS):
+        start = perf_counter_ns()
+        theirs = rpc.rpc_sync(worker, now)
+        end = perf_counter_ns()
+        found = Reading((start + end) // 2, theirs, (end - start) // 2)
+        if best is None or found.error < best.error:
+            best = found
+    assert best is not None
+    return best
+
+
+class Clock(NamedTuple):
+    """Another worker's clock, read before and after: what was in between may have drifted evenly."""
+
+    first: Reading
+    last: Reading
+
+    def ours(self, theirs: int) -> float:
+        """What our clock said when theirs said this.
+
+        >>> Clock(Reading(0, 1000, 5), Reading(100, 1200, 5)).ours(1100)
+        50.0
+        """
+        begin, end = self.first, self.last
+        span = end.theirs - begin.theirs
+        rate = (end.ours - begin.ours) / span if span > 0 else 1.0
+        return begin.ours + (theirs - begin.theirs) * rate
+
+    @property
+    def error(self) -> int:
+        """How wrong that may be, in nanoseconds."""
+        return max(self.first.error, self.last.error)
+
+
+SAME = Clock(Reading(0, 0, 0), Reading(1, 1, 0))

@@ -1,0 +1,108 @@
+"""What one worker notes while a trace is on: slices of its threads, arrows between workers, phases of backward passes.
+
+Everything is kept as plain tuples on this worker's own clock, in nanoseconds, and travels once, at the end.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mpigrad.autograd.profiler import profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Slice(NamedTuple):
+    """A thread did something from `start` to `end`; `call` names the message that it is about, if any."""
+
+    name: str
+    kind: str
+    thread: int
+    start: int
+    end: int
+    call: str
+
+
+class Arrow(NamedTuple):
+    """One end of an arrow: where a message left ("s"), or where it was taken up ("f")."""
+
+    call: str
+    end: str
+    thread: int
+    time: int
+
+
+class Phase(NamedTuple):
+    """A stretch of a backward pass on this worker that belongs to no thread."""
+
+    name: str
+    key: int
+    start: int
+    end: int
+
+
+class Notes(NamedTuple):
+    """All that a worker noted."""
+
+    rank: int
+    worker: str
+    slices: list[Slice]
+    arrows: list[Arrow]
+    phases: list[Phase]
+    threads: dict[int, str]
+
+
+class Recorder(profile):
+    """A profiler of everything that this process does; calls are noted where they run, so nothing is brought back."""
+
+    follows_calls = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slices: list[Slice] = []
+        self.arrows: list[Arrow] = []
+        self.phases: list[Phase] = []
+        self._open: dict[tuple[str, int], int] = {}
+        self._threads: dict[int, str] = {}
+
+    @contextmanager
+    def slice(self, name: str, kind: str, call: str = "") -> Iterator[None]:
+        """Note what this thread does inside."""
+        start = perf_counter_ns()
+        try:
+            yield
+        finally:
+            self.slices.append(Slice(name, kind, self.here(), start, perf_counter_ns(), call))
+
+    def arrow(self, call: str, end: str) -> None:
+        """Note that a message leaves from, or arrives at, what this thread does now."""
+        self.arrows.append(Arrow(call, end, self.here(), perf_counter_ns()))
+
+    def here(self) -> int:
+        """This thread, whose name is kept: it may be gone when the trace is written."""
+        thread = threading.get_native_id()
+        if thread not in self._threads:
+            self._threads[thread] = threading.current_thread().name
+        return thread
+
+    def begin_phase(self, name: str, key: int) -> None:
+        """A phase begins; `key` tells phases of the same name apart."""
+        self._open[name, key] = perf_counter_ns()
+
+    def end_phase(self, name: str, key: int) -> None:
+        """A phase is over (and forgotten if it began before the trace)."""
+        start = self._open.pop((name, key), None)
+        if start is not None:
+            self.phases.append(Phase(name, key, start, perf_counter_ns()))
+
+    def notes(self, rank: int, worker: str) -> Notes:
+        """Everything, operators and nodes included."""
+        operators = [Slice(name, kind, thread, start, end, "") for name, start, end, thread, kind, *_ in self._found]
+        return Notes(rank, worker, operators + self.slices, self.arrows, self.phases, self._threads)
+
+    def _events(self) -> Any:
+        return None  # this profiler has notes instead

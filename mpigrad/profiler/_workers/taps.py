@@ -1,0 +1,187 @@
+"""Where a trace listens: methods of RPC and of distributed autograd are replaced while it is on, and put back after.
+
+So neither of them knows of traces, and their code costs nothing more while there is none. What is replaced: of this worker's
+agent the few methods that every message passes (`_post`, `_serve_...`, `_complete`), and of a backward pass the places where
+its phases begin and end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from mpigrad.distributed.autograd import _engine
+from mpigrad.distributed.autograd._held import HeldPart
+from mpigrad.distributed.autograd._initiator import Initiated
+from mpigrad.distributed.rpc._message import HEADER, NO_CALL, MessageType
+from mpigrad.distributed.rpc._profiling import title_of
+
+from .recorder import Recorder
+
+_ANSWERS = (int(MessageType.REPLY), int(MessageType.EXCEPTION))
+_REMOTE, _FETCH = int(MessageType.PYTHON_REMOTE_CALL), int(MessageType.PYTHON_RREF_FETCH_CALL)
+_TITLES = {
+    MessageType.BACKWARD_AUTOGRAD_REQ: "propagate",
+    MessageType.REACH_AUTOGRAD_REQ: "reach",
+    MessageType.HOLD_AUTOGRAD_REQ: "hold",
+    MessageType.REACHED_AUTOGRAD: "reach is over",
+    MessageType.DONE_AUTOGRAD: "held part is done",
+    MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ: "release of a context",
+    MessageType.PYTHON_RREF_FETCH_CALL: "to_here",
+}
+Replaced = tuple[Any, str, Any]
+
+
+def title(kind: int, function: bytes) -> str:
+    """What a message is about, in words."""
+    known = MessageType(kind)
+    if function and known not in _TITLES:
+        return function.decode(errors="replace").partition(":")[2]
+    return _TITLES.get(known, "call" if known is MessageType.PYTHON_CALL else known.name.lower())
+
+
+class _Inside(threading.local):
+    """Whether this thread is inside `rpc_sync`, whose call is not one of its own."""
+
+    sync = False
+
+
+class Taps:
+    """The replaced methods of one agent, and those of backward passes."""
+
+    def __init__(self, agent: Any, recorder: Recorder) -> None:
+        self._agent, self._recorder = agent, recorder
+        self._replaced: list[Replaced] = []
+        self._inside = _Inside()
+        self._told: Counter[str] = Counter()  # messages without an answer have no number: they are counted instead
+
+    def install(self) -> None:
+        """Begin to listen."""
+        agent = self._agent
+        self._replace(agent, "_post", self._post)
+        self._replace(agent, "_complete", self._complete)
+        for name in ("_serve_call", "_serve_internal", "_serve_special"):
+            self._replace(agent, name, self._serve)
+        self._replace(agent, "call", self._call)
+        self._replace(agent, "call_sync", self._call_sync)
+        self._replace(_engine, "_start", self._roots)
+        self._phase(Initiated, "_start_reach", "_reached", "reach phase", lambda pass_: pass_.one.code)
+        self._phase(HeldPart, "__init__", "_report", "held part", id)
+
+    def remove(self) -> None:
+        """Put everything back."""
+        while self._replaced:
+            owner, name, before = self._replaced.pop()
+            if owner is self._agent:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+
+    def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        before = getattr(owner, name)
+        self._replaced.append((owner, name, before))
+        setattr(owner, name, wraps(before)(make(before)))
+
+    # -- messages ----------------------------------------------------------------------------------------------------------
+    def _key(self, src: int, dst: int, kind: int, call_id: int, extra: int, end: str) -> str:
+        """The same on both sides of a message, and of no other one."""
+        if call_id != NO_CALL:
+            return f"{src}.{call_id}"
+        told = f"{kind}.{src}.{dst}.{extra}"
+        self._told[told + end] += 1
+        return f"{told}.{self._told[told + end]}"
+
+    def _post(self, before: Any) -> Any:
+        recorder, rank = self._recorder, self._agent.rank
+
+        def post(dst: int, kind: int, payload: Any, flags: int, call_id: int, context: int, message: int, name: bytes,
+                 extra: int, extra2: int) -> None:  # fmt: skip
+            if kind in _ANSWERS:
+                key, words = f"answer.{dst}.{call_id}", "answer"
+            else:
+                key, words = self._key(rank, dst, kind, call_id, extra, "s"), "send " + title(kind, name)
+            with recorder.slice(words, "send", key):
+                recorder.arrow(key, "s")
+                before(dst, kind, payload, flags, call_id, context, message, name, extra, extra2)
+
+        return post
+
+    def _serve(self, before: Any) -> Any:
+        recorder, rank = self._recorder, self._agent.rank
+
+        def serve(frame: Any, *handler: Any) -> None:
+            kind, _, _, _, _, src, _, _, _, _, call_id, _, _, extra, _ = HEADER.unpack_from(frame)
+            key = self._key(src, rank, kind, call_id, extra, "f")
+            with recorder.slice(title(kind, b""), "serve", key):
+                recorder.arrow(key, "f")
+                before(frame, *handler)
+
+        return serve
+
+    def _complete(self, before: Any) -> Any:
+        recorder, rank = self._recorder, self._agent.rank
+
+        def complete(frame: Any) -> None:
+            key = f"answer.{rank}.{HEADER.unpack_from(frame)[10]}"
+            with recorder.slice("answer", "answer", key):
+                recorder.arrow(key, "f")
+                before(frame)
+
+        return complete
+
+    def _call(self, before: Any) -> Any:
+        def call(dst: int, func: Any, args: Any, kwargs: Any, timeout: float, *more: Any, **named: Any) -> Any:
+            if self._inside.sync:
+                return before(dst, func, args, kwargs, timeout, *more, **named)
+            kind = named.get("kind")
+            words = {_REMOTE: "rpc_remote", _FETCH: "to_here"}.get(kind, "rpc_async")  # type: ignore[arg-type]
+            with self._recorder.slice(self._route(words, "" if kind == _FETCH else title_of(func), dst), "rpc"):
+                return before(dst, func, args, kwargs, timeout, *more, **named)
+
+        return call
+
+    def _call_sync(self, before: Any) -> Any:
+        def call_sync(dst: int, func: Any, args: Any, kwargs: Any, timeout: float) -> Any:
+            self._inside.sync = True
+            try:
+                with self._recorder.slice(self._route("rpc_sync", title_of(func), dst), "rpc"):
+                    return before(dst, func, args, kwargs, timeout)
+            finally:
+                self._inside.sync = False
+
+        return call_sync
+
+    def _route(self, kind: str, function: str, dst: int) -> str:
+        agent = self._agent
+        return f"{kind}#{function}({agent.info.name} -> {agent.workers[dst].name if dst in agent.workers else dst})"
+
+    # -- phases of backward ------------------------------------------------------------------------------------------------
+    def _roots(self, before: Any) -> Any:
+        def start(*args: Any) -> Any:
+            with self._recorder.slice("propagate: roots", "backward"):
+                return before(*args)
+
+        return start
+
+    def _phase(self, owner: Any, first: str, last: str, name: str, key: Callable[[Any], int]) -> None:
+        recorder = self._recorder
+
+        def begin(before: Any) -> Any:
+            def inner(this: Any, *args: Any) -> Any:
+                recorder.begin_phase(name, key(this))
+                return before(this, *args)
+
+            return inner
+
+        def end(before: Any) -> Any:
+            def inner(this: Any, *args: Any) -> Any:
+                recorder.end_phase(name, key(this))
+                return before(this, *args)
+
+            return inner
+
+        self._replace(owner, first, begin)
+        self._replace(owner, last, end)

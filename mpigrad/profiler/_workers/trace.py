@@ -1,0 +1,110 @@
+"""`trace_workers`: what one worker asks of all others to get a trace of the whole program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any
+
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._current import get_agent
+
+from . import chrome
+from .clocks import SAME, Clock, Reading, read
+from .recorder import Notes, Recorder
+from .taps import Taps
+
+
+class _Session:
+    """The trace that is on in this process, if any."""
+
+    by = ""
+    recorder: Recorder | None = None
+    taps: Taps | None = None
+
+
+def _trace_begin(by: str) -> None:
+    """Begin to take notes on this worker; called by RPC."""
+    agent = get_agent()
+    if _Session.by:
+        raise RuntimeError(f"{agent.info.name} is being traced for {_Session.by} already; end that trace before another")
+    _Session.by, _Session.recorder = by, Recorder()
+    _Session.taps = Taps(agent, _Session.recorder)
+    _Session.recorder.__enter__()
+    _Session.taps.install()
+
+
+def _trace_end(by: str) -> Notes | None:
+    """Stop, and give the notes; called by RPC."""
+    if _Session.by != by or _Session.recorder is None or _Session.taps is None:
+        return None
+    _Session.taps.remove()
+    recorder, _Session.recorder, _Session.taps, _Session.by = _Session.recorder, None, None, ""
+    recorder.__exit__()
+    info = get_agent().info
+    return recorder.notes(info.id, info.name)
+
+
+class Trace:
+    """What `trace_workers` gives: filled when its block ends."""
+
+    def __init__(self) -> None:
+        self.chrome: dict[str, Any] = {}
+        self.clock_errors_us: dict[str, float] = {}
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the file for Perfetto or chrome://tracing, compressed if its name ends with .gz."""
+        if not self.chrome:
+            raise RuntimeError("the trace is not finished: write it after the `with` block")
+        chrome.write(path, self.chrome)
+
+
+def _ask_all(workers: list[str], function: Any, *args: Any) -> list[Any]:
+    return [future.wait() for future in [rpc.rpc_async(worker, function, args=args) for worker in workers]]
+
+
+def _stop(workers: list[str], by: str) -> list[Notes]:
+    return [notes for notes in _ask_all(workers, _trace_end, by) if notes is not None]
+
+
+@contextmanager
+def trace_workers(path: str | None = None) -> Iterator[Trace]:
+    """Trace what all workers do inside the block, for Perfetto or chrome://tracing; one worker calls it.
+
+    The file has a process for each rank with its threads: calls and the functions that they ran, operators, nodes of
+    backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and parts that
+    are held), and an arrow for every message and its answer. Clocks are compared before and after by asking for the time;
+    the file says how well they are known (`otherData`). While no trace is on, nothing of this costs anything.
+
+    >>> import json, os, tempfile
+    >>> import mpigrad, mpigrad.distributed.rpc as rpc, mpigrad.profiler
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+    >>> with mpigrad.profiler.trace_workers(path):
+    ...     y = rpc.rpc_sync("solo", mpigrad.add, args=(mpigrad.ones(2), 1))
+    >>> rpc.shutdown()
+    >>> names = [event["name"] for event in json.load(open(path))["traceEvents"]]
+    >>> "rpc_sync#aten::add(solo -> solo)" in names, "aten::add" in names
+    (True, True)
+    """
+    agent = get_agent()
+    infos = agent.get_worker_infos()
+    names, others = [info.name for info in infos], [info for info in infos if info.id != agent.rank]
+    first = {info.id: read(info.name) for info in others}
+    made, by = Trace(), agent.info.name
+    try:
+        _ask_all(names, _trace_begin, by)
+        zero = perf_counter_ns()
+        yield made
+    finally:
+        found = _stop(names, by)
+    clocks = _clocks(agent.rank, first, {info.id: read(info.name) for info in others})
+    made.chrome = chrome.render(found, clocks, zero)
+    made.clock_errors_us = {info.name: clocks[info.id].error / 1e3 for info in infos}
+    if path is not None:
+        made.export_chrome_trace(path)
+
+
+def _clocks(rank: int, first: dict[int, Reading], last: dict[int, Reading]) -> dict[int, Clock]:
+    return {rank: SAME, **{other: Clock(first[other], last[other]) for other in first}}

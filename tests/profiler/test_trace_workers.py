@@ -1,0 +1,148 @@
+"""One trace of all workers: whose it is, what is in it, arrows, phases of backward, clocks; and nothing stays behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+import mpigrad.profiler
+from mpigrad._graph.grad_mode import TRACING
+from mpigrad.distributed.autograd._held import HeldPart
+from mpigrad.distributed.autograd._initiator import Initiated
+from mpigrad.distributed.rpc._current import get_agent
+from mpigrad.profiler._workers.clocks import Clock, Reading, read
+
+Json = dict[str, Any]
+
+
+def double(a: Any) -> Any:
+    return a * 2
+
+
+def twice(to: str, a: Any) -> Any:
+    return (a * rpc.rpc_sync(to, double, args=(a,))).exp()
+
+
+def meeting_at_home(workers: list[str]) -> tuple[list[float], list[float]]:
+    """A pass with a held part: two calls use one result, whose gradients meet on this worker."""
+    x = mpigrad.ones(2, requires_grad=True)
+    with dist_autograd.context() as context_id:
+        hidden = rpc.rpc_sync(workers[1], twice, args=(workers[2], x)) * 3
+        futures = [rpc.rpc_async(to, double, args=(hidden,)) for to in workers[1:3]]
+        dist_autograd.backward(context_id, [(futures[0].wait() + futures[1].wait()).sum()])
+        return dist_autograd.get_gradients(context_id)[x].tolist(), hidden.tolist()
+
+
+def events_of(world: Any) -> list[Json]:
+    with mpigrad.profiler.trace_workers() as trace, mpigrad.profiler.record_function("my step"):
+        assert meeting_at_home([world.worker(rank) for rank in range(3)]) == expected()
+    return trace.chrome["traceEvents"]
+
+
+def expected() -> tuple[list[float], list[float]]:
+    """The same on one worker."""
+    x = mpigrad.ones(2, requires_grad=True)
+    hidden = (x * double(x)).exp() * 3
+    (double(hidden) + double(hidden)).sum().backward()
+    assert x.grad is not None
+    return x.grad.tolist(), hidden.tolist()
+
+
+def slices(events: list[Json], rank: int) -> list[str]:
+    return [event["name"] for event in events if event["ph"] == "X" and event["pid"] == rank]
+
+
+@pytest.mark.mpi(min_size=3)
+def test_calls_operators_and_phases_of_every_worker(rpc_world) -> None:
+    if rpc_world.rank == 0:
+        events = events_of(rpc_world)
+        here, there, third = (slices(events, rank) for rank in range(3))
+        assert {"my step", "rpc_sync#twice(worker0 -> worker1)", "rpc_async#double(worker0 -> worker2)"} <= set(here)
+        assert {"torch::distributed::autograd::backward", "propagate: roots", "SumBackward0"} <= set(here)
+        assert {"twice", "rpc_sync#double(worker1 -> worker2)", "double", "aten::exp", "ExpBackward0"} <= set(there)
+        assert {"double", "aten::mul", "MulBackward0"} <= set(third)
+        for names in (there, third):
+            assert {"reach", "propagate"} <= set(names)
+        assert not [event for event in events if "_trace_" in event["name"]]
+        names = {event["name"] for event in events if event["ph"] in "be" and event["pid"] == 0}
+        assert names == {"reach phase", "held part"}
+    rpc_world.barrier()
+
+
+@pytest.mark.mpi(min_size=3)
+def test_an_arrow_for_each_message(rpc_world) -> None:
+    if rpc_world.rank == 0:
+        events = events_of(rpc_world)
+        ends: dict[str, dict[str, Json]] = {}
+        for event in events:
+            if event["ph"] in "sf":
+                assert event["ph"] not in ends.setdefault(event["id"], {}), event
+                ends[event["id"]][event["ph"]] = event
+        assert all(set(pair) == {"s", "f"} for pair in ends.values())
+        routes = [(pair["s"]["pid"], pair["f"]["pid"]) for pair in ends.values() if pair["s"]["cat"] == "rpc"]
+        assert {(0, 1), (0, 2), (1, 2)} <= set(routes)
+        for pair in ends.values():
+            for end in pair.values():  # each end lies on something that its thread did then
+                assert any(holds(event, end) for event in events), end
+    rpc_world.barrier()
+
+
+def holds(event: Json, end: Json) -> bool:
+    same = event["ph"] == "X" and (event["pid"], event["tid"]) == (end["pid"], end["tid"])
+    return same and event["ts"] <= end["ts"] <= event["ts"] + event["dur"]
+
+
+@pytest.mark.mpi(min_size=2)
+def test_clocks_are_aligned(rpc_world, tmp_path: Path) -> None:
+    """On one host they are the same clock, so what was measured must be true: within its own limits."""
+    if rpc_world.rank == 0:
+        reading = read("worker1")
+        same_host = rpc.rpc_sync("worker1", os.uname).nodename == os.uname().nodename
+        assert not same_host or abs(reading.theirs - reading.ours) <= reading.error
+        with mpigrad.profiler.trace_workers(str(tmp_path / "trace.json.gz")) as trace:
+            rpc.rpc_sync("worker1", mpigrad.add, args=(mpigrad.ones(2), 1))
+        assert trace.clock_errors_us["worker0"] == 0 < trace.clock_errors_us["worker1"]
+        slack = trace.clock_errors_us["worker1"] + 1
+        with gzip.open(tmp_path / "trace.json.gz", "rt") as file:
+            events = json.load(file)["traceEvents"]
+        (call,) = [event for event in events if event["name"] == "rpc_sync#aten::add(worker0 -> worker1)"]
+        (operator,) = [event for event in events if event["name"] == "aten::add"]
+        assert (call["pid"], operator["pid"]) == (0, 1)
+        assert call["ts"] - slack <= operator["ts"]
+        assert operator["ts"] + operator["dur"] <= call["ts"] + call["dur"] + slack
+    rpc_world.barrier()
+
+
+@pytest.mark.mpi(min_size=2)
+def test_nothing_stays_behind_and_one_trace_at_a_time(rpc_world) -> None:
+    if rpc_world.rank == 0:
+        with mpigrad.profiler.trace_workers() as trace:
+            with pytest.raises(RuntimeError, match="is being traced for worker0 already"):
+                with mpigrad.profiler.trace_workers():
+                    pass
+            with pytest.raises(RuntimeError, match="not finished"):
+                trace.export_chrome_trace("unused.json")
+        with pytest.raises(KeyError, match="mine"), mpigrad.profiler.trace_workers():
+            raise KeyError("mine")
+        with mpigrad.profiler.trace_workers() as again:
+            pass
+        assert not slices(again.chrome["traceEvents"], 1)
+    rpc_world.barrier()
+    assert not TRACING.on
+    assert not {"call", "call_sync", "_post", "_complete", "_serve_call"} & vars(get_agent()).keys()
+    for method in (Initiated._reached, HeldPart._report):
+        assert not hasattr(method, "__wrapped__")
+
+
+def test_a_clock_that_runs_slower() -> None:
+    clock = Clock(Reading(1_000, 500, 10), Reading(3_000, 1_500, 30))
+    assert clock.ours(500) == 1_000 and clock.ours(1_000) == 2_000 and clock.ours(1_500) == 3_000
+    assert clock.error == 30
