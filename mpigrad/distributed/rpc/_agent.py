@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ._blocks import kept_bytes
+from ._device_maps import Route
 from ._progress import Progress
 from ._serving import Serving
 from ._transport import Transport
@@ -14,6 +16,8 @@ from ._worker import WorkerInfo
 
 class Agent(Serving):
     """One worker of an RPC world: makes calls, serves calls."""
+
+    moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
         super().__init__()
@@ -66,6 +70,14 @@ class Agent(Serving):
             + (f" ({reason})" if reason else "")
             + f"; known workers: {known}{more}"
         )
+
+    def route(self, dst: int, what: str) -> Route:
+        """Where device arrays of a message for `dst` go: nowhere, in a world without device maps."""
+        return Route(what, self.workers[dst].name if dst in self.workers else str(dst), {})
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """A context manager around the work of a backward pass."""
+        return nullcontext()
 
     def issued_and_handled(self) -> tuple[int, int]:
         """How many requests this worker has issued, and how many it has finished for others, so far."""

@@ -9,6 +9,8 @@ Invariants
 - A received array never reaches outside its buffer: numpy checks the offset and length of inline ones, `_fetch` those
   of others.
 - An array of more than INLINE_MAX bytes is sent from its own memory (made C-contiguous first when it is not).
+
+Arrays that leave a GPU, or arrive on one, always follow on their own, after the others: `describe_moving`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._device import CPU, device, on_device
 from mpigrad._tensor import Tensor, wrap
 
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
@@ -28,10 +31,12 @@ _KINDS = "biufcmM?SU"  # dtypes whose text says everything
 
 # Kinds of entries of a layout. Odd ones follow on their own.
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN = 2, 4, 6, 8, 10
+MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
 texts: dict[Any, tuple[bytes, bytes | None]] = {}  # (kind, dtype, shape) -> layout text, padding of inline ones
 _entries: dict[bytes, list[tuple[int, Any, Any, int]]] = {}
 _ONE = struct.Struct("<BBB")
+_PLACES = struct.Struct("<hhHQ")  # device it left and device it arrives on (-1: host), number of the transfer, offset
 _ndarray = np.ndarray
 
 
@@ -83,6 +88,22 @@ def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[An
     put(BUFFER, np.frombuffer(raw, dtype=np.uint8), layout, data, follow)
 
 
+def describe_moving(kind: int, array: Any, source: device, target: device, number: int, offset: int) -> bytes:
+    """The layout text of an array that leaves a GPU or arrives on one, in the message's device transfer `number`."""
+    name = array.dtype.newbyteorder("=").str.encode()
+    shape = struct.pack(f"<{array.ndim}Q", *array.shape)
+    places = _PLACES.pack(_code(source), _code(target), number, offset)
+    return _ONE.pack(kind + MOVING, len(name), array.ndim) + name + shape + places
+
+
+def _code(place: device) -> int:
+    return -1 if place is CPU else place.index or 0
+
+
+def _place(code: int) -> device:
+    return CPU if code < 0 else device("cuda", code)
+
+
 def parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
     """The entries (kind, dtype, shape, bytes) of a layout text; ValueError when it is malformed."""
     entries = _entries.get(layout)
@@ -110,6 +131,13 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
             dtype = np.dtype(layout[at : at + length].decode("ascii"))
             shape = struct.unpack_from(f"<{ndim}Q", layout, at + length)
             at += length + 8 * ndim
+            if kind > MOVING:
+                source, target, number, offset = _PLACES.unpack_from(layout, at)
+                at += _PLACES.size
+                _checked_kind(kind - MOVING)
+                moving = shape, _place(source), _place(target), number, offset
+                entries.append((kind, dtype, moving, dtype.itemsize * _product(shape)))
+                continue
             entries.append((_checked_kind(kind), dtype, shape, dtype.itemsize * _product(shape)))
     except (struct.error, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
@@ -150,6 +178,10 @@ def take(
             values.append(plain[nth_plain])
             nth_plain += 1
             continue
+        if kind > MOVING:
+            values, tensors = _origins(values, tensors)
+            _take_moving(kind - MOVING, dtype, shape, nbytes, _moved(entries, followed), values, tensors)
+            continue
         if kind & 1:
             array = _fetch(followed, nth_followed, dtype, shape, nbytes)
             nth_followed += 1
@@ -170,3 +202,53 @@ def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nb
             f"malformed message: array {nth} of shape {shape} and dtype {dtype} did not come with its {nbytes} bytes"
         )
     return followed[nth].view(dtype).reshape(shape)
+
+
+class Arrived(list[Any]):
+    """Values (or the tensors among them) of a message, with the devices that some of them left, by their places."""
+
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__(values)
+        self.origins: dict[int, device] = {}
+
+
+def origins_of(values: list[Any]) -> dict[int, device] | None:
+    """By place, the devices of the sender that values have left; None if none of them left or reached a GPU."""
+    return values.origins if type(values) is Arrived else None
+
+
+def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[Arrived, Arrived]:
+    if type(values) is Arrived and type(tensors) is Arrived:
+        return values, tensors
+    return Arrived(values), Arrived(tensors)
+
+
+def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> list[Any]:
+    """The device transfers of a message, which come after the others."""
+    return followed[sum(1 for entry in entries if entry[0] < MOVING and entry[0] & 1) :]
+
+
+def _take_moving(
+    kind: int, dtype: Any, moving: Any, nbytes: int, transfers: list[Any], values: Arrived, tensors: Arrived
+) -> None:
+    shape, source, target, number, offset = moving
+    if number >= len(transfers) or offset + nbytes > transfers[number].nbytes:
+        raise ValueError(f"malformed message: an array of shape {shape} and dtype {dtype} did not come with its bytes")
+    block = transfers[number]
+    if type(block) is _ndarray and target is not CPU:
+        raise RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
+    with on_device(target):
+        array = block[offset : offset + nbytes].view(dtype).reshape(shape) if nbytes else _empty(block, shape, dtype)
+    values.origins[len(values)] = source
+    if kind == ARRAY:
+        values.append(array)
+        return
+    tensor = wrap(array)
+    tensor._requires = kind >= TENSOR_GRAD
+    tensors.origins[len(tensors)] = source
+    tensors.append(tensor)
+    values.append(tensor)
+
+
+def _empty(block: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    return type(block)(shape, dtype)

@@ -40,7 +40,7 @@ from ._message import (
     MessageType,
 )
 from ._progress import Progress
-from ._transport import FRAME_MAX
+from ._transport import FRAME_MAX, transfer_table
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
 from ._worker import WorkerInfo
 
@@ -253,8 +253,7 @@ class Calls:
             kind, mode, flags, epoch, len(follow), self.rank, length, len(name), len(meta), tag,
             call_id, context_id, message_id, extra, extra2,
         )  # fmt: skip
-        table = b"".join([TRANSFER.pack(array.nbytes) for array in follow])
-        self.progress.post(dst, head + body + table, follow, tag)
+        self.progress.post(dst, head + body + transfer_table(follow), follow, tag)
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
         """The transport could not send a frame: fail the call it belongs to, if it is one of ours."""

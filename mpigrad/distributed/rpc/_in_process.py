@@ -18,6 +18,7 @@ from typing import Any
 
 from . import _current
 from ._agent import Agent
+from ._device_maps import profile_of
 from ._memory_transport import Fate, MemoryNetwork
 from ._world import leave, start_static
 from .options import MPIRpcBackendOptions
@@ -35,8 +36,10 @@ def in_process_world(
         for rank in range(size):
             network._gathered[rank] = f"worker{rank}".encode()
         for rank in range(size):
+            given = MPIRpcBackendOptions(**options)
+            profiles = {f"worker{each}": profile_of(given) for each in range(size)} if profile_of(given) else {}
             agent = start_static(
-                f"worker{rank}", network.transport(rank), MPIRpcBackendOptions(**options), time.monotonic() + 10, _adopt
+                f"worker{rank}", network.transport(rank), given, time.monotonic() + 10, _adopt, profiles
             )
             agents.append(agent)
         try:

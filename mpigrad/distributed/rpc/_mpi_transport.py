@@ -26,8 +26,20 @@ import numpy as np
 from mpigrad.distributed._mpi import mpi, oversubscribed
 
 from ._blocks import receive_array
+from ._channel import Channel
 from ._message import HEADER_SIZE, LENGTH, LENGTH_OFFSET
-from ._transport import CHUNK, FRAME_MAX, Bulk, Transport, copied, source_of, transfer_sizes
+from ._outgoing import Outgoing
+from ._transport import (
+    CHUNK,
+    FRAME_MAX,
+    LARGEST,
+    Bulk,
+    Transport,
+    copied,
+    fetch_with_devices,
+    source_of,
+    transfer_sizes,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +77,7 @@ class MPITransport(Transport):
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         if dst == self.rank:
-            self._ready.append(copied(frame, follow))
+            self._ready.append(copied(frame, follow, self.landing))
             return
         self.bytes_sent += len(frame)
         request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
@@ -76,12 +88,21 @@ class MPITransport(Transport):
 
     def _send_arrays(self, dst: int, follow: list[Any], tag: int) -> None:
         for array in follow:
+            if type(array) is Outgoing:
+                self.bytes_sent += array.nbytes
+                aware = self.landing is not None and self.landing.cuda_aware
+                self._sends.append(array.start(self._channel(dst, tag), aware))
+                tag += 1
+                continue
             raw = array.reshape(-1).view(np.uint8)
             self.bytes_sent += raw.nbytes
             for start in range(0, raw.nbytes, CHUNK):
                 part = raw[start : start + CHUNK]
                 self._sends.append(self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags))
                 tag += 1
+
+    def _channel(self, peer: int, tag: int) -> Channel:
+        return Channel(self._mpi, self._comm, peer, self._first_tag + tag % self._tags)
 
     def poll(self, tries: int) -> bytearray | None:
         if self._ready:
@@ -116,10 +137,15 @@ class MPITransport(Transport):
         except ValueError as error:
             logger.error("dropped a message: %s", error)
             return
+        src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
+        if max(sizes) > LARGEST:
+            entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))
+            self.bytes_received += sum(array.nbytes for array in entry[1].followed)
+            self._coming.append(entry)
+            return
         bulk = Bulk(frame)
         bulk.followed = [receive_array(size) for size in sizes]
         self.bytes_received += sum(sizes)
-        src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
         requests = []
         for array in bulk.followed:
             for start in range(0, array.nbytes, CHUNK):

@@ -15,18 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._device import CPU, device, device_of
 from mpigrad._tensor import Tensor, wrap, wrap_as
 
 from . import _seams
-from ._arrays import ARRAY, TENSOR, TENSOR_GRAD, put, put_buffer, sendable
+from ._arrays import ARRAY, TENSOR, TENSOR_GRAD, Arrived, describe_moving, put, put_buffer, sendable
+from ._outgoing import Departures
 
 
 class Tables:
     """What one pickle refers to: values in the order of their indices, and how they go onto the wire."""
 
-    __slots__ = ("data", "follow", "layout", "rrefs", "seen", "sparse", "tensors")
+    __slots__ = ("data", "departures", "follow", "layout", "moves_all", "rrefs", "seen", "sparse", "tensors", "to")
 
-    def __init__(self) -> None:
+    def __init__(self, to: Any = None) -> None:
+        self.to = to  # agent, rank, "Request" or "Response": where device arrays go
+        self.departures: Departures | None = None
+        self.moves_all = to is not None and to[0] is not None and to[0].moves_host_tensors
         self.layout: list[bytes] = []
         self.data: list[bytes] = []
         self.follow: list[Any] = []
@@ -39,6 +44,27 @@ class Tables:
         put(kind, array, self.layout, self.data, self.follow)
         self.seen += 1
         return self.seen - 1
+
+    def add_routed(self, kind: int, array: Any) -> int:
+        """Add an array that goes where the device map says."""
+        agent, dst, what = self.to
+        source = device_of(array)
+        return self.add_for(kind, array, source, agent.route(dst, what).target(source))
+
+    def add_for(self, kind: int, array: Any, source: device, target: device) -> int:
+        """Add an array that shall arrive on `target`."""
+        if source is CPU and target is CPU:
+            return self.add(kind, array)
+        if self.departures is None:
+            self.departures = Departures()
+        number, offset = self.departures.add(array, target)
+        self.layout.append(describe_moving(kind, array, source, target, number, offset))
+        self.seen += 1
+        return self.seen - 1
+
+    def followers(self) -> list[Any]:
+        """What follows the frame: large arrays of the host, then device transfers."""
+        return self.follow if self.departures is None else self.follow + self.departures.seal()
 
     def add_buffer(self, buffer: pickle.PickleBuffer) -> bool:
         """The pickler's buffer_callback: False keeps the buffer out of the pickle."""
@@ -68,16 +94,22 @@ class _Reduce:
         if hook is not None and kind in hook.types:
             self.tables.rrefs.append(obj)
             return _rref, (len(self.tables.rrefs) - 1,)
+        if kind.__module__ == "cupy":
+            return _reduce_cupy(self.tables, obj)
         special = getattr(kind, "_reduce_in_rpc", None)  # objects that only calls may carry
         return self._other(obj) if special is None else special(obj)
 
     def _reduce_tensor(self, tensor: Tensor) -> Any:
         array = tensor._array
         tables = self.tables
-        if not sendable(array):
+        kind = TENSOR_GRAD if tensor._requires else TENSOR
+        if sendable(array) and not tables.moves_all:
+            index = tables.add(kind, array)
+        elif sendable(array) or _on_gpu(array):
+            index = tables.add_routed(kind, array)
+        else:
             return _reduce_special(tables, tensor)
         tables.tensors.append(tensor)
-        index = tables.add(TENSOR_GRAD if tensor._requires else TENSOR, array)
         if type(tensor) is Tensor:
             return _slot, (index,)
         return _as_subclass, (type(tensor), index, tensor.__dict__ or None)
@@ -94,9 +126,19 @@ def _reduce_special(tables: Tables, tensor: Tensor) -> Any:
     """Sparse tensors as their two arrays; anything else as its own pickle."""
     array = tensor._array
     if getattr(array, "is_sparse_array", False):
+        slots = tables.add_routed(ARRAY, array.indices), tables.add_routed(ARRAY, array.values)
         tables.sparse.append(tensor)
-        slots = tables.add(ARRAY, array.indices), tables.add(ARRAY, array.values)
         return _sparse, (type(array), *slots, tuple(array.shape), bool(array.is_coalesced), tensor._requires)
+    return NotImplemented
+
+
+def _on_gpu(array: Any) -> bool:
+    return type(array).__module__ == "cupy"
+
+
+def _reduce_cupy(tables: Tables, obj: Any) -> Any:
+    if type(obj).__name__ == "ndarray":
+        return _slot, (tables.add_routed(ARRAY, obj),)
     return NotImplemented
 
 
@@ -117,20 +159,20 @@ def _cloud() -> Any:
     return _cloud_class
 
 
-def dumps(obj: Any) -> tuple[bytes, Tables]:
+def dumps(obj: Any, to: Any = None) -> tuple[bytes, Tables]:
     """Pickle `obj`; the error of plain pickle is raised when cloudpickle cannot do it either."""
     try:
-        return _dump(_Plain, obj)
+        return _dump(_Plain, obj, to)
     except Exception as plain_error:
         try:
-            return _dump(_cloud(), obj)
+            return _dump(_cloud(), obj, to)
         except Exception:
             raise plain_error from None
 
 
-def _dump(cls: Any, obj: Any) -> tuple[bytes, Tables]:
+def _dump(cls: Any, obj: Any, to: Any) -> tuple[bytes, Tables]:
     file = io.BytesIO()
-    tables = Tables()
+    tables = Tables(to)
     pickler = cls(file, protocol=5, buffer_callback=tables.add_buffer)
     pickler.tables = tables
     pickler.dump(obj)
@@ -182,8 +224,11 @@ def _sparse(cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesc
     table = _loading.values
     made = wrap(cls(table[indices], table[values], shape, coalesced))
     made._requires = requires
-    if _loading.tensors is not None:
-        _loading.tensors.append(made)
+    tensors = _loading.tensors
+    if tensors is not None:
+        if type(table) is Arrived and type(tensors) is Arrived and values in table.origins:
+            tensors.origins[len(tensors)] = table.origins[values]
+        tensors.append(made)
     return made
 
 

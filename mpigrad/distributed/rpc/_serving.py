@@ -154,7 +154,7 @@ class Serving(Calls):
             else:
                 payload = encode_flat((result,))
             if payload is None:
-                payload, flags = encode_any(self, src, result), 0
+                payload, flags = encode_any(self, src, result, "Response"), 0
         context_id = message_id = 0
         if in_context:
             context = _seams.interceptor.on_send(src, payload[4])  # type: ignore[union-attr]

@@ -12,10 +12,15 @@ Contract
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from ._blocks import receive_array
+from ._channel import Channel
+from ._landing import NOWHERE, Together
 from ._message import HEADER, HEADER_SIZE, TRANSFER
+from ._outgoing import Outgoing
+from ._transfers import read_entry
 
 FRAME_MAX = 64 * 1024
 CHUNK = 1 << 30  # bytes of one MPI message
@@ -26,6 +31,7 @@ class Bulk(bytearray):
     """A frame together with the arrays that followed it."""
 
     followed: list[Any]
+    streams: Any = None  # on which its device arrays arrive, if it has any
 
 
 class Transport(ABC):
@@ -36,6 +42,7 @@ class Transport(ABC):
     oversubscribed: bool = False
     bytes_sent: int = 0
     bytes_received: int = 0
+    landing: Any = None  # where device arrays arrive, in worlds that use GPUs
 
     @abstractmethod
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
@@ -70,17 +77,48 @@ def transfer_sizes(frame: Any) -> list[int]:
         raise ValueError(f"malformed message: {count} transfers announced in a frame of {length} bytes")
     sizes = [size for (size,) in TRANSFER.iter_unpack(frame[start:])]
     if max(sizes, default=0) > LARGEST:
-        raise ValueError(f"malformed message: transfers of {sizes} bytes announced")
+        for size in sizes:
+            if size > LARGEST:
+                read_entry(size)
     return sizes
 
 
-def copied(frame: bytes, follow: list[Any]) -> bytearray:
+def transfer_table(follow: list[Any]) -> bytes:
+    """The table of what follows a frame: sizes, and entries of device transfers, which are larger than any size."""
+    return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
+
+
+def fetch_with_devices(
+    frame: bytearray, sizes: list[int], landing: Any, channel: Callable[[int], Channel]
+) -> tuple[list[Any], Bulk]:
+    """Begin to receive what follows a frame with device transfers: one request for all of it. `channel(n)` uses tag n."""
+    bulk, requests, tag = Bulk(frame), [], 0
+    bulk.followed = []
+    landing = NOWHERE if landing is None else landing
+    for size in sizes:
+        if size > LARGEST:
+            array, request = landing.receive(bulk, size, channel(tag))
+            requests.append(request)
+            tag += 1
+        else:
+            array = receive_array(size)
+            for start in range(0, size, CHUNK):
+                requests.append(channel(tag).receive(array[start : start + CHUNK]))
+                tag += 1
+        bulk.followed.append(array)
+    return [Together(requests)], bulk
+
+
+def copied(frame: bytes, follow: list[Any], landing: Any = None) -> bytearray:
     """A message as its receiver would have it, for messages that do not leave the process."""
     if not follow:
         return bytearray(frame)
     bulk = Bulk(frame)
     bulk.followed = []
     for array in follow:
+        if type(array) is Outgoing:
+            bulk.followed.append((landing or NOWHERE).receive_here(bulk, array))
+            continue
         block = receive_array(array.nbytes)
         block[:] = array.reshape(-1).view("u1")
         bulk.followed.append(block)

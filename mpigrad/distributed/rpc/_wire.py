@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
+from mpigrad._device import device, device_of
 from mpigrad._tensor import Tensor
 
 from . import _seams
@@ -32,13 +33,37 @@ _ndarray = type(__import__("numpy").empty(0))
 # tuple, because making an instance of a class for each message would cost half a microsecond.
 Payload = tuple[int, bytes, bytes, list[Any], list[Tensor]]
 
-custom_pickler: Any = None  # see `api._use_rpc_pickler`
+custom_pickler: Any = None  # see `use_pickler`
+host_maps = 0  # how many agents of the process have device maps that move tensors of the host
+_never_flat = False  # because of either of these
 NOTHING: Payload = (EMPTY, b"", b"", [], [])
+
+
+class Directed(NamedTuple):
+    """An array in a message without pickle, and the device on which it shall arrive."""
+
+    array: Any
+    target: device
+
+
+def use_pickler(pickler: Any) -> Any:
+    """Install a pickler for all payloads (None: our own); the one before."""
+    global custom_pickler, _never_flat
+    before, custom_pickler = custom_pickler, pickler
+    _never_flat = pickler is not None or host_maps > 0
+    return before
+
+
+def count_host_maps(change: int) -> None:
+    """An agent whose device maps move tensors of the host came (1) or went (-1)."""
+    global host_maps, _never_flat
+    host_maps += change
+    _never_flat = custom_pickler is not None or host_maps > 0
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it."""
-    if custom_pickler is not None or type(items) is not tuple:
+    if _never_flat or type(items) is not tuple:
         return None
     text = b""
     data: list[bytes] = []
@@ -76,16 +101,16 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     return FLAT, b"".join(data), meta, follow, tensors
 
 
-def encode_any(agent: Any, dst: int, obj: Any) -> Payload:
-    """Encode any object that pickle or cloudpickle can do."""
+def encode_any(agent: Any, dst: int, obj: Any, what: str = "Request") -> Payload:
+    """Encode any object that pickle or cloudpickle can do; `what` is it, "Request" or "Response"?"""
     if custom_pickler is not None:
-        return _encode_custom(obj)
-    text, tables = dumps(obj)
+        return _encode_custom(obj, (agent, dst, what))
+    text, tables = dumps(obj, (agent, dst, what))
     hook = _seams.rref_hook
     rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, _U32.pack(len(rrefs)), rrefs, text))
-    return PICKLE, b"".join(tables.data), meta, tables.follow, tables.tensors + tables.sparse
+    return PICKLE, b"".join(tables.data), meta, tables.followers(), tables.tensors + tables.sparse
 
 
 def take_back(agent: Any, dst: int, payload: Payload) -> None:
@@ -99,24 +124,38 @@ def take_back(agent: Any, dst: int, payload: Payload) -> None:
     hook.undo(agent, dst, meta[place + _U32.size : place + _U32.size + length])
 
 
-def _encode_custom(obj: Any) -> Payload:
+def _encode_custom(obj: Any, to: Any) -> Payload:
     text, tensors = custom_pickler.serialize(obj)
     tensors = list(tensors)
-    return CUSTOM, *encode_raw(text, tensors)[1:4], tensors
+    return CUSTOM, *encode_raw(text, tensors, to)[1:4], tensors
 
 
-def encode_raw(body: bytes, arrays: list[Any]) -> Payload:
-    """Encode bytes and a list of numpy arrays or tensors, with no pickle at all."""
+def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
+    """Encode bytes and a list of arrays or tensors, with no pickle at all; `to` as in `Tables`."""
     if not arrays:
         return RAW, b"", _NO_LAYOUT + body, [], []
-    tables = Tables()
+    text = b""
+    data = []
+    for array in arrays:  # small arrays of known shapes: nothing to build
+        entry = texts.get((ARRAY, array.dtype, array.shape)) if type(array) is _ndarray else None
+        if entry is None or entry[1] is None:
+            break
+        text += entry[0]
+        data.append(array.tobytes())
+        data.append(entry[1])
+    else:
+        return RAW, b"".join(data), _U32.pack(len(text)) + text + body, [], []
+    tables = Tables(to)
     for array in arrays:
         if type(array) is Tensor:
-            tables.add(TENSOR_GRAD if array._requires else TENSOR, array._array)
+            add = tables.add if to is None else tables.add_routed
+            add(TENSOR_GRAD if array._requires else TENSOR, array._array)
+        elif type(array) is Directed:
+            tables.add_for(ARRAY, array.array, device_of(array.array), array.target)
         else:
             tables.add(ARRAY, array)
     layout = b"".join(tables.layout)
-    return RAW, b"".join(tables.data), b"".join((_U32.pack(len(layout)), layout, body)), tables.follow, []
+    return RAW, b"".join(tables.data), b"".join((_U32.pack(len(layout)), layout, body)), tables.followers(), []
 
 
 def decode(
@@ -159,7 +198,7 @@ def _decode_pickle(
     data = meta[at + 4 : start]
     hook = _seams.rref_hook
     rrefs = hook.unpack(agent, src, data) if hook is not None and data else []
-    buffers = [value for entry, value in zip(entries, values) if entry[0] >= BUFFER and entry[0] != PLAIN]
+    buffers = [value for entry, value in zip(entries, values) if BUFFER <= entry[0] <= BUFFER + 1]
     return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
 
 

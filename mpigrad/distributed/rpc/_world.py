@@ -13,6 +13,8 @@ from mpigrad.distributed import _mpi
 from . import _current, _seams
 from ._agent import Agent
 from ._closing import Closing
+from ._device_maps import Profile
+from ._exchange import agent_class, begin, gather_names, gather_profiles
 from ._farewell import say_farewell
 from ._message import MessageType
 from ._mpi_transport import private_duplicate
@@ -58,28 +60,44 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
 
 
 def start_static(
-    name: str, transport: Transport, options: Any, deadline: float, prepare: Callable[[Agent], None] | None = None
+    name: str,
+    transport: Transport,
+    options: Any,
+    deadline: float,
+    prepare: Callable[[Agent], None] | None = None,
+    profiles: dict[str, Profile] | None = None,
 ) -> Agent:
-    """An agent of a world whose workers are all known from the start."""
-    names = [data.decode() for data in transport.allgather(name.encode(), deadline)]
+    """An agent of a world whose workers are all known from the start; `profiles` if their devices are known, too."""
+    names, with_devices = gather_names(name, options, transport, deadline)
     firsts = {known: other for other, known in reversed(list(enumerate(names)))}
-    agent = new_agent(name, transport, options)
+    if profiles is None:
+        profiles = _profiles(names, options, transport, deadline) if with_devices else {}
+    agent = new_agent(name, transport, options, agent_class(name, profiles))
     for other, known in enumerate(names):
         if firsts[known] != other:
             transport.close(clean=True)
             raise RuntimeError(f"RPC worker name {known} is not unique: ranks {firsts[known]} and {other} both use it")
         agent.workers[other] = agent.by_name[known] = WorkerInfo(known, other)
     agent.info = agent.workers[agent.rank]
+    begin(agent, profiles, options)
     if prepare is not None:
         prepare(agent)
     agent.progress.start()
     return agent
 
 
-def new_agent(name: str, transport: Transport, options: Any) -> Agent:
+def _profiles(names: list[str], options: Any, transport: Transport, deadline: float) -> dict[str, Profile]:
+    try:
+        return gather_profiles(names, options, transport, deadline)
+    except ValueError:
+        transport.close(clean=True)
+        raise
+
+
+def new_agent(name: str, transport: Transport, options: Any, cls: type[Agent] = Agent) -> Agent:
     """An agent that has not started yet."""
     _seams.load_layers()
-    agent = Agent(name, transport, options.num_worker_threads, options.rpc_timeout)
+    agent = cls(name, transport, options.num_worker_threads, options.rpc_timeout)
     agent.options = options
     agent.closing_protocol = Closing(agent)
     for hook in _seams.start_hooks:

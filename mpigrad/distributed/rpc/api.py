@@ -219,12 +219,11 @@ def _rref_context_get_debug_info() -> dict[str, str]:
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
     """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""
-    before = _wire.custom_pickler
-    _wire.custom_pickler = rpc_pickler
+    before = _wire.use_pickler(rpc_pickler)
     try:
         yield
     finally:
-        _wire.custom_pickler = before
+        _wire.use_pickler(before)
 
 
 use_rpc_pickler = _use_rpc_pickler

@@ -1,0 +1,89 @@
+"""Can this MPI read and write the memory of GPUs? Asked of MPI, and tried out in a process of its own.
+
+An MPI that cannot, and is given a device pointer all the same, reads an address that does not exist and dies. So the trial
+never runs in the job: the child is a world of one rank, sends an array of a GPU to itself, and compares what arrives.
+
+    python -m mpigrad.distributed.rpc._detection
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+_MARK = "MPIGRAD-CUDA-AWARE "
+_LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "PMIX", "MPI_LOCAL", "HYDRA_", "HYDI_", "SLURM_", "I_MPI_", "MV2_")
+_KEPT = ("OMPI_MCA_", "OMPI_ALLOW_", "PRTE_ALLOW_")
+SECONDS = 60.0
+
+
+class Verdict(NamedTuple):
+    """What was found out."""
+
+    works: bool
+    why: str
+
+
+def child_environment() -> dict[str, str]:
+    """The environment without what makes a process a rank of this job."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_LAUNCHERS) or name.startswith(_KEPT)
+    }
+
+
+@functools.cache
+def detect(seconds: float = SECONDS) -> Verdict:
+    """Try CUDA-aware transfers in a child process, once."""
+    command = [sys.executable, "-m", __name__]
+    try:
+        done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return Verdict(False, f"the trial gave no answer within {seconds:.0f} s")
+    for line in done.stdout.splitlines():
+        if line.startswith(_MARK):
+            return Verdict(*json.loads(line.removeprefix(_MARK)))
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        return Verdict(False, f"the trial was ended by {name}: this MPI does not know device pointers")
+    words = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+    return Verdict(False, f"the trial failed with code {done.returncode}: {words[0]}")
+
+
+def cuda_aware_chosen(way: str) -> bool:
+    """Whether an option's value means CUDA-aware transfers."""
+    return way == "cuda_aware" or (way == "detect" and detect().works)
+
+
+def _trial() -> Verdict:
+    from mpigrad._device import cupy, pointer
+    from mpigrad.distributed._mpi import mpi
+
+    try:
+        xp = cupy()
+    except RuntimeError as error:
+        return Verdict(False, str(error))
+    MPI = mpi()
+    for nbytes in (1 << 10, 1 << 22):
+        sent, got = xp.arange(nbytes, dtype="u1"), xp.zeros(nbytes, "u1")
+        xp.cuda.get_current_stream().synchronize()
+        buffers = [MPI.memory.fromaddress(pointer(each), nbytes) for each in (sent, got)]
+        MPI.COMM_SELF.Sendrecv([buffers[0], MPI.BYTE], 0, 0, [buffers[1], MPI.BYTE], 0, 0)
+        if not bool((sent == got).all()):
+            return Verdict(False, f"{nbytes} bytes of a GPU did not arrive as they were sent")
+    return Verdict(True, "arrays of a GPU arrive as they were sent (within one rank)")
+
+
+def _main() -> None:
+    verdict: Any = _trial()
+    print("\n" + _MARK + json.dumps(list(verdict)), flush=True)
+
+
+if __name__ == "__main__":
+    _main()

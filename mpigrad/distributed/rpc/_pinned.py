@@ -1,0 +1,66 @@
+"""A bounded pool of pinned host memory, through which arrays on GPUs are staged.
+
+Sends and receives have pools of their own. A sender keeps a buffer until its piece has been received, a receiver takes
+one only for a piece that has arrived: so whatever waits for a buffer of a pool waits for something that needs none.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from mpigrad._device import pinned_empty
+
+from ._transfers import PACKED_MAX, PIECE_BITS
+
+SMALL, LARGE = PACKED_MAX, 1 << PIECE_BITS
+COUNTS = {SMALL: 64, LARGE: 8}  # 4 MiB and 32 MiB at most, in each pool
+
+
+class PinnedPool:
+    """Buffers of two sizes, made when first needed and kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: dict[int, deque[Any]] = {size: deque() for size in COUNTS}
+        self._made = dict.fromkeys(COUNTS, 0)
+        self._busy: deque[tuple[Any, Any]] = deque()  # (event, buffer): a GPU reads the buffer until the event
+
+    def acquire(self, nbytes: int) -> Any:
+        """A buffer of at least `nbytes`, or None if all are in use."""
+        size = SMALL if nbytes <= SMALL else LARGE
+        if nbytes > size:
+            raise ValueError(f"malformed message: a piece of {nbytes} bytes, the longest has {LARGE}")
+        with self._lock:
+            self._reclaim()
+            if self._free[size]:
+                return self._free[size].pop()
+            if self._made[size] >= COUNTS[size]:
+                return None
+            self._made[size] += 1
+        return pinned_empty(size, "u1")
+
+    def release(self, buffer: Any) -> None:
+        """Give a buffer back."""
+        self._free[buffer.nbytes].append(buffer)
+
+    def release_after(self, event: Any, buffer: Any) -> None:
+        """Give a buffer back once the GPU has passed an event."""
+        with self._lock:
+            self._busy.append((event, buffer))
+
+    def _reclaim(self) -> None:
+        for _ in range(len(self._busy)):
+            event, buffer = self._busy.popleft()
+            if event.done:
+                self._free[buffer.nbytes].append(buffer)
+            else:
+                self._busy.append((event, buffer))
+
+    def made_bytes(self) -> int:
+        """How much pinned memory the pool has."""
+        return sum(size * count for size, count in self._made.items())
+
+
+FOR_SENDS, FOR_RECEIVES = PinnedPool(), PinnedPool()

@@ -1,0 +1,116 @@
+"""Streams of calls: each handler's device work runs on a stream of its own, and what a call brings back on its caller's.
+
+As PyTorch's CUDA RPC does: a handler takes a stream of a small pool for each GPU; its arguments arrive on it, it is the
+current stream while the function runs, and the results leave when it has done its work. What an answer carries arrives
+on the streams that were the caller's when it made the call.
+
+Beyond PyTorch's: a handler begins behind what the default stream of its GPU was given before, and the default stream goes
+on behind every handler that has ended. So values that handlers leave behind (RRefs, parameters, gradients) are complete
+for later handlers and for programs that use the default stream, without a thought about streams.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from mpigrad._device import cupy, current_stream, device, on_device
+
+POOL = 8  # sets of streams for handlers
+
+
+class Streams:
+    """One stream for each GPU in use."""
+
+    __slots__ = ("by_index",)
+
+    def __init__(self, by_index: dict[int, Any]) -> None:
+        self.by_index = by_index
+
+    @classmethod
+    def new(cls, devices: list[device]) -> Streams:
+        """Streams that nobody else has."""
+        made = {}
+        for place in devices:
+            with on_device(place):
+                made[place.index or 0] = cupy().cuda.Stream(non_blocking=True)
+        return cls(made)
+
+    @classmethod
+    def current(cls, devices: list[device]) -> Streams:
+        """The current streams of this thread."""
+        return cls({place.index or 0: current_stream(place) for place in devices})
+
+    def of(self, place: device) -> Any:
+        """The stream of a GPU: the default one for a GPU that is not in use."""
+        found = self.by_index.get(place.index or 0)
+        return cupy().cuda.Stream.null if found is None else found
+
+    def record(self) -> dict[int, tuple[Any, Any]]:
+        """Events behind all that they have been given, with the streams, by GPU."""
+        made = {}
+        for index, stream in self.by_index.items():
+            with on_device(device("cuda", index)):
+                made[index] = stream.record(), stream
+        return made
+
+    def acting(self) -> Acting:
+        """A context manager in which they are the current ones of this thread."""
+        return Acting(self)
+
+    def serving(self) -> Serving:
+        """The same for a handler, in order with the default streams."""
+        return Serving(self)
+
+
+class Acting:
+    """What `Streams.acting` gives."""
+
+    __slots__ = ("_before", "_streams")
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+
+    def __enter__(self) -> None:
+        self._before = []
+        for index, stream in self._streams.by_index.items():
+            with on_device(device("cuda", index)):
+                self._before.append((index, cupy().cuda.get_current_stream()))
+                stream.use()
+                self._begin(stream)
+
+    def __exit__(self, *error: object) -> None:
+        for index, stream in self._before:
+            with on_device(device("cuda", index)):
+                self._end(self._streams.by_index[index])
+                stream.use()
+
+    def _begin(self, stream: Any) -> None: ...
+
+    def _end(self, stream: Any) -> None: ...
+
+
+class Serving(Acting):
+    """What `Streams.serving` gives."""
+
+    __slots__ = ()
+
+    def _begin(self, stream: Any) -> None:
+        stream.wait_event(cupy().cuda.Stream.null.record())
+
+    def _end(self, stream: Any) -> None:
+        cupy().cuda.Stream.null.wait_event(stream.record())
+
+
+class StreamPool:
+    """The streams of one agent's handlers."""
+
+    def __init__(self, devices: list[device]) -> None:
+        self.devices = devices
+        self._sets = [Streams.new(devices) for _ in range(POOL)]
+        self._turn = itertools.count()
+        self.backward = Streams.new(devices)  # of all passes: gradients of several messages meet in one place
+
+    def next(self) -> Streams:
+        """The streams for a new handler. With more handlers than sets, two share one: slower, and just as right."""
+        return self._sets[next(self._turn) % POOL]
