@@ -304,7 +304,10 @@ def _between(array: Any, here: device, place: device) -> Any:
     with on_device(place):
         target.wait_event(ready)
         made = cupy().empty(array.shape, array.dtype)
-        made.data.copy_from_device_async(array.data, array.nbytes, target)
+        if array.nbytes:
+            cupy().cuda.runtime.memcpyPeerAsync(
+                made.data.ptr, place.index, array.data.ptr, here.index, array.nbytes, target.ptr
+            )
         done = target.record()
     with on_device(here):
         source.wait_event(done)  # so that the memory of `array` is not used again before it was read

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import device
 from tests.support.channel import Channel
 from tests.support.deadline import DEFAULT_SECONDS, Deadline
 from tests.support.threads import describe, leaked_threads
@@ -23,12 +24,17 @@ CHANNEL = pytest.StashKey[Channel]()
 VERDICTS = pytest.StashKey[JointVerdicts]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    device.add_option(parser)
+
+
 def _runs_on_ranks(config: pytest.Config) -> bool:
     return bool(config.getoption("--with-mpi") or config.getoption("--only-mpi"))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
+    device.use(config.getoption("--device"))
     channel = Channel() if _runs_on_ranks(config) else None
     deadline = Deadline(channel.rank if channel else 0, os.dup(2))
     config.stash[DEADLINE] = deadline

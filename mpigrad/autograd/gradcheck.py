@@ -154,7 +154,7 @@ class _Check:
                     "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                     stacklevel=4,
                 )
-            if _needs(each) and not each._array.flags.writeable:
+            if _needs(each) and not getattr(each._array.flags, "writeable", True):
                 raise RuntimeError(
                     f"The {place}th input has memory that cannot be written, or elements that share it (an expanded "
                     "tensor, for example). Please call .contiguous() or .clone() on it before gradcheck."

@@ -41,7 +41,7 @@ def apart(*shape: int) -> Any:
 
 def rows(m: Any, array: Any) -> Any:
     """A tensor of `m` around a NumPy array."""
-    return m.from_numpy(np.asarray(array))
+    return m.tensor(np.asarray(array))
 
 
 MATRIX_PRODUCTS: list[Case] = [

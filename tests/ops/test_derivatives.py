@@ -14,7 +14,7 @@ from mpigrad.autograd import gradcheck, gradgradcheck
 def leaf(*shape: int, phase: float = 0.0, low: float = -1.0, high: float = 1.0) -> Any:
     """Numbers between `low` and `high`, none close to another nor to a kink of the functions below."""
     wave = np.sin(np.arange(np.prod(shape, dtype=int), dtype="f8") * 1.7 + 1.1 + phase)
-    return T.from_numpy(((wave + 1) / 2 * (high - low) + low).reshape(shape)).requires_grad_()
+    return T.tensor(((wave + 1) / 2 * (high - low) + low).reshape(shape)).requires_grad_()
 
 
 def positive(*shape: int) -> Any:

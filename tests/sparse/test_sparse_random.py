@@ -27,7 +27,7 @@ def pairs(draw):
         if kind == "c16":
             values = values + 1j * random.integers(-4, 5, values.shape)
         made = mpigrad.sparse_coo_tensor(
-            mpigrad.from_numpy(places), mpigrad.from_numpy(values), (*sparse_dims, *dense_dims)
+            mpigrad.tensor(places), mpigrad.tensor(values), (*sparse_dims, *dense_dims)
         )
         return made.coalesce() if draw(st.booleans()) else made
 
@@ -64,14 +64,14 @@ def test_arithmetic(pair) -> None:
     check(a * 3, x * 3)
     check(-a, -x)
     check(a / 2, x / 2)
-    check(mpigrad.from_numpy(x) + b, x + y)
-    check(mpigrad.from_numpy(x) - b, x - y)
-    check(a * mpigrad.from_numpy(y), x * y)
+    check(mpigrad.tensor(x) + b, x + y)
+    check(mpigrad.tensor(x) - b, x - y)
+    check(a * mpigrad.tensor(y), x * y)
     check(a.abs(), np.abs(x))
     check(a.clone().add_(b), x + y)
     check(a.clone().mul_(b), x * y)
     check(a.clone().sub_(b).mul_(2), 2 * (x - y))
-    check(mpigrad.from_numpy(x.copy()).add_(b), x + y)
+    check(mpigrad.tensor(x.copy()).add_(b), x + y)
     assert mpigrad.equal(a, b) == bool((x == y).all())
 
 
@@ -90,8 +90,8 @@ def test_shapes(pair, data) -> None:
     check(a.index_select(dim, mpigrad.tensor(index, dtype=mpigrad.int64)), x.take(np.array(index, "i8"), dim))
     check(a.transpose(0, dim), x.swapaxes(0, dim))
     check(a.unsqueeze(dim), np.expand_dims(x, dim))
-    check(mpigrad.from_numpy(x).to_sparse(dim + 1), x)
-    check(mpigrad.from_numpy(x).sparse_mask(b.coalesce()), x * _mask(b))
+    check(mpigrad.tensor(x).to_sparse(dim + 1), x)
+    check(mpigrad.tensor(x).sparse_mask(b.coalesce()), x * _mask(b))
     check(a.sparse_mask(b.coalesce()), x * _mask(b))
 
 
@@ -117,7 +117,7 @@ def test_sums(pair, data) -> None:
 def test_softmax_is_that_of_what_is_held(dense_dims) -> None:
     random = np.random.default_rng(3)
     places, values = random.integers(0, 4, (2, 9)), random.standard_normal((9, *dense_dims))
-    x = mpigrad.sparse_coo_tensor(mpigrad.from_numpy(places), mpigrad.from_numpy(values), (4, 4, *dense_dims))
+    x = mpigrad.sparse_coo_tensor(mpigrad.tensor(places), mpigrad.tensor(values), (4, 4, *dense_dims))
     whole, mask = dense(x), _mask(x)
     whole = np.where(mask, whole, -np.inf)
     for dim in (0, 1):
@@ -133,12 +133,12 @@ def test_matrix_products(rows, inner, columns, count, seed) -> None:
     random = np.random.default_rng(seed)
     places = np.stack([random.integers(0, rows, count), random.integers(0, inner, count)])
     a = mpigrad.sparse_coo_tensor(
-        mpigrad.from_numpy(places), mpigrad.from_numpy(random.standard_normal(count)), (rows, inner)
+        mpigrad.tensor(places), mpigrad.tensor(random.standard_normal(count)), (rows, inner)
     )
-    b = mpigrad.from_numpy(random.standard_normal((inner, columns)))
+    b = mpigrad.tensor(random.standard_normal((inner, columns)))
     wanted = dense(a) @ b.numpy()
     check(mpigrad.sparse.mm(a, b), wanted)
     check(a @ b, wanted)
     check(b.t() @ a.t(), wanted.T)
-    check(mpigrad.sparse.addmm(mpigrad.from_numpy(wanted), a, b, alpha=2, beta=-1), wanted)
+    check(mpigrad.sparse.addmm(mpigrad.tensor(wanted), a, b, alpha=2, beta=-1), wanted)
     check(mpigrad.sparse.mm(a, b.to_sparse()), wanted)

@@ -1,0 +1,33 @@
+"""Running the tests on a GPU: `--device cuda` makes it the default device, for every thread of the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """`--device`, for conftest.py."""
+    parser.addoption("--device", default="cpu", help="the default device of the tests: cpu, cuda, cuda:1, ...")
+
+
+def use(name: str) -> None:
+    """Make tensors on a device unless a test says where, and let NumPy read them from there as it does on the CPU."""
+    if name == "cpu":
+        return
+    import mpigrad
+    from mpigrad import _device
+
+    _device._Default.place = mpigrad.device(name)  # of all threads: set_default_device is for one
+    mpigrad.zeros(1)  # fails here if there is no such device
+    plain, array = mpigrad.Tensor.numpy, mpigrad.Tensor.__array__
+
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray:
+        return plain(self if self.requires_grad or self.is_sparse else self.cpu(), force=force)
+
+    def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return array(self if self.requires_grad else self.cpu(), dtype, copy)
+
+    mpigrad.Tensor.numpy, mpigrad.Tensor.__array__ = numpy, as_array  # type: ignore[method-assign]
