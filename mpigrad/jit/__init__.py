@@ -8,7 +8,18 @@ from ._fork import fork, wait
 from ._function import ScriptFunction
 from ._interface import interface
 from ._load import load
-from ._marks import _example, annotate, export, ignore, is_scripting, is_tracing, isinstance, unused
+from ._marks import (
+    _example,
+    annotate,
+    export,
+    ignore,
+    is_scripting,
+    is_tracing,
+    isinstance,
+    trace,
+    trace_module,
+    unused,
+)
 from ._module import RecursiveScriptModule, ScriptModule, script_method
 from ._save import save
 from ._script import script
@@ -18,5 +29,5 @@ _fork, _wait = fork, wait
 __all__ = [
     "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore",
     "interface", "is_scripting",
-    "is_tracing", "isinstance", "load", "save", "script", "script_method", "unused", "wait",
+    "is_tracing", "isinstance", "load", "save", "script", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

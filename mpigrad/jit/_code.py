@@ -38,6 +38,8 @@ class _Reader(Writer):
         name = node.op.partition("::")[2] or node.op
         if node.target in ("list", "tuple", "dict", "index"):
             return _SHAPES[node.target](args)
+        if node.target == "named":
+            return f"{node.output.type.python()}({', '.join(args)})"
         if node.target == "getattr":
             name = node.attributes["name"]
             return f"{args[0]}.{name}" if name.isidentifier() else f'getattr({args[0]}, "{name}")'

@@ -15,6 +15,7 @@ from ._emit import Writer, identifier
 from ._errors import Error
 from ._graph import Graph, Node, Value
 from ._tensor_names import is_tensor_attribute, is_tensor_method
+from ._types import class_of
 
 _DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
@@ -98,7 +99,7 @@ class _Runner(Writer):
         return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
 
     def _call_attr(self, node: Node, name: str, args: list[str]) -> str:
-        if not is_tensor_attribute(name) and name not in ("type", "index"):
+        if not is_tensor_attribute(name) and name not in ("type", "index", "name", "value"):
             raise ValueError(f"{name!r} is no attribute that a graph may use")
         return f"{args[0]}.{identifier(name)}"
 
@@ -137,6 +138,9 @@ class _Runner(Writer):
 
     def _call_tuple(self, node: Node, rest: str, args: list[str]) -> str:
         return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
+
+    def _call_named(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{self.held(class_of(node.output.type))}({', '.join(args)})"
 
     def _call_dict(self, node: Node, rest: str, args: list[str]) -> str:
         return "{" + ", ".join(f"{k}: {v}" for k, v in zip(args[::2], args[1::2])) + "}"

@@ -9,7 +9,7 @@ from .._dtype import dtype as DType
 from .._layout import layout, memory_format
 from .._tensor import Tensor
 from ..futures import Future
-from ._types import Type
+from ._types import Type, class_of, classes
 
 NO = object()  # the value does not fit
 
@@ -43,8 +43,12 @@ def _list(wanted: Type, value: Any) -> Any:
 def _tuple(wanted: Type, value: Any) -> Any:
     if not isinstance(value, tuple) or len(value) != len(wanted.args):
         return NO
+    if wanted.fields and getattr(value, "_fields", None) != wanted.fields:
+        return NO
     made = tuple(convert(kind, each) for kind, each in zip(wanted.args, value))
-    return NO if any(each is NO for each in made) else made
+    if any(each is NO for each in made):
+        return NO
+    return class_of(wanted)(*made) if wanted.fields else made
 
 
 def _dict(wanted: Type, value: Any) -> Any:
@@ -56,6 +60,10 @@ def _dict(wanted: Type, value: Any) -> Any:
 
 def _optional(wanted: Type, value: Any) -> Any:
     return None if value is None else convert(wanted.args[0], value)
+
+
+def _enum(wanted: Type, value: Any) -> Any:
+    return value if type(value) is classes.get(wanted.name) else NO
 
 
 def _rref(wanted: Type, value: Any) -> Any:
@@ -73,5 +81,5 @@ _TESTS: dict[str, Any] = {
     "complex": _of(complex, float, int), "number": _of(int, float, complex), "NoneType": _of(type(None)),
     "Any": lambda wanted, value: value, "Device": _of(Device, str), "dtype": _of(DType), "Layout": _of(layout),
     "MemoryFormat": _of(memory_format), "Future": _of(Future), "RRef": _rref, "List": _list, "Tuple": _tuple,
-    "Dict": _dict, "Optional": _optional, "Function": lambda wanted, value: value,
+    "Dict": _dict, "Enum": _enum, "Optional": _optional, "Function": lambda wanted, value: value,
 }  # fmt: skip

@@ -13,7 +13,23 @@ from typing import Any
 
 from .._tensor import Tensor
 from ._tensor_names import is_forbidden
-from ._types import ANY, BOOL, FLOAT, INT, NONE, NUMBER, NUMERIC, SIZES, STR, TENSOR, Type, list_of, optional, tuple_of
+from ._types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBER,
+    NUMERIC,
+    SIZES,
+    STR,
+    TENSOR,
+    Type,
+    is_named_tuple,
+    list_of,
+    optional,
+    tuple_of,
+)
 
 OPERATOR_MODULES = ("mpigrad", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse")
 _DEFINED_IN = (
@@ -48,6 +64,8 @@ def role_of(obj: Any) -> str | None:
         return "function"
     if isinstance(obj, ModuleMember):
         return "module"
+    if is_named_tuple(obj):
+        return "named"
     if obj is isinstance or is_special(obj):
         return "special"
     if id(obj) in _BY_OBJECT:
@@ -209,7 +227,7 @@ def interface_call(builder: Any, node: Any, owner: Any, name: str, args: Any, kw
     if described is None or name not in described.methods:
         raise builder.fail(node, f"'{owner.type.kind}' object has no attribute or method '{name}'.")
     method = described.methods[name]
-    inputs = builder.bind(node, method, args, kwargs)
+    inputs = builder.bind(node, method.schema, args, kwargs)
     return builder.add(node, "prim::CallMethod", [owner, *inputs], method.returns, "callmethod", name=name)
 
 

@@ -15,6 +15,7 @@ from .._dtype import dtype as DType
 from .._tensor import wrap
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
+from ._emit import identifier
 from ._function import ScriptFunction
 from ._graph import Block, Graph, Node, Value
 from ._module import ScriptModule
@@ -59,7 +60,8 @@ def _check_format(form: dict[str, Any]) -> None:
 
 def unpack_type(given: Any) -> Type:
     """A type from JSON."""
-    return Type(str(given[0]), tuple(unpack_type(each) for each in given[1]))
+    name, fields = (str(given[2]), tuple(map(identifier, given[3]))) if len(given) > 2 else ("", ())
+    return Type(str(given[0]), tuple(unpack_type(each) for each in given[1]), name, fields)
 
 
 class LoadedModule(ScriptModule):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._convert import NO, convert
+from ._errors import NotSupportedError
 from ._types import from_annotation
 
 
@@ -90,8 +91,34 @@ def is_scripting() -> bool:
     return False
 
 
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Refused: a trace would keep what one run happened to do; `jit.script` keeps the whole function.
+
+    >>> import mpigrad
+    >>> mpigrad.jit.trace(mpigrad.sin, mpigrad.ones(1))
+    Traceback (most recent call last):
+    mpigrad.jit._errors.NotSupportedError: mpigrad.jit.trace is not supported ('sin'): use mpigrad.jit.script, which ...
+    """
+    name = getattr(func, "__name__", None) or type(func).__name__
+    raise NotSupportedError(
+        f"mpigrad.jit.trace is not supported ({name!r}): use mpigrad.jit.script, which builds the same kind of graph from the "
+        "source, with all its branches and loops"
+    )
+
+
+def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Refused, as `jit.trace` is.
+
+    >>> import mpigrad
+    >>> mpigrad.jit.trace_module(mpigrad.nn.Linear(1, 1), {})
+    Traceback (most recent call last):
+    mpigrad.jit._errors.NotSupportedError: mpigrad.jit.trace is not supported ('Linear'): use mpigrad.jit.script, which ...
+    """
+    return trace(mod)
+
+
 def is_tracing() -> bool:
-    """Whether this runs inside `jit.trace`.
+    """Whether this runs inside `jit.trace`: never.
 
     >>> import mpigrad
     >>> mpigrad.jit.is_tracing()

@@ -133,5 +133,5 @@ class Description:
                 raise builder.fail(node, f"{type(module).__name__} takes positional arguments only in scripted code")
             return builder.add(node, "prim::CallMethod", [owner, *args], kind, "callmethod", name="forward")
         method = module._compiled_method(name)
-        inputs = builder.bind(node, method, args, kwargs)
+        inputs = builder.bind(node, method.schema, args, kwargs)
         return builder.add(node, "prim::CallMethod", [owner, *inputs], method.returns, "callmethod", name=name)

@@ -75,6 +75,13 @@ class Names:
         except (TypeError, NameError, AttributeError) as error:
             raise builder.fail(node, str(error)) from None
 
+    def kind_of(self, builder: Any, node: ast.AST, given: Any) -> Type:
+        """The type that a class means."""
+        try:
+            return from_annotation(given)
+        except (TypeError, NameError) as error:
+            raise builder.fail(node, str(error)) from None
+
     def of_argument(self, given: Any) -> Type:
         """The type of an annotation in `__annotations__`, which may be its text."""
         return from_annotation(self._evaluate(given) if isinstance(given, str) else given)

@@ -104,7 +104,7 @@ def _escaping(graph: Graph) -> set[int]:
     def visit(block: Block) -> None:
         found.update(id(each) for each in block.outputs)
         for node in block.nodes:
-            if is_view(node) or not is_pure(node) or node.target in ("list", "tuple", "dict"):
+            if is_view(node) or not is_pure(node) or node.target in ("list", "tuple", "named", "dict"):
                 found.update(id(each) for each in node.inputs)
             for inner in node.blocks:
                 visit(inner)
@@ -179,6 +179,6 @@ def _drop(graph: Graph) -> bool:
 
 
 def _unused(node: Node, uses: Counter[int]) -> bool:
-    if not (is_pure(node) and node.target.partition(":")[0] in ("constant", "tuple", "list", "dict", "alias", "attr")):
+    if not (is_pure(node) and node.target.partition(":")[0] in ("constant", "tuple", "named", "list", "dict", "alias", "attr")):
         return False  # an operator may raise: that is part of what the function does
     return not any(uses[id(each)] for each in node.outputs)

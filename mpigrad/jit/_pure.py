@@ -24,7 +24,7 @@ _VIEWS = {
     "expand_as", "view_as", "swapaxes", "movedim", "diagonal", "grad",
 }  # fmt: skip
 CHANGES = ("setitem", "delitem", "setattr")
-_PURE_TARGETS = ("constant", "tuple", "list", "dict", "alias")
+_PURE_TARGETS = ("constant", "tuple", "named", "list", "dict", "alias")
 _BUILTINS = (
     "builtin:len",
     "builtin:int",

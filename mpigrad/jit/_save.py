@@ -12,6 +12,7 @@ A function is its schema and its graph; a graph has inputs, nodes and outputs; v
 
 from __future__ import annotations
 
+import enum
 import io
 import json
 import zipfile
@@ -89,6 +90,8 @@ class _Packer:
 
     def value(self, value: Any) -> Any:
         """A constant or attribute as JSON."""
+        if isinstance(value, enum.Enum):
+            raise RuntimeError(f"Could not save {value!r}: a file holds graphs and plain values only")
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
@@ -172,4 +175,7 @@ class _GraphPacker:
 
 def pack_type(kind: Type) -> list[Any]:
     """A type as JSON."""
-    return [kind.kind, [pack_type(each) for each in kind.args]]
+    if kind.kind == "Enum":
+        raise RuntimeError(f"Could not save the enum {kind.python()}: a file holds graphs and plain values only")
+    named = [kind.name, list(kind.fields)] if kind.fields else []
+    return [kind.kind, [pack_type(each) for each in kind.args], *named]

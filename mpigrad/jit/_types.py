@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import enum
 import types
 import typing
 from typing import Any, NamedTuple
@@ -14,10 +16,13 @@ from ..futures import Future
 
 
 class Type(NamedTuple):
-    """A type: its kind, and the types it is made of. Modules and interfaces have the kind of their name."""
+    """A type: its kind, and the types it is made of. Modules and interfaces have the kind of their name.
+    Named tuples are tuples with fields; they and enums have the name of their class."""
 
     kind: str
     args: tuple[Type, ...] = ()
+    name: str = ""
+    fields: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return _GRAPH.get(self.kind, _plain)(self)
@@ -26,6 +31,8 @@ class Type(NamedTuple):
         """The type as Python writes it: `List[int]`, `Optional[Tensor]`."""
         if self.kind == "NoneType":
             return "None" if not self.args else "NoneType"
+        if self.name:
+            return self.name.rpartition(".")[2]
         return f"{self.kind}[{', '.join(each.python() for each in self.args)}]" if self.args else self.kind
 
 
@@ -33,10 +40,15 @@ def _plain(each: Type) -> str:
     return f"{each.kind}[{', '.join(map(str, each.args))}]" if each.args else each.kind
 
 
+def _named_text(each: Type) -> str:
+    return f"NamedTuple({', '.join(f'{field} : {kind}' for field, kind in zip(each.fields, each.args))})"
+
+
 _GRAPH: dict[str, Any] = {
     "List": lambda each: f"{each.args[0]}[]",
     "Optional": lambda each: f"{each.args[0]}?",
-    "Tuple": lambda each: f"({', '.join(map(str, each.args))})",
+    "Tuple": lambda each: _named_text(each) if each.fields else f"({', '.join(map(str, each.args))})",
+    "Enum": lambda each: f"Enum<{each.name}>",
     "Dict": lambda each: f"Dict({each.args[0]}, {each.args[1]})",
 }
 
@@ -91,6 +103,10 @@ def from_annotation(given: Any) -> Type:
     if isinstance(given, type):
         if given in interfaces or getattr(given, "_is_script_module", False) or issubclass(given, Tensor):
             return TENSOR if issubclass(given, Tensor) else Type(qualified(given))
+        if is_named_tuple(given):
+            return _named_tuple(given)
+        if issubclass(given, enum.Enum):
+            return _enum(given)
     raise TypeError(f"Unknown type annotation: '{getattr(given, '__name__', given)}'")
 
 
@@ -101,6 +117,37 @@ def _union(given: Any, args: tuple[Any, ...]) -> Type:
     return optional(from_annotation(rest[0]))
 
 
+classes: dict[str, type] = {}  # qualified name -> the named tuple or enum that scripted code uses
+
+
+def is_named_tuple(given: Any) -> bool:
+    """Whether something is a class of named tuples."""
+    return isinstance(given, type) and issubclass(given, tuple) and hasattr(given, "_fields")
+
+
+def _named_tuple(cls: Any) -> Type:
+    hints = typing.get_type_hints(cls)
+    kinds = tuple(from_annotation(hints[field]) if field in hints else TENSOR for field in cls._fields)
+    classes[qualified(cls)] = cls
+    return Type("Tuple", kinds, qualified(cls), cls._fields)
+
+
+def _enum(cls: type[enum.Enum]) -> Type:
+    kinds = {type_of(each.value) for each in cls}
+    if len(kinds) != 1 or not kinds <= {INT, FLOAT, STR}:
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}': the values of an enum must be all int, all float or all str")
+    classes[qualified(cls)] = cls
+    return Type("Enum", tuple(kinds), qualified(cls))  # type: ignore[arg-type]
+
+
+def class_of(kind: Type) -> Any:
+    """The class of a named tuple; made anew for a graph that was read from a file."""
+    found: Any = classes.get(kind.name)
+    if found is None or found._fields != kind.fields:
+        found = classes[kind.name] = collections.namedtuple(kind.python(), kind.fields)  # type: ignore[misc]
+    return found
+
+
 def qualified(cls: type) -> str:
     """The name of a class in graphs."""
     return f"__mpigrad__.{cls.__module__}.{cls.__qualname__.replace('.<locals>', '')}"
@@ -108,6 +155,8 @@ def qualified(cls: type) -> str:
 
 def type_of(value: Any) -> Type | None:
     """The type of a Python value that may be an attribute or a constant; None if scripting has none for it."""
+    if isinstance(value, enum.Enum):
+        return from_annotation(type(value))
     for cls, found in ((bool, BOOL), (int, INT), (float, FLOAT), (str, STR), (complex, COMPLEX), (Tensor, TENSOR)):
         if isinstance(value, cls):
             return found
@@ -130,6 +179,8 @@ def fits(given: Type, wanted: Type) -> bool:
         return True
     if wanted.kind == "Optional":
         return given == NONE or fits(given.args[0] if given.kind == "Optional" else given, wanted.args[0])
+    if wanted.name and given.name != wanted.name:
+        return False
     if wanted == NUMBER:
         return given in NUMERIC
     if given.kind == wanted.kind and len(given.args) == len(wanted.args) and given.args:

@@ -59,6 +59,47 @@ def defines(x):
     return inner(x)
 
 
+def defines_class(x):
+    class Inner:
+        pass
+    return x
+
+
+def changes_outer():
+    n = 1
+
+    def inner(x):
+        nonlocal n
+        n = 2
+        return x
+    return inner
+
+
+async def awaits(x):
+    return await x
+
+
+def keyword_only(x, *, n: int = 2):
+    return x
+
+
+def union(x, n: int | str):
+    return x
+
+
+def makes_thing(x):
+    return Thing()
+
+
+def hooks(x):
+    x.register_hook(print)
+    return x
+
+
+def spread(x, pairs: dict[str, int]):
+    return {**pairs}
+
+
 def opens(x):
     with open("file") as file:
         pass
@@ -164,6 +205,12 @@ REFUSED = [
     (tries, UnsupportedNodeError, "try blocks"), (makes_lambda, UnsupportedNodeError, "Lambda"),
     (sets, UnsupportedNodeError, "Set"), (set_comprehension, UnsupportedNodeError, "SetComp"),
     (declares_global, UnsupportedNodeError, "global variables"), (defines, UnsupportedNodeError, "function definitions"),
+    (defines_class, UnsupportedNodeError, "class definitions"), (changes_outer(), UnsupportedNodeError, "nonlocal variables"),
+    (awaits, NotSupportedError, "AsyncFunctionDef cannot be scripted"),
+    (keyword_only, NotSupportedError, "keyword-only arguments with defaults"),
+    (union, NotSupportedError, r"of unions only Optional\[T\] is supported"),
+    (makes_thing, RuntimeError, "the class 'Thing' cannot be made or called"),
+    (hooks, RuntimeError, "no attribute or method 'register_hook'"), (spread, NotSupportedError, "Dictionary unpacking"),
     (opens, NotSupportedError, "with statements"), (filters, NotSupportedError, "Comprehension ifs"),
     (star_arguments, NotSupportedError, "variable number of arguments"),
     (keyword_arguments, NotSupportedError, "variable number of arguments"),
@@ -204,6 +251,13 @@ def test_errors_of_called_functions_say_who_called() -> None:
 def test_classes_are_refused() -> None:
     with pytest.raises(NotSupportedError, match="Classes cannot be scripted: Thing"):
         mpigrad.jit.script(Thing)
+
+
+def test_traces_are_refused_with_the_way_to_go() -> None:
+    with pytest.raises(NotSupportedError, match=r"jit\.trace is not supported \('two_types'\): use mpigrad\.jit\.script"):
+        mpigrad.jit.trace(two_types, (mpigrad.ones(1), 1))
+    with pytest.raises(NotSupportedError, match=r"jit\.trace is not supported \('Linear'\)"):
+        mpigrad.jit.trace_module(mpigrad.nn.Linear(1, 1), {"forward": mpigrad.ones(1)})
 
 
 @pytest.mark.parametrize(

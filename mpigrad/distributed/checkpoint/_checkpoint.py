@@ -127,11 +127,11 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
             f"the checkpoint in {where} was saved on workers {sorted(manifest['workers'])}, the program has its parts on "
             f"{sorted(shares)}; restart with the same number of ranks and the same placement"
         )
-    directory = str(where / manifest["directory"])
+    directory, doing = str(where / manifest["directory"]), f"reading its share of {where}"
     for function in (_check, _read):  # all files are looked at before any worker changes
         gather_errors(
             [
-                _Share(worker, f"reading its share of {where}", function, (directory, manifest["workers"][worker], share), timeout)
+                _Share(worker, doing, function, (directory, manifest["workers"][worker], share), timeout)
                 for worker, share in shares.items()
             ]
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _known
 from .._graph import Value
+from .._schema import Argument, Schema
 from .._tensor_names import is_tensor_method, result_of
 from .._types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, list_of
 from .builder import Known, Members, Method
@@ -80,10 +81,19 @@ class Calls(Expressions):
         kind = Type("bool") if obj.__name__.startswith("is") else kind
         return self.add(node, f"aten::{obj.__name__}", args, kind, f"math:{obj.__name__}")
 
+    def _as_named(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        kind = self.names.kind_of(self, node, obj)
+        defaults = obj._field_defaults
+        arguments = tuple(
+            Argument(name, each, False, name in defaults, defaults.get(name)) for name, each in zip(kind.fields, kind.args)
+        )
+        inputs = self.bind(node, Schema(obj.__name__, arguments, kind), args, kwargs)
+        return self.add(node, "prim::TupleConstruct", inputs, kind, "named")
+
     # -- functions of users ------------------------------------------------------------------------------------------
     def _as_function(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         function = self.names.compiled(self, node, obj)
-        inputs = self.bind(node, function, args, kwargs)
+        inputs = self.bind(node, function.schema, args, kwargs)
         return self.add(node, "prim::CallFunction", inputs, function.returns, "call", function=function)
 
     def _as_ignored(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -97,9 +107,8 @@ class Calls(Expressions):
         self.add(node, "prim::RaiseException", [self.constant(node, text)], None, "raise", name="Exception")
         return Value(kind, self.graph.new_name())
 
-    def bind(self, node: ast.AST, function: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+    def bind(self, node: ast.AST, schema: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
         """Arguments in the order of a scripted function's inputs, with its defaults, checked."""
-        schema = function.schema
         if len(args) > len(schema.arguments):
             raise self.fail(
                 node,
@@ -177,7 +186,7 @@ class Calls(Expressions):
     def _call_fork(self, node: ast.Call, obj: Any, hint: Any) -> Value:
         function = self._script_argument(node, node.args[0], "fork")
         args, kwargs = self.arguments(ast.Call(node.func, node.args[1:], node.keywords))
-        inputs = self.bind(node, function, args, kwargs)
+        inputs = self.bind(node, function.schema, args, kwargs)
         return self.add(node, "prim::fork", inputs, Type("Future", (function.returns,)), "fork", function=function)
 
     def _call_wait(self, node: ast.Call, obj: Any, hint: Any) -> Value:
@@ -210,7 +219,7 @@ class Calls(Expressions):
             names = [self.constant(node, each) for each in keywords]
             pairs = [each for pair in zip(names, keywords.values()) for each in pair]
             inputs.append(self.add(node, "prim::DictConstruct", pairs, Type("Dict", (STR, ANY)), "dict"))
-        self.bind(node, function, args, keywords)
+        self.bind(node, function.schema, args, keywords)
         if "timeout" in given:
             if "kwargs" not in given:
                 inputs.append(self.add(node, "prim::DictConstruct", [], Type("Dict", (STR, ANY)), "dict"))

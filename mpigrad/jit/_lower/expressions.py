@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from typing import Any
 
 from .._graph import Value
@@ -91,6 +92,8 @@ class Expressions(Branches, Loops):
     # -- attributes ------------------------------------------------------------------------------------------------
     def _Attribute_value(self, node: ast.Attribute, hint: Any) -> Any:
         owner = self.expression(node.value)
+        if isinstance(owner, Known) and isinstance(owner.obj, enum.Enum):
+            owner = self.value(node, owner)
         if isinstance(owner, Known):
             return self.names.attribute(self, node, owner)
         if isinstance(owner, (Method, Members)):
@@ -105,6 +108,12 @@ class Expressions(Branches, Loops):
             return self.add(node, f"prim::{name}", [owner], _ATTRIBUTES.get(name, TENSOR), f"attr:{name}")
         if kind == TENSOR and not is_tensor_method(name):
             raise self.fail(node, f"'Tensor' object has no attribute or method '{name}'.")
+        if name in kind.fields:
+            place = self.constant(node, kind.fields.index(name))
+            return self.add(node, "prim::TupleIndex", [owner, place], kind.args[kind.fields.index(name)], "index")
+        if kind.kind == "Enum" and name in ("name", "value"):
+            inside = STR if name == "name" else kind.args[0]
+            return self.add(node, f"prim::Enum{name.capitalize()}", [owner], inside, f"attr:{name}")
         if kind == DEVICE and name in ("type", "index"):
             return self.add(node, f"prim::{name}", [owner], STR if name == "type" else INT, f"attr:{name}")
         if kind.kind == "Optional":
