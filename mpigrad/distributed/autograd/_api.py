@@ -46,9 +46,18 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
     """
     if TRACING.on:
         with record_function("torch::distributed::autograd::backward"):
-            DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
+            _execute(context_id, roots, retain_graph, create_graph)
     else:
-        DistEngine.get_instance().execute(context_id, roots, retain_graph, create_graph)
+        _execute(context_id, roots, retain_graph, create_graph)
+
+
+def _execute(*arguments: Any) -> list[Any]:
+    """Run a pass; with GPUs, on the streams of this worker's passes."""
+    agent = _worker.worker().agent
+    if agent is None or agent.computing is None:
+        return DistEngine.get_instance().execute(*arguments)
+    with agent.computing():
+        return DistEngine.get_instance().execute(*arguments)
 
 
 def grad(
@@ -66,7 +75,7 @@ def grad(
     roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    found = DistEngine.get_instance().execute(context_id, roots, keep, create_graph, wanted)
+    found = _execute(context_id, roots, keep, create_graph, wanted)
     if not allow_unused and any(each is None for each in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "

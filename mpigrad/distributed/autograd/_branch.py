@@ -102,7 +102,7 @@ class Branch:
             rank = recv.worker
             if rank == self.requester:
                 self.answer.append(item)
-            elif rank == self.worker.worker_id:
+            elif rank == self.worker.worker_id and self.context.origins is None:
                 here.append(item)
             else:
                 elsewhere.setdefault(rank, []).append(item)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._device import device, guard
 from ..._graph.accumulate import Ownership, sum_of_tensors
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
@@ -31,6 +32,7 @@ class DistAutogradContext:
         "held",
         "known_workers",
         "lock",
+        "origins",
         "parts",
         "reached",
         "reaches",
@@ -49,6 +51,7 @@ class DistAutogradContext:
         self.gradients: dict[Tensor, Tensor] = {}
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
         self.lock = threading.Lock()
+        self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
         self.parts = Parts(self)
         self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
         self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
@@ -91,8 +94,14 @@ class DistAutogradContext:
             elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
                 held._array += grad
             else:  # out of place: what was given out must not change
-                self.gradients[variable] = wrap(as_array(held._array + grad))
+                with guard(held._array):
+                    self.gradients[variable] = wrap(as_array(held._array + grad))
                 self.unseen.add(variable)
+
+    def note_origins(self, message_id: int, places: list[device]) -> None:
+        """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
+        with self.lock:
+            self.origins = {**(self.origins or {}), message_id: places}
 
     def give_gradients(self) -> dict[Tensor, Tensor]:
         """What passes have gathered here, by leaf."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..._device import CPU
 from ..._tensor import Tensor
 from ..rpc import _seams
+from ..rpc._arrays import origins_of
 from . import _worker
 from ._container import CURRENT
 from ._context import DistAutogradContext
@@ -22,12 +24,15 @@ def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence
 
 
 def record_recv(
-    context: DistAutogradContext, src: int, message_id: int, tensors: Sequence[Tensor]
+    context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
 ) -> RecvRpcBackward | None:
     """Attach a recv function to those tensors of a message that need gradients."""
     needing = [tensor for tensor in tensors if tensor._requires]
     if not needing:
         return None
+    origins = origins_of(tensors)
+    if origins is not None:
+        context.note_origins(message_id, [origins.get(i, CPU) for i, each in enumerate(tensors) if each._requires])
     made = context.recvs[message_id] = RecvRpcBackward(src, message_id, needing)
     return made
 

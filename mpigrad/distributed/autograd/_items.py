@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
+from ..._device import CPU, device
 from ..._sparse_array.array import SparseArray
 from ..._tensor import Tensor, wrap
+from ..rpc._arrays import Arrived, origins_of
+from ..rpc._wire import Directed
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
@@ -41,8 +44,16 @@ def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tu
         if one.F is not RAW:
             head += _record(flat, context)
     if any(value.__class__ is SparseArray for value in values):
-        return _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
-    return _DENSE + head, values
+        head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
+    else:
+        head, arrays = _DENSE + head, values
+    return head, arrays if context.origins is None else _directed(items, values, context.origins)
+
+
+def _directed(items: Sequence[Item], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
+    """The arrays, each for the device that its tensor has left."""
+    targets = [place for message_id, grads in items for place in origins.get(message_id) or [CPU] * len(grads)]
+    return [Directed(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
 
 
 def _layout(value: Any) -> bytes:
@@ -92,8 +103,11 @@ def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContex
 
 
 def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
-    made, rest = [], iter(arrays)
+    made: list[Any] = [] if origins_of(arrays) is None else Arrived([])
+    rest = iter(arrays)
     for _ in range(total):
+        if type(made) is Arrived:
+            made.origins[len(made)] = arrays.origins.get(len(arrays) - rest.__length_hint__(), CPU)  # type: ignore[attr-defined]
         coalesced, ndim = _LAYOUT.unpack_from(body, place)
         place += _LAYOUT.size
         if not ndim:
@@ -110,6 +124,9 @@ def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradC
 
     (message_id,) = _RECORDED.unpack_from(record)
     tensors = [wrap(array) for array in arrays]
+    if type(arrays) is Arrived:
+        tensors = Arrived(tensors)
+        tensors.origins = arrays.origins
     for tensor, needs in zip(tensors, record[_RECORDED.size :]):
         tensor._requires = bool(needs)
     record_recv(context, src, message_id, tensors)

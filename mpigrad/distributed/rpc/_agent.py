@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ._blocks import kept_bytes
@@ -18,6 +18,7 @@ class Agent(Serving):
     """One worker of an RPC world: makes calls, serves calls."""
 
     moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
+    computing: Callable[[], AbstractContextManager[Any]] | None = None  # with GPUs: around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
         super().__init__()
@@ -74,10 +75,6 @@ class Agent(Serving):
     def route(self, dst: int, what: str) -> Route:
         """Where device arrays of a message for `dst` go: nowhere, in a world without device maps."""
         return Route(what, self.workers[dst].name if dst in self.workers else str(dst), {})
-
-    def computing(self) -> AbstractContextManager[Any]:
-        """A context manager around the work of a backward pass."""
-        return nullcontext()
 
     def issued_and_handled(self) -> tuple[int, int]:
         """How many requests this worker has issued, and how many it has finished for others, so far."""

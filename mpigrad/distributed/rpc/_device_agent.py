@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from mpigrad._device import CPU, current_stream, device, on_device
@@ -94,8 +95,8 @@ class DeviceAgent(Agent):
         name = self.workers[dst].name if dst in self.workers else str(dst)
         return Route(what, name, (self._maps if what == "Request" else self._ways_back).get(name, {}))
 
-    def computing(self) -> Any:
-        return self._streams.backward.serving()
+    def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
+        return self._streams.backward.working()
 
     # -- streams -----------------------------------------------------------------------------------------------------
     def _streams_for(self, frame: Any) -> Streams:

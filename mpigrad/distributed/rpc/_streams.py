@@ -62,6 +62,10 @@ class Streams:
         """The same for a handler, in order with the default streams."""
         return Serving(self)
 
+    def working(self) -> Working:
+        """The same for work that this thread would otherwise do on its own current streams, in order with those."""
+        return Working(self)
+
 
 class Acting:
     """What `Streams.acting` gives."""
@@ -75,19 +79,20 @@ class Acting:
         self._before = []
         for index, stream in self._streams.by_index.items():
             with on_device(device("cuda", index)):
-                self._before.append((index, cupy().cuda.get_current_stream()))
+                before = cupy().cuda.get_current_stream()
+                self._before.append((index, before))
                 stream.use()
-                self._begin(stream)
+                self._begin(stream, before)
 
     def __exit__(self, *error: object) -> None:
         for index, stream in self._before:
             with on_device(device("cuda", index)):
-                self._end(self._streams.by_index[index])
+                self._end(self._streams.by_index[index], stream)
                 stream.use()
 
-    def _begin(self, stream: Any) -> None: ...
+    def _begin(self, stream: Any, before: Any) -> None: ...
 
-    def _end(self, stream: Any) -> None: ...
+    def _end(self, stream: Any, before: Any) -> None: ...
 
 
 class Serving(Acting):
@@ -95,11 +100,25 @@ class Serving(Acting):
 
     __slots__ = ()
 
-    def _begin(self, stream: Any) -> None:
+    def _begin(self, stream: Any, before: Any) -> None:
         stream.wait_event(cupy().cuda.Stream.null.record())
 
-    def _end(self, stream: Any) -> None:
+    def _end(self, stream: Any, before: Any) -> None:
         cupy().cuda.Stream.null.wait_event(stream.record())
+
+
+class Working(Serving):
+    """What `Streams.working` gives."""
+
+    __slots__ = ()
+
+    def _begin(self, stream: Any, before: Any) -> None:
+        super()._begin(stream, before)
+        stream.wait_event(before.record())
+
+    def _end(self, stream: Any, before: Any) -> None:
+        super()._end(stream, before)
+        before.wait_event(stream.record())
 
 
 class StreamPool:
