@@ -70,17 +70,24 @@ class Branch:
     def process(self, items: list[Item]) -> None:
         """Bring gradients to send functions of this worker, and what comes out to the workers concerned."""
         elsewhere: dict[int, list[Item]] = {}
-        context = self.context
+        context, code = self.context, self.one.code
         parts = context.parts
         while items:
             message_id, grads = items.pop()
-            parts.catch_up()
+            if len(context.sends) != len(parts.sources):
+                parts.catch_up()
             source = parts.sources.get(message_id) or parts.source(message_id)
-            held = context.held.get(self.one.code) if context.held else None
-            lone = source.part.lone and (held is None or source not in held)  # the pass's own roots may meet it
-            if lone:
-                source.ran = self.one.code
-                self._sort(self.run_source(source, grads), items, elsewhere)
+            if len(grads) != source.outputs:
+                raise RuntimeError(
+                    f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.outputs} "
+                    "tensors that need them"
+                )
+            held = context.held.get(code) if context.held else None
+            if len(source.part.sources) == 1 and (held is None or source not in held):  # the pass's own roots may meet it
+                source.ran = code
+                outgoing = self.run_source(source, grads)
+                if outgoing:
+                    self._sort(outgoing, items, elsewhere)
             else:
                 self._hold(source, grads)
         for rank, batch in elsewhere.items():
@@ -109,19 +116,15 @@ class Branch:
 
     def run_source(self, source: Source, grads: list[Any]) -> list[tuple[Any, Any]]:
         """Run the graph below one lone send function; gives what reached recv functions."""
-        function, one = source.nodes[0], self.one
+        one = self.one
         sink = Sink(self.context, one.F, one.discard)
-        if (
-            source.ends is not None
-            and one.captures is None
-            and not TRACING.on
-            and not any(node.hooks for node in source.ends)
-        ):
+        if source.ends is not None and one.captures is None and not TRACING.on and source.unwatched():
             for place, node in enumerate(source.ends):
                 grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
                 sink(node, grad)
             return sink.outgoing
-        task = GraphTask(one.F, dict(source.counts), one.keep, sink, one.captures)
+        function = source.nodes[0]
+        task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
         task.buffers[function] = grads if function.outputs != 1 else grads[0]
         task.ready.append(function)
         run_task(task, one)
@@ -135,20 +138,20 @@ class Branch:
     # -- messages ----------------------------------------------------------------------------------------------------
     def send(self, rank: int, items: list[Item]) -> None:
         """Send gradients to another worker; its answer continues the branch."""
-        body, arrays = encode(items, self.context, self.one)
+        context, one = self.context, self.one
+        body, arrays = encode(items, context, one)
         with self.lock:
             self.pending += 1
-        self.context.known_workers.add(rank)
-        future = self.worker.agent.request(
-            rank, _REQUEST, body, arrays, extra=self.one.code, context=(self.context.context_id, 0)
+        context.known_workers.add(rank)
+        self.worker.agent.request(
+            rank, _REQUEST, body, arrays, None, one.code, 0, (context.context_id, 0), self._answered
         )
-        future._add(lambda reply: self._answered(rank, reply))
 
-    def _answered(self, rank: int, reply: Any) -> None:
+    def _answered(self, reply: Any) -> None:
         try:
             body, arrays = reply.value()
             if body:
-                items = decode(body, arrays, rank, self.context, self.one)
+                items = decode(body, arrays, reply._info[0], self.context, self.one)
                 if moved(self, lambda: self.run(items)):
                     return
                 self.process(items)

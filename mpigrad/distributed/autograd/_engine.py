@@ -7,19 +7,21 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..._device import array_module
 from ..._graph.engine import Captures, GraphTask
-from ..._graph.node import Edge, Node, edge_of
+from ..._graph.node import Edge, edge_of
 from ..._tensor import Tensor, wrap
 from ...futures import Future
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
 from . import _worker
-from ._branch import Branch, moved, run_task
+from ._branch import Branch, deferred, run_task
 from ._held import make_part
 from ._initiator import Initiated, register_hold
 from ._interceptor import Running
-from ._items import Item, decode, encode
+from ._items import decode, encode
 from ._parts import Source
 from ._pass import Pass
 from ._sink import Sink
@@ -65,11 +67,15 @@ class DistEngine:
         )
         if capture is not None:
             one.captures = _captures(capture)
-        grads = [wrap(_one(root)) if create_graph else _one(root) for root in roots]
-        started = Initiated(worker, context, one, _source(context, tuple(edge[0] for edge in edges)))
-        _start(started, list(zip(edges, grads)))
-        _wait(started)
-        return [one.captured.get(place) for place in range(len(capture or ()))]
+        grads = [_one(root) for root in roots]
+        if create_graph:
+            grads = [wrap(grad) for grad in grads]
+        started = Initiated(worker, context, one, _source(context, edges))
+        _start(started, edges, grads)
+        if not started.future._state:
+            _wait(started)
+        started.future.wait()
+        return [] if capture is None else [one.captured.get(place) for place in range(len(capture))]
 
     def execute_send_function_async(
         self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
@@ -80,14 +86,13 @@ class DistEngine:
         message_id = next(key for key, each in context.sends.items() if each is send_function)
         one = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
         started = Initiated(worker, context, one, Source([send_function], message_id))
-        branch = Branch(worker, context, one)
-        branch.on_end = started.roots_ended
-        branch.run([(message_id, grads)])
+        started.run([(message_id, grads)])
         return started.future
 
 
-def _source(context: DistAutogradContext, nodes: tuple[Node, ...]) -> Source:
+def _source(context: DistAutogradContext, edges: list[Edge]) -> Source:
     """What is below some roots: walked once, since it never changes."""
+    nodes = (edges[0][0],) if len(edges) == 1 else tuple([edge[0] for edge in edges])
     found = context.roots.get(nodes)
     if found is None:
         found = context.roots[nodes] = Source(list(nodes))
@@ -114,9 +119,17 @@ def _checked(roots: Sequence[Tensor]) -> list[Edge]:
     return edges
 
 
+_UNITS: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than making it
+
+
 def _one(root: Tensor) -> Any:
     array = root._array
-    return array_module(array).ones(array.shape, array.dtype)
+    if array.ndim or array.__class__ is not np.ndarray:
+        return array_module(array).ones(array.shape, array.dtype)
+    unit = _UNITS.get(array.dtype)
+    if unit is None:
+        unit = _UNITS[array.dtype] = np.ones((), array.dtype)
+    return unit.copy()
 
 
 def _name(root: Tensor) -> str:
@@ -133,29 +146,33 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
     return found
 
 
-def _start(started: Initiated, grads: list[tuple[Edge, Any]]) -> None:
+def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> None:
     """Run the graph below the roots, or hold it where send functions of this worker reach into it."""
-    worker, context, one, roots = started.worker, started.context, started.one, started.roots
+    context, roots = started.context, started.roots
     context.parts.catch_up()
     meeting = context.parts.meeting(roots)
-    branch = Branch(worker, context, one)
-    branch.on_end = started.roots_ended
     try:
         if meeting:
-            _hold_roots(started, [source for part in meeting for source in part.sources], grads)
+            _hold_roots(started, [source for part in meeting for source in part.sources], list(zip(edges, grads)))
         else:
-            branch.dispatch(_run_roots(context, one, roots, grads))
+            outgoing = _run_roots(context, started.one, roots, edges, grads)
+            if outgoing:
+                started.dispatch(outgoing)
     except BaseException as error:
-        branch.fail(error)
-    branch.settle()
+        started.fail(error)
+    started.settle()
 
 
-def _run_roots(context: DistAutogradContext, one: Pass, roots: Source, grads: list[tuple[Edge, Any]]) -> list[Any]:
+def _run_roots(
+    context: DistAutogradContext, one: Pass, roots: Source, edges: list[Edge], grads: list[Any]
+) -> list[Any]:
     sink = Sink(context, one.F, one.discard)
-    task = GraphTask(one.F, dict(roots.counts), one.keep, sink, one.captures)
-    for (node, nr), grad in grads:
-        task.feed(node, nr, grad)
-    task.ready.extend(node for node in dict.fromkeys(roots.nodes) if roots.counts[node] == 0)
+    task = GraphTask(one.F, roots.counts.copy(), one.keep, sink, one.captures)
+    while grads:  # nobody else is to hold them: a context may keep one as it is
+        task.feed(*edges[len(grads) - 1], grads.pop())
+    for node in dict.fromkeys(roots.nodes):
+        if roots.counts[node] == 0:
+            task.ready.append(node)
     run_task(task, one)
     return sink.outgoing
 
@@ -171,13 +188,11 @@ def _hold_roots(started: Initiated, sources: list[Source], grads: list[tuple[Edg
 def _wait(started: Initiated) -> None:
     """Wait for the end, making progress; give up when rpc's timeout has passed without it."""
     future, agent = started.future, started.worker.agent
-    if not future.done():
-        seconds = agent.rpc_timeout
-        future._block(time.monotonic() + seconds + _GRACE if seconds else None)
-        if not future.done():
-            started.failed(RuntimeError(f"{started.describe()} within {seconds} s (see set_rpc_timeout)"))
-            started.give_up()
-    future.wait()
+    seconds = agent.rpc_timeout
+    future._block(time.monotonic() + seconds + _GRACE if seconds else None)
+    if not future._state:
+        started.fail(RuntimeError(f"{started.describe()} within {seconds} s (see set_rpc_timeout)"))
+        started.give_up()
 
 
 def _handle(agent: Any, message: RawMessage) -> Any:
@@ -188,16 +203,12 @@ def _handle(agent: Any, message: RawMessage) -> Any:
     one = begun_here.one if begun_here is not None else Pass(message.extra)
     items = decode(message.body, message.arrays, message.src, context, one)
     branch = Branch(worker, context, one, message.src)
-    if not moved(branch, lambda: branch.run(items)):
-        _run(branch, items)
-        if branch.ended:
-            return _answer(branch)
-    return _answer_later(branch)
-
-
-def _run(branch: Branch, items: list[Item]) -> None:
-    with Running(branch.context):
+    if not context.parts.runs_user_code():
         branch.run(items)
+    elif not deferred(branch, lambda: branch.run(items)):
+        with Running(context):
+            branch.run(items)
+    return _answer(branch) if branch.ended else _answer_later(branch)
 
 
 def _answer(branch: Branch) -> Any:

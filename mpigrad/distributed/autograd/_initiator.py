@@ -8,17 +8,16 @@ An error anywhere is told to the initiator at once, so that parts that wait for 
 from __future__ import annotations
 
 import struct
-import threading
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
 from ..rpc._errors import WorkerGoneError, pack_error, unpack_error
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, lost_hooks, register_handler
+from ._branch import Branch
 from ._reach import reach
 
 if TYPE_CHECKING:
-    from ._branch import Branch
     from ._context import DistAutogradContext
     from ._held import HeldPart
     from ._parts import Source
@@ -34,24 +33,24 @@ _DONE, _FAILED, _ABORT = (
 _KNOWN = struct.Struct("<?q")
 
 
-class Initiated:
-    """A pass that this worker began."""
+class Initiated(Branch):
+    """A pass that this worker began: the branch of its roots, and the parts that wait on any worker."""
+
+    __slots__ = ("_over", "_reach_done", "_reach_id", "future", "holders", "roots")
 
     def __init__(self, worker: Worker, context: DistAutogradContext, one: Pass, roots: Source) -> None:
-        self.worker, self.context, self.one, self.roots = worker, context, one, roots
+        Branch.__init__(self, worker, context, one)
+        self.roots = roots
         self.future: Any = Future()
         self.holders: dict[int, int] = {}  # rank -> how many parts it holds
-        self.error: BaseException | None = None
-        self._lock = threading.Lock()
-        self._roots_ended = self._over = False
+        self._over = self._reach_done = False
         self._reach_id: int | None = None
-        self._reach_done = False
         worker.initiated[one.code] = self
 
     # -- the reach phase ---------------------------------------------------------------------------------------------
     def add_holder(self, rank: int) -> tuple[bool, int]:
         """Wait for one more part; gives whether the reach phase is over, and its id."""
-        with self._lock:
+        with self.lock:
             if self._over or self.error is not None:
                 raise RuntimeError(f"backward pass {self.one.code} has ended already: {self.error or 'it is over'}")
             self.holders[rank] = self.holders.get(rank, 0) + 1
@@ -76,13 +75,13 @@ class Initiated:
         try:
             future.value()
         except BaseException as error:
-            self.failed(error)
+            self.fail(error)
         else:
             self._reached()
 
     def _reached(self) -> None:
         assert self._reach_id is not None
-        with self._lock:
+        with self.lock:
             self._reach_done = True
             self.context.reaches[tuple(self.roots.nodes)] = self._reach_id
             ranks = list(self.holders)
@@ -100,22 +99,24 @@ class Initiated:
         held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
         return f"backward pass of context {self.context.context_id}: " + (
             f"gradients are awaited on {held}"
-            if self._roots_ended
+            if self.ended
             else "gradients sent to other workers were not answered"
         )
 
     # -- the end -----------------------------------------------------------------------------------------------------
-    def roots_ended(self, branch: Branch) -> None:
-        """The branch of the roots has ended."""
-        if branch.error is not None:
-            self.failed(branch.error)
-        with self._lock:
-            self._roots_ended = True
+    def settle(self) -> None:
+        """Count one thing that was pending as done; after the last the branch of the roots has ended."""
+        with self.lock:
+            self.pending -= 1
+            if self.pending:
+                return
+            self.ended = True
+        self.worker.live.discard(self)
         self._end_if_over()
 
     def part_done(self, rank: int) -> None:
         """A part that was waited for is done."""
-        with self._lock:
+        with self.lock:
             left = self.holders.get(rank, 0) - 1
             if left > 0:
                 self.holders[rank] = left
@@ -123,9 +124,9 @@ class Initiated:
                 self.holders.pop(rank, None)
         self._end_if_over()
 
-    def failed(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         """Something failed somewhere: let go of everything that waits."""
-        with self._lock:
+        with self.lock:
             if self.error is not None or self._over:
                 return
             self.error = error
@@ -139,20 +140,23 @@ class Initiated:
 
     def give_up(self) -> None:
         """End with the error at hand, whatever has not answered."""
-        with self._lock:
-            self._roots_ended = True
+        with self.lock:
+            self.ended = True
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        with self._lock:
-            if self._over or not self._roots_ended or self.holders:
+        with self.lock:
+            if self._over or not self.ended or self.holders:
                 return
             self._over = True
         self.worker.initiated.pop(self.one.code, None)
+        future = self.future
         if self.error is None:
-            self.future.set_result(None)
+            future._finish(1, None)
         else:
-            self.future.set_exception(self.error)
+            future._finish(2, self.error)
+        if future._callbacks:
+            future._run_callbacks()
 
 
 # -- what other workers say to the initiator, and it to them ----------------------------------------------------------
@@ -199,7 +203,7 @@ def report_failure(worker: Worker, one: Pass, error: BaseException) -> None:
     if one.initiator == worker.worker_id:
         found = worker.initiated.get(one.code)
         if found is not None:
-            found.failed(error)
+            found.fail(error)
     elif one.initiator not in worker.agent.gone:
         worker.agent.notify(one.initiator, _FAILED, pack_error(worker.agent.info, error), extra=one.code)
 
@@ -226,7 +230,7 @@ def worker_lost(agent: Any, rank: int) -> None:
     worker = agent.autograd
     for started in list(worker.initiated.values()):
         if rank in started.holders:
-            started.failed(WorkerGoneError(agent.gone.get(rank, f"rank {rank} has left")))
+            started.fail(WorkerGoneError(agent.gone.get(rank, f"rank {rank} has left")))
     for context in list(worker.container.contexts.values()):
         for code in list(context.held):
             for part in _held_parts(context, code):
@@ -260,7 +264,7 @@ def _handle_done(agent: Any, message: RawMessage) -> None:
 def _handle_failed(agent: Any, message: RawMessage) -> None:
     found = agent.autograd.initiated.get(message.extra)
     if found is not None:
-        found.failed(unpack_error(message.body))
+        found.fail(unpack_error(message.body))
 
 
 def _handle_abort(agent: Any, message: RawMessage) -> None:

@@ -1,6 +1,7 @@
 """Gradients on the wire: pairs of an autograd message id and the gradients for the send function of that message.
 
-Nothing is pickled: `kind | items | extras`, then bare arrays. A sparse gradient travels as two arrays, its indices and its
+Nothing is pickled: `kind | items | extras`, then bare arrays; for the most frequent message, plain arrays for one send
+function, the autograd message id is all there is to say. A sparse gradient travels as two arrays, its indices and its
 values. With `create_graph=True` the gradients themselves carry a graph; then the message is recorded like any other that
 carries tensors, and says which of its gradients need gradients.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from numpy import ndarray
 
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 Item = tuple[int, list[Any]]  # (autograd message id, gradients)
 
 _DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or a layout of every gradient follows the items
+_LONE = struct.Struct("<q")  # shorter than any other body
 _ITEM = struct.Struct("<qI")
 _COUNT = struct.Struct("<I")
 _RECORDED = struct.Struct("<q")
@@ -34,15 +38,18 @@ _LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0:
 
 def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
     """Bytes and arrays for some items of a pass."""
-    if len(items) == 1 and one.F is RAW:
+    if len(items) == 1 and one.F is RAW and context.origins is None:
         message_id, grads = items[0]
-        head, values = _COUNT.pack(1) + _ITEM.pack(message_id, len(grads)), [as_array(grad) for grad in grads]
-    else:
-        head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
-        flat = [grad for _, grads in items for grad in grads]
-        values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
-        if one.F is not RAW:
-            head += _record(flat, context)
+        for grad in grads:
+            if grad.__class__ is not ndarray:
+                break
+        else:
+            return _LONE.pack(message_id), grads
+    head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
+    flat = [grad for _, grads in items for grad in grads]
+    values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
+    if one.F is not RAW:
+        head += _record(flat, context)
     if any(value.__class__ is SparseArray for value in values):
         head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
     else:
@@ -81,6 +88,8 @@ def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
 
 def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
     """The items again; raises if the message does not add up."""
+    if len(body) == _LONE.size:
+        return [(_LONE.unpack(body)[0], arrays)]
     (count,) = _COUNT.unpack_from(body, 1)
     place = 1 + _COUNT.size
     heads = [_ITEM.unpack_from(body, place + i * _ITEM.size) for i in range(count)]

@@ -24,31 +24,55 @@ if TYPE_CHECKING:
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("counts", "ends", "message_id", "nodes", "part", "ran", "recvs")
+    __slots__ = ("_user_code", "counts", "ends", "message_id", "nodes", "outputs", "part", "ran", "recvs")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
+        self.outputs = nodes[0].outputs
         self.counts = count_dependencies(nodes)
-        self.recvs = [node for node in self.counts if node.__class__ is RecvRpcBackward]
-        self.ends = _ends(self) if message_id is not None else None
+        self.recvs: list[RecvRpcBackward] = []
+        self._user_code = False  # without hooks, which may come at any time
+        for node in self.counts:
+            if node.__class__ is RecvRpcBackward:
+                self.recvs.append(node)
+            elif node.user_code:
+                self._user_code = True
+        self.ends = None if message_id is None else _ends(nodes[0], self.counts)
         self.ran = 0  # the last pass in which it ran on its own
         self.part: Part
 
     def runs_user_code(self) -> bool:
-        """Whether functions of the user's run below it; hooks may come at any time."""
-        return any(node.hooks is not None or node.user_code for node in self.counts)
+        """Whether functions of the user's run below it, now."""
+        if self._user_code:
+            return True
+        for node in self.counts:
+            if node.hooks is not None:
+                return True
+        return False
+
+    def unwatched(self) -> bool:
+        """Whether its ends have no hooks."""
+        for node in self.ends or ():
+            if node.hooks is not None:
+                return False
+        return True
 
     def shared(self) -> Iterable[Node]:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
-        return (node for node in self.counts if node.__class__ is not AccumulateGrad or node.hooks is not None)
+        return [node for node in self.counts if node.__class__ is not AccumulateGrad or node.hooks is not None]
 
 
-def _ends(source: Source) -> list[Node] | None:
+def _ends(function: Node, counts: dict[Node, int]) -> list[Node] | None:
     """The nodes to which a send function's gradients go, one each, if the graph ends there: most sends are of leaves."""
-    (function,) = source.nodes
-    ends = [edge[0] for edge in function.edges if edge is not None]
-    simple = all(not node.edges and node.outputs == 1 and source.counts[node] == 1 for node in ends)
-    return ends if simple and len(ends) == len(function.edges) else None
+    ends = []
+    for edge in function.edges:
+        if edge is None:
+            return None
+        node = edge[0]
+        if node.edges or node.outputs != 1 or counts[node] != 1:
+            return None
+        ends.append(node)
+    return ends
 
 
 class Part:

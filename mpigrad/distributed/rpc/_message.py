@@ -60,6 +60,8 @@ class MessageType(IntEnum):
     UNKNOWN = 255
 
 
+NAMES = {int(kind): kind.name for kind in MessageType}
+
 # type, mode, flags, epoch of the receiver, number of transfers that follow, rank of the sender, length of this frame,
 # length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, two
 # fields that are free for the type (RRef and fork ids). A multiple of 16 bytes, for the alignment of array data.

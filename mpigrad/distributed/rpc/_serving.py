@@ -187,7 +187,7 @@ class Serving(Calls):
         try:
             buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
             body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])
-            message = _seams.RawMessage(src, bytes(body), arrays, extra, extra2, context_id, message_id)
+            message = _seams.RawMessage(src, body, arrays, extra, extra2, context_id, message_id)
             answer = handler(self, message)
             if isinstance(answer, Future):
                 answer._add(lambda fut: self._answer_internal_later(src, call_id, fut))
@@ -207,7 +207,7 @@ class Serving(Calls):
             return
         body, arrays = answer if isinstance(answer, tuple) else (answer or b"", ())
         payload = encode_raw(body, arrays)
-        self._done(src, call_id)
+        next(self._handled)
         self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
 
     def _serve_special(self, frame: Any, handler: _seams.CallHandler) -> None:
