@@ -1,0 +1,44 @@
+"""Tests that need a GPU: a real one, or the CPU-backed CUDA runtime of tests/cpucuda. Without either, none is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mpigrad._device import device_count
+from tests.support.world import World
+
+collect_ignore_glob = [] if device_count() >= 2 else ["test_*.py"]
+
+
+@pytest.fixture
+def start(world: World) -> Iterator[Callable[..., World]]:
+    """Start RPC with options (`maps` for every other worker, and for itself); shut down gracefully afterwards."""
+    import mpigrad.distributed.rpc as rpc
+
+    begun = []
+
+    def begin(maps: Any = None, own: Any = None, **options: Any) -> World:
+        given = rpc.MPIRpcBackendOptions(**options)
+        for rank in range(world.world_size):
+            chosen = own if rank == world.rank else maps
+            if chosen is not None:
+                given.set_device_map(world.worker(rank), chosen)
+        rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size, rpc_backend_options=given)
+        begun.append(True)
+        return world
+
+    yield begin
+    if begun:
+        rpc.shutdown()
+
+
+SWAPPED = {0: 1, 1: 0}
+
+
+@pytest.fixture
+def swapped(start: Callable[..., World]) -> World:
+    """A world in which cuda:0 of each worker is cuda:1 of every other (and of itself), and the other way round."""
+    return start(SWAPPED, SWAPPED)
