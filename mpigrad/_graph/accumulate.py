@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._device import guard
 from .._tensor import Tensor, counter, wrap
 from .namespace import RAW
 from .tracing import unwatched
@@ -49,6 +50,13 @@ def _either_sparse(held: Any, grad: Any) -> bool:
     return getattr(held, "is_sparse_array", False) or getattr(grad, "is_sparse_array", False)
 
 
+def _copied(grad: Any) -> Any:
+    if grad.__class__ is ndarray:
+        return grad.copy()
+    with guard(grad):
+        return grad.copy()
+
+
 class Ownership:
     """Tells whether the engine alone holds an array when it reaches one place in the code.
 
@@ -75,7 +83,7 @@ class Ownership:
                 return type(grad)(_unshared(grad, "indices"), _unshared(grad, "values"), grad.shape, grad.is_coalesced)
             if _owns_memory(grad):
                 return grad
-        return np.asarray(grad) if isinstance(grad, np.generic) else grad.copy()
+        return np.asarray(grad) if isinstance(grad, np.generic) else _copied(grad)
 
     def _measure(self) -> None:
         with _measuring:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._device import array_module
+from ..._device import array_module, guard
 from ..._graph.engine import Captures, GraphTask
 from ..._graph.node import Edge, edge_of
 from ..._tensor import Tensor, wrap
@@ -125,7 +125,8 @@ _UNITS: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than ma
 def _one(root: Tensor) -> Any:
     array = root._array
     if array.ndim or array.__class__ is not np.ndarray:
-        return array_module(array).ones(array.shape, array.dtype)
+        with guard(array):
+            return array_module(array).ones(array.shape, array.dtype)
     unit = _UNITS.get(array.dtype)
     if unit is None:
         unit = _UNITS[array.dtype] = np.ones((), array.dtype)
