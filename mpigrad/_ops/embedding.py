@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._sparse_array.runs import sorted_runs, sums_of_runs
+from .._sparse_array.runs import sorted_runs, sums_of_bags, sums_of_runs, take_rows
 from ._define import operator
 
 # The sparse layer puts its function here: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
@@ -16,7 +16,7 @@ sparse_gradient: list[Callable[..., Any]] = []
 
 
 def _take(table: Any, indices: Any, **kw: Any) -> Any:
-    return table.take(indices, axis=0)  # twice as fast as table[indices]
+    return take_rows(table, indices)
 
 
 def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
@@ -24,7 +24,7 @@ def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
     xp = array_module(rows)
     made = xp.zeros(shape, rows.dtype)
     if xp is np and indices.size:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
-        order, starts = sorted_runs(indices)
+        order, starts = sorted_runs(indices, shape[0])
         made[indices[order[starts]]] = sums_of_runs(rows, order, starts)
     else:
         xp.add.at(made, indices, rows)
@@ -53,35 +53,71 @@ def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -
 
 
 def _take_weighted(table: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
-    found, factor = table[indices], _weights(indices, padding_idx, scale)
+    found, factor = take_rows(table, indices), _weights(indices, padding_idx, scale)
     return found if factor is None else (found * factor).astype(table.dtype)
 
 
-def _backward(F: Any, node: Any, g: Any, indices: Any) -> Any:
+def _table_gradient(F: Any, node: Any, g: Any, indices: Any) -> Any:
+    """The gradient of the table from those of the rows that were taken."""
     kw = node.kw
     how = {"rows": node.shapes[0][0], "padding_idx": kw["padding_idx"], "scale": kw["scale"]}
     if kw["sparse"]:
         if not sparse_gradient:
             raise RuntimeError("embedding: sparse=True needs mpigrad.sparse; import it before the backward pass")
-        return sparse_gradient[0](F, g, indices, **how), None
-    return F.embedding_spread(g, indices, **how), None
+        return sparse_gradient[0](F, g, indices, **how)
+    return F.embedding_spread(g, indices, **how)
+
+
+def _backward(F: Any, node: Any, g: Any, indices: Any) -> Any:
+    return _table_gradient(F, node, g, indices), None
 
 
 embedding = operator("embedding", _take, _backward, saves=(1,), node="EmbeddingBackward0")
 
 
-def _bag(x: Any, bags: Any, by: Any = None, *, count: int) -> Any:
-    made = _spread(x, bags, rows=count, padding_idx=-1, scale=False)
-    return made if by is None else made / by
+def _bags(table: Any, indices: Any, starts: Any, by: Any = None, **kw: Any) -> Any:
+    """The sums of the rows `indices[starts[b] : starts[b + 1]]`, divided by `by` if given."""
+    xp = array_module(table)
+    lengths = xp.diff(starts)
+    if xp is np:
+        made = sums_of_bags(table, indices, starts[:-1], lengths)
+    else:
+        made = xp.zeros((lengths.shape[0], table.shape[1]), table.dtype)
+        xp.add.at(made, _bag_numbers(starts), table[indices])
+    if by is not None:
+        made /= by
+    return made
 
 
-def _bag_backward(F: Any, node: Any, h: Any, bags: Any, by: Any) -> Any:
-    h = h if by is None else h / by
-    return F.embedding_take(h, bags, rows=node.kw["count"], padding_idx=-1, scale=False), None, None
+def _bag_numbers(starts: Any) -> Any:
+    xp = array_module(starts)
+    return xp.arange(starts.shape[0] - 1).repeat(xp.diff(starts))
 
 
-# (rows, the bag of each, what each bag's sum is divided by) -> one row per bag
-bag_sum = operator("embedding_bag", _bag, _bag_backward, saves=(1, 2), node="EmbeddingBagBackward0")
+def _bags_backward(F: Any, node: Any, g: Any, indices: Any, starts: Any, by: Any) -> Any:
+    g = g if by is None else g / by
+    rows = F.embedding_take(g, F.bag_numbers(starts), rows=node.shapes[2][0] - 1, padding_idx=-1, scale=False)
+    return _table_gradient(F, node, rows, indices), None, None, None
+
+
+# (table, its rows' numbers, where each bag starts and the last ends, what each sum is divided by) -> one row per bag
+embedding_bags = operator("embedding_bags", _bags, _bags_backward, saves=(1, 2, 3), node="EmbeddingBagBackward0")
+operator("bag_numbers", _bag_numbers, lambda F, node, g: None, node="BagNumbersBackward0")
+
+
+def _bag_backward(F: Any, node: Any, h: Any, starts: Any) -> Any:
+    bags = F.bag_numbers(starts)
+    return F.embedding_take(h, bags, rows=node.shapes[1][0] - 1, padding_idx=-1, scale=False), None
+
+
+# (rows, where each bag starts and the last ends) -> one row per bag
+bag_sum = operator(
+    "embedding_bag",
+    lambda x, starts: _bags(x, array_module(x).arange(x.shape[0]), starts),
+    _bag_backward,
+    saves=(1,),
+    node="EmbeddingBagBackward0",
+)
 bag_max = operator("embedding_bag_max", lambda x: x.copy(), lambda F, node, g: g, node="EmbeddingBagBackward0")
 operator(
     "embedding_spread",

@@ -120,7 +120,7 @@ class SparseArray:
         flat, values = self.flat_indices(), self.values
         xp = array_module(values)
         if xp is np:
-            order, starts = sorted_runs(flat)
+            order, starts = sorted_runs(flat, _places(self))
             return SparseArray(self.indices[:, order[starts]], sums_of_runs(values, order, starts), self.shape, True)
         unique, inverse = xp.unique(flat, return_inverse=True)
         summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
@@ -243,6 +243,8 @@ def refuse_divisor(divisor: Any) -> None:
 
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
     """Coordinates as single numbers."""
+    if len(shape) == 1:
+        return indices[0]
     xp = array_module(indices)
     flat = xp.zeros(indices.shape[1], np.int64)
     for row, length in zip(indices, shape):

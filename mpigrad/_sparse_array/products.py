@@ -52,6 +52,6 @@ def add_rows(count: int, places: Any, rows: Any) -> Any:
     if xp is not np:
         xp.add.at(made, places, rows)
         return made
-    order, starts = sorted_runs(places)
+    order, starts = sorted_runs(places, count)
     made[places[order[starts]]] = sums_of_runs(rows, order, starts)
     return made

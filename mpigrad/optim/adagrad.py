@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from .optimizer import Group, Optimizer, change_rows, check_settings, new_step, next_step, number, rows_of
+from ._rows import read, rows_of
+from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number
 
 
 class Adagrad(Optimizer):
@@ -75,12 +76,18 @@ class Adagrad(Optimizer):
         if group["weight_decay"] != 0:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         size = self._size(parameter, state, group)
-        rows, values = rows_of(grad)
-        total = state["sum"]._array
-        sums = total[rows] + values * values
-        total[rows] = sums
-        change = values / (np.sqrt(sums) + group["eps"])
-        change_rows(parameter._array, rows, change, size if group["maximize"] else -size)
+        size = size if group["maximize"] else -size
+        array, total = parameter._array, state["sum"]._array
+        for rows, values in rows_of(grad):
+            sums = read(total, rows)
+            sums += values * values
+            total[rows] = sums
+            change = np.sqrt(sums, out=sums)
+            change += group["eps"]
+            np.divide(values, change, out=change)
+            change *= size
+            change += read(array, rows)
+            array[rows] = change
 
 
 __all__ = ["Adagrad"]

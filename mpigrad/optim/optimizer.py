@@ -342,32 +342,6 @@ def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
     average += room
 
 
-def rows_of(grad: Any) -> tuple[tuple[Any, ...], Any]:
-    """A sparse gradient as an index of the parameter's array, each element once, and the values there."""
-    grad = grad.coalesce()
-    return tuple(grad.indices), grad.values
-
-
-_PIECE = 1 << 16  # bytes
-
-
-def change_rows(array: Any, rows: tuple[Any, ...], values: Any, factor: float) -> None:
-    """Add `factor` times the values to the elements that `rows_of` gave, each of which occurs once.
-
-    Row by row it goes in pieces: arrays of a megabyte are given back to the system each time, and page faults follow."""
-    by = array.dtype.type(factor)
-    if len(rows) != 1:
-        array[rows] += values * by
-        return
-    (places,) = rows
-    step = max(1, _PIECE // max(1, values[:1].nbytes))
-    for start in range(0, places.shape[0], step):
-        part = places[start : start + step]
-        changed = array.take(part, axis=0)  # twice as fast as array[part]
-        changed += values[start : start + step] * by
-        array[part] = changed
-
-
 def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
     """State on the device and, if floating, of the type of its parameter."""
     array = value._array

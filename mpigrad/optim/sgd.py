@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from .optimizer import Group, Optimizer, change_rows, check_settings, number, rows_of
+from ._rows import add_to_rows
+from .optimizer import Group, Optimizer, check_settings, number
 
 
 class SGD(Optimizer):
@@ -94,11 +95,16 @@ class SGD(Optimizer):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         momentum, lr = group["momentum"], number(group["lr"])
         if momentum != 0:
-            held = state.get("momentum_buffer")
-            made = grad if held is None else held._array * momentum + grad * (1 - group["dampening"])
-            state["momentum_buffer"] = wrap(made)
-            grad = grad + made * momentum if group["nesterov"] else made
-        change_rows(parameter._array, *rows_of(grad), lr if group["maximize"] else -lr)
+            grad = self._with_sparse_momentum(-grad if group["maximize"] else grad, state, group)
+        add_to_rows(parameter._array, grad, lr if group["maximize"] and momentum == 0 else -lr)
+
+    def _with_sparse_momentum(self, grad: Any, state: dict[str, Any], group: Group) -> Any:
+        """The direction of a step. The average is coalesced each time: lists that only grow would fill the memory."""
+        held, momentum = state.get("momentum_buffer"), group["momentum"]
+        made = grad.copy() if held is None else held._array * momentum + grad * (1 - group["dampening"])
+        made = made.coalesce()
+        state["momentum_buffer"] = wrap(made)
+        return grad + made * momentum if group["nesterov"] else made
 
 
 __all__ = ["SGD"]

@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    change_rows,
-    check_betas,
-    check_settings,
-    next_step,
-    number,
-    rows_of,
-    zeros_like,
-)
+from ._rows import read, rows_of
+from .optimizer import Group, Optimizer, check_betas, check_settings, next_step, number, zeros_like
 
 
 class SparseAdam(Optimizer):
@@ -48,18 +39,21 @@ class SparseAdam(Optimizer):
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
         step = next_step(state)
         beta1, beta2 = group["betas"]
-        rows, values = rows_of(grad)
-        if values.size == 0:
-            return
-        if group["maximize"]:
-            values = -values
-        means, squares = state["exp_avg"]._array, state["exp_avg_sq"]._array
-        mean, square = means[rows], squares[rows]
-        mean += (values - mean) * (1 - beta1)
-        square += (values * values - square) * (1 - beta2)
-        means[rows], squares[rows] = mean, square
         size = number(group["lr"]) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
-        change_rows(parameter._array, rows, mean / (np.sqrt(square) + group["eps"]), -size)
+        array, means, squares = parameter._array, state["exp_avg"]._array, state["exp_avg_sq"]._array
+        for rows, values in rows_of(grad):
+            if group["maximize"]:
+                values = -values
+            mean, square = read(means, rows), read(squares, rows)
+            mean += (values - mean) * (1 - beta1)
+            square += (values * values - square) * (1 - beta2)
+            means[rows], squares[rows] = mean, square
+            change = np.sqrt(square, out=square)
+            change += group["eps"]
+            np.divide(mean, change, out=change)
+            change *= -size
+            change += read(array, rows)
+            array[rows] = change
 
 
 __all__ = ["SparseAdam"]

@@ -9,7 +9,7 @@ import numpy as np
 from ..._device import array_module
 from ..._graph.grad_mode import no_grad
 from ..._ops._arguments import need_tensors, title
-from ..._ops.embedding import bag_max, bag_sum
+from ..._ops.embedding import bag_max, bag_sum, embedding_bags
 from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
 from ..._tensor import Tensor, counter, wrap
@@ -95,7 +95,7 @@ def embedding_bag(
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum or mean, got {mode}")
     _check_samples(input, per_sample_weights, mode)
-    bags, count = _bags(input, offsets, include_last_offset)
+    starts = _starts(input, offsets, include_last_offset)
     rows, ids = weight._array.shape[0], input._array.reshape(-1)
     padding = _padding(padding_idx, rows)
     _check_indices("embedding_bag", ids, rows)
@@ -103,18 +103,29 @@ def embedding_bag(
         _renormalize(weight, ids, max_norm, norm_type)
     if padding >= 0:
         kept = ids != padding
-        ids, bags = ids[kept], bags[kept]
+        ids, starts = ids[kept], _starts_of_kept(starts, kept)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)[wrap(kept)]
-    taken = look_up(weight, wrap(ids), padding_idx=-1, scale=scale_grad_by_freq, sparse=sparse)
+    how = {"padding_idx": -1, "scale": scale_grad_by_freq, "sparse": sparse}
+    if per_sample_weights is None and mode != "max":
+        by = _lengths(starts, weight._array.dtype) if mode == "mean" else None
+        return embedding_bags(weight, wrap(ids), wrap(starts), by, **how)
+    taken = look_up(weight, wrap(ids), **how)
     if per_sample_weights is not None:
-        taken = taken * per_sample_weights.reshape(-1, 1)
-    if mode == "max":
-        return bag_max(_bag_max(taken, bags, count))
-    if mode == "sum":
-        return bag_sum(taken, wrap(bags), None, count=count)
-    many = np.maximum(array_module(bags).bincount(bags, minlength=count), 1)
-    return bag_sum(taken, wrap(bags), wrap(many.astype(weight._array.dtype)[:, None]), count=count)
+        return bag_sum(taken * per_sample_weights.reshape(-1, 1), wrap(starts))
+    return bag_max(_bag_max(taken, starts))
+
+
+def _starts_of_kept(starts: Any, kept: Any) -> Any:
+    """Where the bags start when only some of their elements are kept."""
+    before = array_module(kept).zeros(kept.shape[0] + 1, np.int64)
+    kept.cumsum(out=before[1:])
+    return before[starts]
+
+
+def _lengths(starts: Any, kind: Any) -> Tensor:
+    """How many rows each bag has, at least one, to divide its sum by."""
+    return wrap(np.maximum(array_module(starts).diff(starts), 1).astype(kind)[:, None])
 
 
 def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) -> None:
@@ -133,8 +144,8 @@ def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) 
         )
 
 
-def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Any, int]:
-    """The bag of each index, and how many bags there are."""
+def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> Any:
+    """Where each bag starts, and at the end where the last one ends."""
     x = input._array
     xp = array_module(x)
     if x.ndim == 2:
@@ -143,7 +154,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[An
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        return xp.repeat(xp.arange(x.shape[0]), x.shape[1]), x.shape[0]
+        return xp.arange(x.shape[0] + 1) * x.shape[1]
     if x.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {x.ndim}")
     if offsets is None:
@@ -161,22 +172,23 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[An
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {x.shape[0]} but got offsets[-1] of {int(starts[-1])}"
         )
-    count = starts.size - 1 if include_last else starts.size
-    return xp.searchsorted(starts[:count], xp.arange(x.shape[0]), side="right") - 1, count
+    made = xp.empty(starts.size + (not include_last), np.int64)
+    made[: made.size - 1] = starts[: made.size - 1]
+    made[-1:] = x.shape[0]
+    return made
 
 
-def _bag_max(taken: Tensor, bags: Any, count: int) -> Tensor:
+def _bag_max(taken: Tensor, starts: Any) -> Tensor:
     """The largest element of each bag, feature by feature; 0 for empty bags."""
     values = taken._array
     xp = array_module(values)
-    where, empty = xp.zeros((count, values.shape[1]), np.int64), xp.ones(count, bool)
-    edges = xp.flatnonzero(xp.diff(bags, prepend=-1)) if bags.size else bags
-    ends = [*map(int, edges[1:]), int(bags.size)]
-    for start, end in zip(map(int, edges), ends):
-        bag = int(bags[start])
-        where[bag], empty[bag] = values[start:end].argmax(axis=0) + start, False
-    if not bags.size:
+    count = starts.shape[0] - 1
+    if not values.size:
         return taken.sum(0).expand(count, -1) * 0
+    where, empty = xp.zeros((count, values.shape[1]), np.int64), starts[1:] == starts[:-1]
+    for bag, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist())):
+        if end > start:
+            where[bag] = values[start:end].argmax(axis=0) + start
     best = gather_windows(taken.t(), wrap(where.T), size=(values.shape[0],)).t()
     return best * wrap((~empty).astype(values.dtype)[:, None]) if empty.any() else best
 
