@@ -127,12 +127,19 @@ def cupy() -> ModuleType:
     if not module.cuda.is_available():
         raise RuntimeError("No CUDA GPUs are available: CuPy is installed, but finds no device on this machine")
     _count_peaks(module)
+    _Use.loaded = True
     return module
+
+
+class _Use:
+    """Every backward pass asks whether CuPy is in use, so the answer is at hand."""
+
+    loaded = False
 
 
 def is_loaded() -> bool:
     """Whether CuPy is in use: if not, there is no array on a GPU and no pinned memory."""
-    return bool(cupy.cache_info().currsize)
+    return _Use.loaded
 
 
 def device_count() -> int:
@@ -248,7 +255,7 @@ NOWHERE = _Nothing()  # the guard that does nothing
 
 def current_gpu() -> int | None:
     """The index of this thread's current GPU; None where CuPy is not in use."""
-    return cupy().cuda.runtime.getDevice() if is_loaded() else None
+    return cupy().cuda.runtime.getDevice() if _Use.loaded else None
 
 
 def use_gpu(index: int) -> None:

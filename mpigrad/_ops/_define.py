@@ -208,17 +208,29 @@ class Operator:
 
     def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
         """Make the node of one call and hang the outputs on it."""
-        edges = tuple(None if each is None else edge_of(each) for each in inputs)
+        edges: list[Any] = []
+        shapes: list[Any] = []
+        for each in inputs:
+            if each is None:
+                edges.append(None)
+                shapes.append(None)
+            else:
+                edges.append(edge_of(each) if each._requires else None)
+                shapes.append(each._array.shape)
         node: Any = object.__new__(self.node_type if len(made) == 1 else self._for_many())
-        node.edges, node.hooks, node.kw = edges, None, kw
-        node.shapes = tuple(None if each is None else each._array.shape for each in inputs)
-        self.save(node, inputs, made)
-        node.meta = self._meta(inputs, made[0]) if self.broadcasts else None
+        node.edges, node.shapes, node.kw = tuple(edges), tuple(shapes), kw
+        node.hooks = node.meta = None
+        if self.saves:
+            self.save(node, inputs, made)
+        else:
+            node.saved = ()
+        if self.broadcasts:
+            node.meta = self._meta(inputs, made[0])
+        if len(made) != 1:
+            node.outputs = len(made)
         for nr, each in enumerate(made):
             if each._array.dtype.kind in "fc":
                 each._grad_fn, each._nr, each._requires = node, nr, True
-        if len(made) != 1:
-            node.outputs = len(made)
         if TRACING.on:
             note_recorded(node)
         return node
@@ -226,20 +238,24 @@ class Operator:
     def save(self, node: OpNode, inputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
         """Keep what the derivative will need, each with its present version."""
         saved: list[Any] = []
+        versions: list[int] = []
         for place, needed_by in self.saves:
-            if needed_by is not None and node.edges[needed_by] is None:
-                saved.append(None)
-            elif place >= 0:
-                saved.append(recordable(inputs[place]))
-            else:  # an alias, since the output itself will hold the node
-                output = made[-1 - place]
-                alias = wrap(output._array)
-                alias._counter = counter(output)
-                saved.append(alias)
+            kept: Any = None
+            if needed_by is None or node.edges[needed_by] is not None:
+                if place >= 0:
+                    kept = inputs[place]
+                    if kept is not None and kept._extra is not None:
+                        recordable(kept)
+                else:  # an alias, since the output itself will hold the node
+                    output = made[-1 - place]
+                    kept = wrap(output._array)
+                    kept._counter = counter(output)
+            saved.append(kept)
+            versions.append(0 if kept is None or kept._counter is None else kept._counter[0])
         if TRACING.on and PACKING.stack:
             saved = [None if each is None else Packed(each) for each in saved]
-        node.saved = tuple(saved)
-        node.versions = tuple(0 if each is None or each._counter is None else each._counter[0] for each in saved)
+            versions = [0] * len(saved)
+        node.saved, node.versions = tuple(saved), tuple(versions)
 
     def _meta(self, inputs: Sequence[Tensor | None], made: Tensor) -> Any:
         shape, kind = made._array.shape, made._array.dtype

@@ -165,7 +165,7 @@ def run_backward(
 
 
 def _root_edge(root: Any, place: int) -> Edge:
-    edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
+    edge = (root.node, root.output_nr) if root.__class__ is GradientEdge else edge_of(root)
     if edge is None:
         raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
     return edge
@@ -201,15 +201,18 @@ def zeros_for(tensor: Any) -> Any:
 
 
 def _initial_gradients(roots: tuple[Tensor, ...], given: Gradients, create_graph: bool) -> list[Any]:
-    grads = as_tuple(given) if given is not None else (None,) * len(roots)
-    if len(grads) != len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
-    made = [_initial(root, each, place) for place, (root, each) in enumerate(zip(roots, grads))]
+    if given is None:
+        made = [_initial(root, None, place) for place, root in enumerate(roots)]
+    else:
+        grads = as_tuple(given)
+        if len(grads) != len(roots):
+            raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+        made = [_initial(root, each, place) for place, (root, each) in enumerate(zip(roots, grads))]
     return made if create_graph else [each._array for each in made]
 
 
 def _initial(root: Any, grad: Tensor | None, place: int) -> Tensor:
-    if isinstance(root, GradientEdge):
+    if root.__class__ is GradientEdge:
         if grad is None:
             raise RuntimeError("a GradientEdge has no shape: give its gradient in grad_tensors or grad_outputs")
         return grad
