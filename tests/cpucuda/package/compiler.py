@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-fno-strict-aliasing")
+# Kernels of one name and different types are loaded side by side: no symbol may be shared (gnu-unique, visibility).
+ALONE = ("-fvisibility=hidden", "-fno-gnu-unique")
+FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-fno-strict-aliasing", *ALONE)
 COOPERATIVE = re.compile(r"__sync|__shfl|__ballot|__any_sync|__all_sync")
 KERNEL = re.compile(r"(template\s*<[^;{}]*>\s*)?(?:extern\s+\"C\"\s+)?__global__([^(){};]*(?:\([^()]*\)[^(){};]*)?)\(")
 DYNAMIC_SHARED = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w:<>\s]+?)\s+(\w+)\s*\[\s*\]")

@@ -15,6 +15,16 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 # What CuPy opens by these names: each is an empty library that needs libcpucuda.so, where everything is.
 LIBRARIES = ("libcuda.so.1", "libcublasLt.so.12", "libcublas.so.12", "libcusolver.so.11")
+# ... and what it asks NVIDIA's path finder for.
+OURS = {"cublasLt": "libcublasLt.so.12", "cublas": "libcublas.so.12", "cusolver": "libcusolver.so.11"}
+
+
+class Loaded:
+    """What the path finder answers about a library."""
+
+    def __init__(self, name: str) -> None:
+        self.abs_path = str(HERE / "lib" / name)
+        self._handle_uint = ctypes.CDLL(self.abs_path)._handle
 
 
 def load_libraries() -> None:
@@ -77,8 +87,7 @@ class Finder:
     def _with_our_paths(self, name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
         def change(module: Any) -> None:
             find = module.load_nvidia_dynamic_lib
-            ours = {"cublas", "cublasLt", "cusolver"}
-            module.load_nvidia_dynamic_lib = lambda wanted: None if wanted in ours else find(wanted)
+            module.load_nvidia_dynamic_lib = lambda name: Loaded(OURS[name]) if name in OURS else find(name)
 
         return self._after(name, path, change)
 
