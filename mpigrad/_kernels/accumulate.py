@@ -1,0 +1,44 @@
+"""Gradients added to gradients, many in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._device import array_module
+from .kernel import FLOATS, INTEGERS, Kernel, launch, letters_of
+from .table import alike, tables
+
+ADD_MANY = Kernel("add_many", "const __grid_constant__ Table table", """
+  Piece piece = piece_of_block(table);
+  const T *x = ROLE(T, 1), *y = ROLE(T, 2);
+  T *made = ROLE(T, 0);
+  EACH_OF_PIECE(i, piece) made[i] = (T)((A)x[i] + (A)y[i]);""", {"T": FLOATS + INTEGERS})  # fmt: skip
+
+
+def add_many(pairs: Sequence[tuple[Any, Any]]) -> None:
+    """`held += grad` for each pair: arrays of one shape, none of which is the `held` of two pairs."""
+    for held, grad in pairs:
+        held += grad
+
+
+def add_many_on_device(pairs: Sequence[tuple[Any, Any]]) -> None:
+    """The same for device arrays: one launch for each type, single additions for what is not contiguous."""
+    kinds: dict[Any, list[Any]] = {}
+    for held, grad in pairs:
+        plain, other = _numbers(held), _numbers(grad)
+        if plain.dtype.kind in "fiu" and alike((plain, other)):
+            kinds.setdefault(plain.dtype, []).append((plain, plain, other))
+        else:
+            held += grad
+    for arrays in kinds.values():
+        xp = array_module(arrays[0][0])
+        for table, blocks in tables(arrays):
+            launch(xp, ADD_MANY, letters_of(arrays[0][0]), blocks, 256, table)
+
+
+def _numbers(array: Any) -> Any:
+    """A complex number is two numbers, and sums of complex numbers are theirs."""
+    if array.dtype.kind != "c" or not array.ndim or not array.flags.c_contiguous:
+        return array
+    return array.view("f4" if array.dtype.itemsize == 8 else "f8")

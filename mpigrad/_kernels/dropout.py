@@ -1,0 +1,44 @@
+"""Dropout with numbers that are functions of a counter: the gradient's kernel draws them again instead of keeping them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._device import array_module
+from . import philox
+from .kernel import Kernel, blocks_for, either, launch, letters_of
+
+DROPOUT = Kernel("dropout", "const T* x, T* made, i64 n, u64 key, u64 start, double p, double scale", """
+  const int each = sizeof(T) == 8 ? 2 : 4;  // numbers in one block of the generator
+  const A least = (A)(T)(A)p, factor = (A)(T)(A)scale;
+  EACH(i, (n + each - 1) / each) {
+    Words words = philox(key, start + (u64)i);
+    for (int k = 0; k < each && i * each + k < n; k++)
+      made[i * each + k] = (T)((A)x[i * each + k] * (Uniform<T>::of(words, k) >= least ? factor : 0));
+  }""")  # fmt: skip
+
+
+def words_for(count: int, kind: np.dtype) -> int:
+    """How many words of the generator so many elements use up."""
+    return 2 * count if kind.itemsize == 8 else count
+
+
+def _dropout(x: Any, *, key: int, start: int, p: float, scale: float) -> Any:
+    """`x` times `scale` with probability 1 - p, else times 0; by the numbers from block `start` of the stream of `key`."""
+    count = words_for(x.size, x.dtype)
+    drawn = philox.uniform(philox.words(key, start, (count + 3) // 4)[:count], x.dtype)
+    kept = (drawn >= p).astype(x.dtype)
+    kept *= x.dtype.type(scale)
+    return x * kept.reshape(x.shape)
+
+
+def _dropout_on_device(x: Any, *, key: int, start: int, p: float, scale: float) -> Any:
+    xp, n = array_module(x), x.size
+    made = xp.empty(x.shape, x.dtype)
+    launch(xp, DROPOUT, letters_of(x), blocks_for(-(-n // 2)), 256, xp.ascontiguousarray(x), made, n, key, start, p, scale)
+    return made
+
+
+dropout = either(_dropout, _dropout_on_device)
