@@ -1,4 +1,7 @@
-"""Tensors as MPI buffers: contiguous host memory that MPI may read or fill, and the way back into the tensor."""
+"""Tensors as MPI buffers: contiguous memory that MPI may read or fill, and the way back into the tensor.
+
+Tensors of a GPU are staged through host memory; with a CUDA-aware MPI (see `choose`) MPI gets their own memory.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,100 @@ from typing import Any
 
 import numpy as np
 
-from .._device import device_of, host, move
+from .._device import array_module, current_stream, device_of, guard, move, pointer
 from .._tensor import Tensor, counter
+from . import _mpi
+from ._staged_copies import to_device, to_host
+from .rpc._detection import cuda_aware_chosen
+from .rpc._transfers import checked_way
 
 
-def outgoing(tensor: Tensor) -> np.ndarray:
-    """The tensor's elements in contiguous host memory: its own where it can be."""
-    _check(tensor)
-    return np.ascontiguousarray(host(tensor._array)).reshape(tensor._array.shape)
+class _Mode:
+    cuda_aware = False
 
 
-def incoming(tensor: Tensor) -> np.ndarray:
-    """Contiguous host memory for the tensor's elements: its own where it can be. `arrived` brings it into the tensor."""
+def choose(way: str | None) -> None:
+    """Decide how tensors of GPUs reach MPI, for all groups: as `MPIRpcBackendOptions(device_transfers=way)`."""
+    _Mode.cuda_aware = cuda_aware_chosen(checked_way(way))
+
+
+def outgoing(tensor: Tensor) -> Any:
+    """The tensor's elements in contiguous memory that MPI can read: its own where it can be."""
     _check(tensor)
     array = tensor._array
-    if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.writeable:
+    if type(array) is not np.ndarray and not _Mode.cuda_aware:
+        return to_host(array)
+    with guard(array):
+        return array_module(array).ascontiguousarray(array).reshape(array.shape)
+
+
+def incoming(tensor: Tensor) -> Any:
+    """Contiguous memory for the tensor's elements: its own where it can be. `arrived` brings it into the tensor."""
+    _check(tensor)
+    array = tensor._array
+    usable = array.flags.writeable if type(array) is np.ndarray else _Mode.cuda_aware
+    if usable and array.flags.c_contiguous:
         return array
-    return np.empty(array.shape, array.dtype)
+    return space(array.shape, array.dtype, tensor)
 
 
-def arrived(tensor: Tensor, buffer: np.ndarray) -> None:
+def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
+    """New memory that MPI can use for elements that belong to `like`: on its GPU only if MPI is CUDA-aware."""
+    array = like._array if isinstance(like, Tensor) else like
+    if type(array) is np.ndarray or not _Mode.cuda_aware:
+        return np.empty(shape, kind)
+    with guard(array):
+        return array_module(array).empty(shape, kind)
+
+
+def arrived(tensor: Tensor, buffer: Any) -> None:
     """Bring what MPI wrote into the tensor, and count the change."""
-    if tensor._array is not buffer:
-        value = buffer.reshape(tensor._array.shape)
-        tensor._array[...] = move(value, device_of(tensor._array))
+    array = tensor._array
+    if array is not buffer:
+        value = buffer.reshape(array.shape)
+        if type(array) is not np.ndarray and type(value) is np.ndarray:
+            to_device(value.astype(array.dtype, copy=False), array)
+        else:
+            with guard(array):
+                array[...] = move(value, device_of(array))
     counter(tensor)[0] += 1
 
 
-def as_bytes(array: np.ndarray) -> np.ndarray:
-    """The memory of a contiguous array as bytes, for messages whose element type MPI need not know."""
-    return array.reshape(-1).view(np.uint8)
+def as_bytes(array: Any) -> Any:
+    """The memory of a contiguous array for messages whose element type MPI need not know."""
+    if type(array) is np.ndarray:
+        return array.reshape(-1).view(np.uint8)
+    MPI = _mpi.mpi()
+    return [MPI.memory.fromaddress(pointer(array), array.nbytes), MPI.BYTE]
+
+
+def typed(array: Any) -> Any:
+    """The memory of a contiguous array with its element type, for reductions."""
+    if type(array) is np.ndarray:
+        return array
+    MPI = _mpi.mpi()
+    return [MPI.memory.fromaddress(pointer(array), array.nbytes), MPI.Datatype.fromcode(array.dtype.char)]
+
+
+def joined(arrays: Sequence[Any]) -> Any:
+    """The bytes of several contiguous arrays, one after the other."""
+    if not arrays:
+        return np.empty(0, np.uint8)
+    with guard(arrays[0]):
+        return array_module(arrays[0]).concatenate([each.reshape(-1).view(np.uint8) for each in arrays])
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Several arrays of one shape as the rows of one."""
+    with guard(arrays[0]):
+        return array_module(arrays[0]).stack(arrays)
+
+
+def settle(buffers: Any) -> None:
+    """Let GPUs finish what concerns buffers that MPI is about to see."""
+    for each in buffers if isinstance(buffers, tuple) else (buffers,):
+        if each is not None and type(each) is not np.ndarray:
+            current_stream(device_of(each)).synchronize()
 
 
 def _check(tensor: Any) -> None:

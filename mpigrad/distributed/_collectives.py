@@ -8,9 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from .._device import array_module, guard
 from .._tensor import Tensor
 from . import _mpi
-from ._buffers import arrived, as_bytes, check_list, incoming, outgoing, same_shape
+from ._buffers import (
+    arrived,
+    as_bytes,
+    check_list,
+    incoming,
+    joined,
+    outgoing,
+    same_shape,
+    settle,
+    space,
+    stacked,
+    typed,
+)
 from ._groups import ProcessGroup, resolve
 from ._work import Finished, Work, mpi_turn
 
@@ -31,6 +44,7 @@ class ReduceOp(enum.Enum):
 def _start(
     name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool
 ) -> Work | None:
+    settle(keep)
     with mpi_turn():
         request = begin()
     work = Work(name, request, lambda _: finish(), found.timeout.total_seconds(), keep)
@@ -95,16 +109,18 @@ def _operation(op: ReduceOp, kind: np.dtype) -> Any:
     return MPI.SUM if op is ReduceOp.AVG else getattr(MPI, op.value)
 
 
-def _reduced(buffer: np.ndarray, kind: np.dtype, op: ReduceOp, size: int) -> np.ndarray:
-    if op is ReduceOp.AVG:
-        buffer = buffer / size
-    return buffer.astype(kind, copy=False)
+def _reduced(buffer: Any, kind: np.dtype, op: ReduceOp, size: int) -> Any:
+    with guard(buffer):
+        if op is ReduceOp.AVG:
+            buffer = buffer / size
+        return buffer.astype(kind, copy=False)
 
 
-def _for_reduction(tensor: Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _for_reduction(tensor: Tensor) -> tuple[Any, Any]:
     array = outgoing(tensor)
-    array = array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
-    return array, np.empty_like(array)
+    with guard(array):
+        array = array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
+        return array, array_module(array).empty_like(array)
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
@@ -115,7 +131,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     given, made = _for_reduction(tensor)
     how, kind = _operation(op, tensor._array.dtype), tensor._array.dtype
     return _start(
-        "all_reduce", found, lambda: found.comm.Iallreduce(given, made, how),
+        "all_reduce", found, lambda: found.comm.Iallreduce(typed(given), typed(made), how),
         lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op,
     )  # fmt: skip
 
@@ -136,16 +152,16 @@ def reduce(
     given, made = _for_reduction(tensor)
     how, kind, mine = _operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
     return _start(
-        "reduce", found, lambda: found.comm.Ireduce(given, made if mine else None, how, root),
+        "reduce", found, lambda: found.comm.Ireduce(typed(given), typed(made) if mine else None, how, root),
         lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op,
     )  # fmt: skip
 
 
-def _rows(size: int, like: np.ndarray) -> np.ndarray:
-    return np.empty((size, *like.shape), like.dtype)
+def _rows(size: int, like: Any) -> Any:
+    return space((size, *like.shape), like.dtype, like)
 
 
-def _into_list(tensors: Sequence[Tensor], rows: np.ndarray) -> None:
+def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
     for tensor, row in zip(tensors, rows):
         arrived(tensor, row)
 
@@ -233,7 +249,7 @@ def scatter(
         same_shape(scatter_list, tensor, "scatter")
     elif scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    rows = np.stack([outgoing(each) for each in scatter_list]) if mine and scatter_list else None
+    rows = stacked([outgoing(each) for each in scatter_list]) if mine and scatter_list else None
     made = incoming(tensor)
     return _start(
         "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
@@ -250,7 +266,7 @@ def reduce_scatter(
         return None
     check_list(input_list, found.size(), "input_list")
     same_shape(input_list, output, "reduce_scatter")
-    return _reduce_scatter(output, np.stack([_for_reduction(each)[0] for each in input_list]), op, found, async_op)
+    return _reduce_scatter(output, stacked([_for_reduction(each)[0] for each in input_list]), op, found, async_op)
 
 
 def reduce_scatter_tensor(
@@ -269,12 +285,12 @@ def reduce_scatter_tensor(
 
 
 def _reduce_scatter(
-    output: Tensor, given: np.ndarray, op: ReduceOp, found: ProcessGroup, async_op: bool
+    output: Tensor, given: Any, op: ReduceOp, found: ProcessGroup, async_op: bool
 ) -> Work | None:
-    made = np.empty(output._array.shape, given.dtype)
+    made = space(output._array.shape, given.dtype, given)
     how, kind = _operation(op, output._array.dtype), output._array.dtype
     return _start(
-        "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(given, made, how),
+        "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(typed(given), typed(made), how),
         lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op,
     )  # fmt: skip
 
@@ -288,24 +304,25 @@ def all_to_all(
         return None
     check_list(output_tensor_list, found.size(), "output_tensor_list")
     check_list(input_tensor_list, found.size(), "input_tensor_list")
-    sent = [as_bytes(outgoing(each)) for each in input_tensor_list]
-    back = [np.empty(each._array.shape, each._array.dtype) for each in output_tensor_list]
-    given = np.concatenate(sent) if sent else np.empty(0, np.uint8)
-    made = np.empty(sum(each.nbytes for each in back), np.uint8)
+    sent, back = [outgoing(each) for each in input_tensor_list], [each._array for each in output_tensor_list]
+    given = joined(sent)
+    made = space((sum(each.nbytes for each in back),), np.uint8, back[0])
     counts, places = [each.nbytes for each in sent], [each.nbytes for each in back]
 
     def finish() -> None:
         start = 0
-        for tensor, buffer in zip(output_tensor_list, back):
-            as_bytes(buffer)[...] = made[start : start + buffer.nbytes]
-            start += buffer.nbytes
-            arrived(tensor, buffer)
+        for tensor, array in zip(output_tensor_list, back):
+            with guard(made):
+                part = made[start : start + array.nbytes].copy().view(array.dtype)
+            start += array.nbytes
+            arrived(tensor, part)
 
-    MPI = _mpi.mpi()
-    return _start(
-        "all_to_all", found, lambda: found.comm.Ialltoallv([given, counts, MPI.BYTE], [made, places, MPI.BYTE]),
-        finish, (given, made), async_op,
-    )  # fmt: skip
+    def begin() -> Any:
+        MPI = _mpi.mpi()
+        buffers = [each if type(each) is np.ndarray else as_bytes(each)[0] for each in (given, made)]
+        return found.comm.Ialltoallv([buffers[0], counts, MPI.BYTE], [buffers[1], places, MPI.BYTE])
+
+    return _start("all_to_all", found, begin, finish, (given, made), async_op)
 
 
 def all_to_all_single(

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from . import _mpi
+from ._buffers import choose
 from ._work import Work, mpi_turn
 
 logger = logging.getLogger(__name__)
@@ -80,6 +81,9 @@ def init_process_group(
 ) -> None:
     """Make the default process group of all ranks of the MPI job. Addresses and stores are not needed and not used.
 
+    Tensors of GPUs reach MPI as the environment variable MPIGRAD_DEVICE_TRANSFERS says, or an attribute `device_transfers`
+    of `pg_options`: see `MPIRpcBackendOptions`.
+
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group()
     >>> dist.get_rank(), dist.get_world_size()
@@ -99,6 +103,7 @@ def init_process_group(
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
     seconds = timeout or DEFAULT_TIMEOUT
+    choose(getattr(pg_options, "device_transfers", None))
     with mpi_turn():
         comm, request = MPI.COMM_WORLD.Idup()
     Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()

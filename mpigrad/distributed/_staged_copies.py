@@ -1,0 +1,70 @@
+"""Whole arrays between a GPU and host memory, through the pinned pool, pieces overlapping."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from .._device import cupy, current_stream, device, device_of, on_device, pinned_empty, pointer
+from .rpc._pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
+from .rpc._transfers import PIECE_BITS, pieces
+
+_DEPTH = 2
+
+
+def _buffer(pool: PinnedPool, nbytes: int) -> tuple[Any, bool]:
+    """A pinned buffer, and whether it is the pool's: one more is made while transfers of RPC have them all."""
+    found = pool.acquire(nbytes)
+    return (pinned_empty(nbytes, "u1"), False) if found is None else (found, True)
+
+
+def to_host(array: Any) -> np.ndarray:
+    """The elements of a device array in host memory."""
+    place = device_of(array)
+    with on_device(place):
+        array = cupy().ascontiguousarray(array)
+        made = np.empty(array.shape, array.dtype)
+        raw, stream, runtime = made.reshape(-1).view(np.uint8), current_stream(place), cupy().cuda.runtime
+        under_way: deque[tuple[Any, Any, bool, int, int]] = deque()
+        for start, end in pieces(array.nbytes, 1 << PIECE_BITS):
+            if len(under_way) == _DEPTH:
+                _arrive(raw, *under_way.popleft())
+            buffer, ours = _buffer(FOR_SENDS, end - start)
+            kind = runtime.memcpyDeviceToHost
+            runtime.memcpyAsync(pointer(buffer), pointer(array) + start, end - start, kind, stream.ptr)
+            under_way.append((stream.record(), buffer, ours, start, end))
+        while under_way:
+            _arrive(raw, *under_way.popleft())
+    return made
+
+
+def _arrive(raw: np.ndarray, event: Any, buffer: Any, ours: bool, start: int, end: int) -> None:
+    event.synchronize()
+    raw[start:end] = buffer[: end - start]
+    if ours:
+        FOR_SENDS.release(buffer)
+
+
+def to_device(source: np.ndarray, array: Any) -> None:
+    """Bring host memory into a device array of the same shape, in order with the current stream."""
+    place = device_of(array)
+    with on_device(place):
+        whole = array if array.flags.c_contiguous else cupy().empty(array.shape, array.dtype)
+        _copy_in(np.ascontiguousarray(source).reshape(-1).view(np.uint8), whole, place)
+        if whole is not array:
+            array[...] = whole
+
+
+def _copy_in(raw: np.ndarray, array: Any, place: device) -> None:
+    stream, runtime = current_stream(place), cupy().cuda.runtime
+    for start, end in pieces(array.nbytes, 1 << PIECE_BITS):
+        buffer, ours = _buffer(FOR_RECEIVES, end - start)
+        buffer[: end - start] = raw[start:end]
+        kind = runtime.memcpyHostToDevice
+        runtime.memcpyAsync(pointer(array) + start, pointer(buffer), end - start, kind, stream.ptr)
+        if ours:
+            FOR_RECEIVES.release_after(stream.record(), buffer)
+        else:
+            stream.synchronize()
