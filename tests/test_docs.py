@@ -1,19 +1,56 @@
-"""Programs in the documentation that need several ranks: the port of the parameter server, and the profile."""
+"""Programs in the documentation run: on as many ranks as the page says, with the output that it promises.
+
+The Python blocks of a page that are not sessions (those are doctests, see tools/docs.py) are programs. A block that imports
+mpi4py begins one, and the blocks after it go on with it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import clean_environment
 
 DOCS = Path(__file__).parents[1] / "docs"
+BEGIN = "from mpi4py.MPI import COMM_WORLD as world"
+NOT_PROGRAMS = {"jit.md", "performance.md", "gpu.md", "guides/gpu.md"}  # pages of fragments, with tests of their own
 
 
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
+def blocks(page: str, language: str = "python") -> list[str]:
+    found = re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
+    return [block for block in found if ">>>" not in block]
+
+
+def programs(page: str) -> list[str]:
+    """The page's programs, each put together from its blocks."""
+    found: list[str] = []
+    for block in blocks(page):
+        if not found or BEGIN in block:
+            found.append(block)
+        else:
+            found[-1] += "\n\n" + block
+    return found
+
+
+def run(code: str, ranks: int, where: Path, *arguments: str, fails: bool = False, **variables: str) -> str:
+    (where / "program.py").write_text(code)
+    command = [sys.executable, "-m", "mpigrad", "run", "-n", str(ranks), "program.py", *arguments]
+    environment = {**clean_environment(), **variables}
+    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, timeout=55)
+    assert (done.returncode != 0) is fails, done.stdout + done.stderr
+    return done.stdout
+
+
+def promised(page: str, pattern: str) -> list[str]:
+    """The indented lines of a page that look so."""
+    lines = [line.strip() for line in (DOCS / page).read_text().splitlines() if line.startswith("    ")]
+    return [line for line in lines if re.match(pattern, line)]
 
 
 def ported(program: str, changes: str) -> str:
@@ -25,16 +62,8 @@ def ported(program: str, changes: str) -> str:
     return program
 
 
-def run(code: str, ranks: int, where: Path) -> str:
-    (where / "program.py").write_text(code)
-    command = [sys.executable, "-m", "mpigrad", "run", "-n", str(ranks), "program.py"]
-    done = subprocess.run(command, cwd=where, env=clean_environment(), capture_output=True, text=True, timeout=55)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_the_ported_parameter_server_learns(tmp_path: Path) -> None:
-    (program,), (changes,) = blocks("porting.md", "python"), blocks("porting.md", "diff")
+    (program,), (changes,) = blocks("porting.md"), blocks("porting.md", "diff")
     code = ported(program, changes)
     assert "import torch" not in code and "MASTER_ADDR" not in code
     weights = [float(each) for each in re.findall(r"\d\.\d+", run(code, 3, tmp_path))]
@@ -42,10 +71,78 @@ def test_the_ported_parameter_server_learns(tmp_path: Path) -> None:
     assert all(abs(each - 1) < 0.1 for each in weights), weights  # trainers may use weights that are a step old
 
 
-def test_the_profile_prints_what_the_page_says(tmp_path: Path) -> None:
-    (program,) = blocks("guides/profile.md", "python")
-    said = [line.strip() for line in (DOCS / "guides/profile.md").read_text().splitlines() if line.startswith("    ")]
-    shown = [line for line in said if re.match(r"\d rpc_sync#", line)]
+def test_parameter_server(tmp_path: Path) -> None:
+    (program,) = programs("guides/parameter_server.md")
+    output = run(program, 4, tmp_path)
+    losses, weight = (json.loads(each) for each in re.findall(r"\[.*?\]", output))
+    assert len(losses) == 3 and max(losses) < 1e-3
+    assert [round(each, 2) for each in weight] == [1.0, -2.0, 0.5]
+
+
+def test_pipeline(tmp_path: Path) -> None:
+    (program,) = programs("guides/pipeline.md")
+    first, last = (float(each) for each in re.findall(r"loss ([\d.]+)", run(program, 4, tmp_path)))
+    assert last < 0.6 * first
+
+
+def test_hybrid(tmp_path: Path) -> None:
+    (program,) = programs("guides/hybrid.md")
+    found = re.findall(r"rank (\d): loss ([\d.]+) -> ([\d.]+)", run(program, 3, tmp_path))
+    assert sorted(rank for rank, _, _ in found) == ["1", "2"]
+    assert all(float(last) < 0.5 * float(first) for _, first, last in found)
+
+
+def test_sparse(tmp_path: Path) -> None:
+    (program,) = programs("guides/sparse.md")
+    shown = promised("guides/sparse.md", r"rows \[")
+    assert shown and run(program, 2, tmp_path).splitlines() == shown
+
+
+def test_checkpoint_resumes_with_the_same_loss(tmp_path: Path) -> None:
+    (program,) = programs("guides/checkpoint.md")
+    whole = re.findall("final loss.*", run(program, 2, tmp_path, "whole"))
+    assert "stopped after step 17" in run(program, 2, tmp_path, "parts", fails=True, STOP_AT="17")
+    rest = run(program, 2, tmp_path, "parts")
+    assert "resume at step 10" in rest and re.findall("final loss.*", rest) == whole
+
+
+def test_profile_prints_what_the_page_says(tmp_path: Path) -> None:
+    trace, profile = programs("guides/profile.md")
+    shown = promised("guides/profile.md", r"\d rpc_sync#")
     assert len(shown) == 3
-    assert run(program, 2, tmp_path).splitlines() == shown
-    assert (tmp_path / "trace.json").exists()
+    assert run(profile, 2, tmp_path).splitlines() == shown
+    assert (tmp_path / "calls.json").exists()
+    run(trace, 3, tmp_path)
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"reach phase", "held part", "propagate", "reach", "double"} <= {event["name"] for event in events}
+    assert {event["pid"] for event in events} == {0, 1, 2}
+
+
+def test_the_hang_is_explained_as_the_page_says(tmp_path: Path) -> None:
+    (program,) = programs("guides/hang.md")
+    command = [sys.executable, "-m", "mpigrad", "run", "-n", "3", "program.py"]
+    (tmp_path / "program.py").write_text(program)
+    environment = {**clean_environment(), "MPIGRAD_STALL_SECONDS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stderr
+    for line in promised("guides/hang.md", r"(worker\d waits|everyone waits|with lock)"):
+        assert line in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("page", sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")))
+def test_every_program_has_a_test(page: str) -> None:
+    """A page with a program that nobody runs would rot."""
+    source = Path(__file__).read_text() + (Path(__file__).parent / "test_readme.py").read_text()
+    assert page in NOT_PROGRAMS or not programs(page) or f'"{page}"' in source or page == "start.md"
+
+
+def test_the_first_program_of_the_start_page_is_the_example() -> None:
+    (program,) = programs("start.md")
+    assert program == (DOCS.parent / "examples" / "first.py").read_text()
+
+
+def test_commands_of_the_pages_exist() -> None:
+    """Files that pages tell the reader to run, and pictures' commands."""
+    text = "\n".join(path.read_text() for path in [*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
+    for path in set(re.findall(r"(?:examples|slurm|tools|benchmarks)/[\w/]+\.(?:py|sh)", text)):
+        assert os.path.exists(DOCS.parent / path), path
