@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ndarray
+
+from .._device import guard
 from .._dtype import can_cast
 from .._graph.grad_mode import MODE
 from .._graph.node import Node
@@ -29,7 +32,8 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         if not tensor._requires:
             check_in_place(tensor, recorded=True)
         if sys.getrefcount(old) > _UNSEEN:  # somebody saved the old elements: they get a copy of their own
-            old._array, old._counter = old._array.copy(), [old._version]
+            with guard(old._array):
+                old._array, old._counter = old._array.copy(), [old._version]
     _write(tensor._array, new._array)
     changed(tensor, new._grad_fn)
     if new._requires:
@@ -38,8 +42,11 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def _write(into: Any, new: Any) -> None:
-    if not getattr(into, "is_sparse_array", False):
+    if into.__class__ is ndarray:
         into[...] = new
+    elif not getattr(into, "is_sparse_array", False):
+        with guard(into):
+            into[...] = new
     elif getattr(new, "is_sparse_array", False):
         into.become(new.astype(into.dtype, copy=False))
     else:
