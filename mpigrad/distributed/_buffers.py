@@ -103,7 +103,8 @@ def settle(buffers: Any) -> None:
     """Let GPUs finish what concerns buffers that MPI is about to see."""
     for each in buffers if isinstance(buffers, tuple) else (buffers,):
         if each is not None and type(each) is not np.ndarray:
-            current_stream(device_of(each)).synchronize()
+            with guard(each):  # the default stream is that of the current device
+                current_stream(device_of(each)).synchronize()
 
 
 def _check(tensor: Any) -> None:
