@@ -95,18 +95,22 @@ template <class T> int q_of_qr(void *handle, int m, int n, int k, T *a, int lda,
 }
 
 template <class T>
+int decompose(char job_u, char job_v, Int m, Int n, T *a, Int lda, Real<T> *s, T *u, Int ldu, T *v, Int ldv) {
+  std::vector<Real<T>> more(5 * std::min(m, n) + 1);
+  ldu = std::max(ldu, Int(1));
+  ldv = std::max(ldv, Int(1));
+  return with_work<T>([&](T *work, Int *room, Int *problem) {
+    if constexpr (is_complex<T>)
+      lapack<T>("gesvd", &job_u, &job_v, &m, &n, a, &lda, s, u, &ldu, v, &ldv, work, room, more.data(), problem);
+    else
+      lapack<T>("gesvd", &job_u, &job_v, &m, &n, a, &lda, s, u, &ldu, v, &ldv, work, room, problem);
+  });
+}
+template <class T>
 int singular_values(void *handle, char job_u, char job_v, int m, int n, T *a, int lda, Real<T> *s, T *u, int ldu, T *v,
                     int ldv, int *info) {
   return status(submit(of(handle).stream, "gesvd", [=] {
-    Int rows = m, columns = n, leading = lda, leading_u = std::max(ldu, 1), leading_v = std::max(ldv, 1);
-    std::vector<Real<T>> more(5 * std::min(m, n) + 1);
-    *info = with_work<T>([&](T *work, Int *room, Int *problem) {
-      if constexpr (is_complex<T>)
-        lapack<T>("gesvd", &job_u, &job_v, &rows, &columns, a, &leading, s, u, &leading_u, v, &leading_v, work, room,
-                  more.data(), problem);
-      else
-        lapack<T>("gesvd", &job_u, &job_v, &rows, &columns, a, &leading, s, u, &leading_u, v, &leading_v, work, room, problem);
-    });
+    *info = decompose<T>(job_u, job_v, m, n, a, lda, s, u, ldu, v, ldv);
   }));
 }
 
@@ -128,6 +132,48 @@ template <class T> int eigen(int vectors, int upper, Int n, T *a, Int lda, Real<
 template <class T> int eigen_call(void *handle, int vectors, int upper, Int n, T *a, Int lda, Real<T> *w, int *info, int count) {
   return status(submit(of(handle).stream, "syevd", [=] {
     for (int i = 0; i < count; i++) info[i] = eigen<T>(vectors, upper, n, a + i * lda * n, lda, w + i * n);
+  }));
+}
+
+// Eigenvalues and right vectors of any matrix. Vectors of a real one come as LAPACK packs pairs of complex ones.
+template <class T> int eigen_general(int vectors, Int n, T *a, Int lda, std::complex<Real<T>> *w, T *v, Int ldv) {
+  const char *none = "N", *job = vectors ? "V" : "N";
+  Int one = 1;
+  T *left = nullptr;
+  std::vector<Real<T>> more(2 * n + 1);
+  Int problem = with_work<T>([&](T *work, Int *room, Int *failure) {
+    if constexpr (is_complex<T>)
+      lapack<T>("geev", none, job, &n, a, &lda, w, left, &one, v, &ldv, work, room, more.data(), failure);
+    else
+      lapack<T>("geev", none, job, &n, a, &lda, more.data(), more.data() + n, left, &one, v, &ldv, work, room, failure);
+  });
+  if constexpr (!is_complex<T>)
+    for (Int i = 0; i < n; i++) w[i] = {more[i], more[n + i]};
+  return static_cast<int>(problem);
+}
+template <class T> int eigen_general_call(void *handle, int vectors, Int n, void *a, Int lda, void *w, void *v, Int ldv, int *info) {
+  return status(submit(of(handle).stream, "geev", [=] {
+    *info = eigen_general<T>(vectors, n, static_cast<T *>(a), lda, static_cast<std::complex<Real<T>> *>(w), static_cast<T *>(v), ldv);
+  }));
+}
+
+// Batches of singular value decompositions give V itself, not its conjugate transpose.
+template <class T>
+int singular_values_batch(void *handle, int vectors, int m, int n, T *a, int lda, Real<T> *s, T *u, int ldu, T *v, int ldv,
+                          int *info, int count) {
+  return status(submit(of(handle).stream, "gesvdjBatched", [=] {
+    std::vector<T> rows(size_t(n) * n);
+    Int few = std::min(m, n);
+    for (Int i = 0; i < count; i++) {
+      info[i] = decompose<T>(vectors ? 'A' : 'N', vectors ? 'A' : 'N', m, n, a + i * lda * n, lda, s + i * few, u + i * ldu * m, ldu,
+                             rows.data(), n);
+      for (Int j = 0; vectors && j < n; j++)
+        for (Int k = 0; k < n; k++) {
+          T element = rows[j + k * n];
+          if constexpr (is_complex<T>) element = std::conj(element);
+          v[i * ldv * n + k + j * ldv] = element;
+        }
+    }
   }));
 }
 
@@ -163,6 +209,24 @@ int cusolverDnXsyevd(void *h, void *, int vectors, int upper, int64_t n, int typ
   }
 }
 
+int cusolverDnXgeev_bufferSize(void *, void *, int, int, int64_t, int, const void *, int64_t, int, const void *, int, const void *,
+                               int64_t, int, const void *, int64_t, int, size_t *device, size_t *host) {
+  *device = *host = 16;
+  return success;
+}
+int cusolverDnXgeev(void *h, void *, int, int vectors, int64_t n, int type, void *a, int64_t lda, int, void *w, int, void *,
+                    int64_t, int, void *v, int64_t ldv, int, void *, size_t, void *, size_t, int *info) {
+  switch (type) {
+    case 0: return eigen_general_call<float>(h, vectors, n, a, lda, w, v, ldv, info);
+    case 1: return eigen_general_call<double>(h, vectors, n, a, lda, w, v, ldv, info);
+    case 4: return eigen_general_call<std::complex<float>>(h, vectors, n, a, lda, w, v, ldv, info);
+    case 5: return eigen_general_call<std::complex<double>>(h, vectors, n, a, lda, w, v, ldv, info);
+    default: return not_supported;
+  }
+}
+int cusolverDnCreateGesvdjInfo(void **parameters) { return cusolverDnCreateParams(parameters); }
+int cusolverDnDestroyGesvdjInfo(void *parameters) { return cusolverDnDestroyParams(parameters); }
+
 #define CPUCUDA_SOLVER(L, T, R, orgqr, syev) \
   int cusolverDn##L##getrf_bufferSize(void *, int, int, T *, int, int *room) { return some_room(room); } \
   int cusolverDn##L##getrf(void *h, int m, int n, T *a, int lda, T *, int *pivots, int *info) { \
@@ -196,6 +260,14 @@ int cusolverDnXsyevd(void *h, void *, int vectors, int upper, int64_t n, int typ
   int cusolverDn##L##gesvd(void *h, signed char ju, signed char jv, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, \
                            int ldv, T *, int, R *, int *info) { \
     return singular_values<T>(h, ju, jv, m, n, a, lda, s, u, ldu, v, ldv, info); \
+  } \
+  int cusolverDn##L##gesvdjBatched_bufferSize(void *, int, int, int, const T *, int, const R *, const T *, int, const T *, int, \
+                                              int *room, void *, int) { \
+    return some_room(room); \
+  } \
+  int cusolverDn##L##gesvdjBatched(void *h, int vectors, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *, \
+                                   int, int *info, void *, int count) { \
+    return singular_values_batch<T>(h, vectors, m, n, a, lda, s, u, ldu, v, ldv, info, count); \
   } \
   int cusolverDn##L##syev##d_bufferSize(void *, int, int, int, const T *, int, const R *, int *room) { return some_room(room); } \
   int cusolverDn##L##syev##d(void *h, int vectors, int upper, int n, T *a, int lda, R *w, T *, int, int *info) { \
