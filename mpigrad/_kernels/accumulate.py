@@ -13,7 +13,7 @@ ADD_MANY = Kernel("add_many", "const __grid_constant__ Table table", """
   Piece piece = piece_of_block(table);
   const T *x = ROLE(T, 1), *y = ROLE(T, 2);
   T *made = ROLE(T, 0);
-  EACH_OF_PIECE(i, piece) made[i] = (T)((A)x[i] + (A)y[i]);""", {"T": FLOATS + INTEGERS})  # fmt: skip
+  EACH_OF_PIECE(i, piece) made[i] = (T)((A)x[i] + (A)y[i]);""", {"T": FLOATS + INTEGERS + "?"})  # fmt: skip
 
 
 def add_many(pairs: Sequence[tuple[Any, Any]]) -> None:
@@ -27,7 +27,7 @@ def add_many_on_device(pairs: Sequence[tuple[Any, Any]]) -> None:
     kinds: dict[Any, list[Any]] = {}
     for held, grad in pairs:
         plain, other = _numbers(held), _numbers(grad)
-        if plain.dtype.kind in "fiu" and alike((plain, other)):
+        if plain.dtype.kind in "fiub" and alike((plain, other)):
             kinds.setdefault(plain.dtype, []).append((plain, plain, other))
         else:
             held += grad

@@ -1,5 +1,7 @@
-"""Rows added up by number: bags of rows, rows with equal keys, rows scattered into a table. No atomics, so every sum has one
-order, and its result is the same each time."""
+"""Rows added up by number: bags of rows, rows with equal keys, rows scattered into a table.
+
+On a GPU there are no atomic additions, so every sum has one order, and its result is the same each time.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,21 @@ import numpy as np
 from .._device import array_module
 from .kernel import COMPLEX, FLOATS, INTEGERS, Kernel, blocks_for, either, launch, letters_of
 
-_ALL = {"T": FLOATS + INTEGERS}
-_FEW = 8  # up to so many rows of one key are added one after the other, all keys at once
+_PACKED_BITS = 62
+_SIDE_BY_SIDE = 32  # bags of up to so many rows are added up at once
+_NUMBERS = {"T": FLOATS + INTEGERS + "?"}
 
-RUN_SUMS = Kernel(
-    "run_sums",
-    "const T* rows, const i64* order, const i64* starts, const T* factor, T* made, i64 runs, i64 width, i64 mean",
+BAG_SUMS = Kernel(
+    "bag_sums",
+    "const T* rows, const i64* places, const i64* starts, const i64* lengths, T* made, i64 bags, i64 width",
     """
-  EACH(i, runs * width) {
-    i64 run = i / width, column = i % width, end = starts[run + 1];
+  EACH(i, bags * width) {
+    i64 bag = i / width, column = i % width, end = starts[bag] + lengths[bag];
     A sum = 0;
-    for (i64 k = starts[run]; k < end; k++) {
-      A each = rows[order[k] * width + column];
-      sum += factor ? each * (A)factor[k] : each;
-    }
-    if (mean && end - starts[run] > 1) sum = sum / (A)(end - starts[run]);
+    for (i64 k = starts[bag]; k < end; k++) sum += (A)rows[places[k] * width + column];
     made[i] = (T)sum;
   }""",
-    _ALL,
+    _NUMBERS,
 )
 SCATTER_ROWS = Kernel(
     "scatter_rows",
@@ -40,131 +39,199 @@ SCATTER_ROWS = Kernel(
     for (; k < count && keys[k] == key; k++) sum += (A)rows[order[k] * width + column];
     into[key * width + column] = (T)((A)into[key * width + column] + sum);
   }""",
-    _ALL,
+    _NUMBERS,
 )
-RUN_ARGMAX = Kernel(
-    "run_argmax",
-    "const T* rows, const i64* starts, i64* made, i64 runs, i64 width",
+BAG_ARGMAX = Kernel(
+    "bag_argmax",
+    "const T* rows, const i64* starts, i64* made, i64 bags, i64 width",
     """
-  EACH(i, runs * width) {
-    i64 run = i / width, column = i % width, best = starts[run];
-    for (i64 k = best + 1; k < starts[run + 1]; k++) {
+  EACH(i, bags * width) {
+    i64 bag = i / width, column = i % width, best = starts[bag];
+    for (i64 k = best + 1; k < starts[bag + 1]; k++) {
       A held = rows[best * width + column], each = rows[k * width + column];
       if (each > held || (each != each && held == held)) best = k;
     }
-    made[i] = starts[run + 1] > starts[run] ? best : -1;
+    made[i] = starts[bag + 1] > starts[bag] ? best : -1;
   }""",
 )
 
 
-def sorted_runs(keys: Any) -> tuple[Any, Any]:
+def ordered(keys: Any, bound: int) -> tuple[Any, Any]:
+    """The order that sorts integers from 0 to `bound` - 1 (equal ones stay as they were), and them in that order.
+
+    Sorting numbers that hold key and place takes a fifth of the time of a stable argsort: NumPy does it with vectors."""
+    count = keys.shape[0]
+    bits = count.bit_length()
+    if bound.bit_length() + bits > _PACKED_BITS or count < 64:
+        order = np.argsort(keys, kind="stable")
+        return order, keys.take(order)
+    packed = keys.astype(np.int64) << bits
+    packed |= np.arange(count)
+    packed.sort()
+    order = packed & ((1 << bits) - 1)
+    packed >>= bits
+    return order, packed
+
+
+def _sorted_runs(keys: Any, bound: int) -> tuple[Any, Any]:
     """The order that sorts the keys (equal ones stay as they were), and where in it each run of equal keys starts."""
-    xp = array_module(keys)
-    order = xp.argsort(keys, kind="stable")
-    ordered = keys.take(order)
-    new = xp.empty(ordered.shape[0], bool)
+    order, found = ordered(keys, bound)
+    new = np.empty(found.shape[0], bool)
     new[:1] = True
-    xp.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    return order, xp.flatnonzero(new)
-
-
-def _as_numbers(rows: Any) -> Any:
-    """Rows as a contiguous matrix of plain numbers: a complex one is two, and sums of complex numbers are theirs."""
-    made = array_module(rows).ascontiguousarray(rows).reshape(rows.shape[0], -1)
-    return made.view(made.real.dtype) if made.dtype.kind == "c" else made
+    np.not_equal(found[1:], found[:-1], out=new[1:])
+    return order, np.flatnonzero(new)
 
 
 def _sums_of_runs(rows: Any, order: Any, starts: Any) -> Any:
-    """For each run the sum of its rows, in memory of its own.
-
-    NumPy's `reduceat` takes a microsecond for each run, however short. Most runs of looked up rows have one row, so the
-    first rows of all runs are taken together, then the second ones of those that have one are added, and so on."""
-    made = rows.take(order[starts], axis=0)
-    if starts.shape[0] == rows.shape[0] or not rows.size:
-        return made
+    """For each run the sum of its rows, in memory of its own."""
     lengths = np.diff(starts, append=order.shape[0])
-    if int(lengths.max()) > _FEW:
-        return np.add.reduceat(rows.take(order, axis=0), starts, axis=0, dtype=rows.dtype)
-    longer = np.flatnonzero(lengths > 1)
-    nth = 1
-    while longer.size:
-        made[longer] += rows.take(order[starts[longer] + nth], axis=0)
-        nth += 1
-        longer = longer[lengths[longer] > nth]
+    return _sums_of_bags(rows, order, starts, lengths)
+
+
+def _sums_of_bags(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
+    """For each bag the sum of the rows `places[start : start + length]`, in memory of its own; zeros for empty bags.
+
+    NumPy's `reduceat` takes a microsecond for each bag, however short, so that short ones are added side by side: the
+    first rows of all bags, then the second ones of those that have one, and so on, the longest bags first. Nor is there an
+    array of all the rows then."""
+    long = np.flatnonzero(lengths > _SIDE_BY_SIDE)
+    if not long.size:
+        return _side_by_side(rows, places, starts, lengths)
+    short = lengths.copy()
+    short[long] = 0
+    made = _side_by_side(rows, places, starts, short)
+    for bag in long.tolist():
+        made[bag] = take_rows(rows, places[starts[bag] : starts[bag] + lengths[bag]]).sum(axis=0, dtype=rows.dtype)
     return made
 
 
-def _sums_on_device(rows: Any, order: Any, starts: Any) -> Any:
-    xp, runs = array_module(rows), starts.shape[0]
-    if not rows.size:
-        return xp.zeros((runs, *rows.shape[1:]), rows.dtype)
-    ends = xp.concatenate([starts, xp.full(1, order.shape[0], starts.dtype)])
-    return _bags_on_device(rows, order, ends)
-
-
-def _bags(rows: Any, order: Any, starts: Any, factor: Any = None, mean: bool = False) -> Any:
-    """One row for each bag: the sum or mean of the rows `order[starts[b]:starts[b + 1]]`, each times its factor."""
-    taken = rows.take(order, axis=0)
-    if factor is not None:
-        taken *= factor[:, None]
-    made, lengths = np.zeros((starts.shape[0] - 1, *rows.shape[1:]), rows.dtype), np.diff(starts)
-    some = np.flatnonzero(lengths)
-    if some.size:
-        made[some] = _sums_of_runs(taken, np.arange(order.shape[0]), starts[some])
-    if mean:
-        made /= np.maximum(lengths, 1).astype(rows.dtype)[:, None]
-    return made
-
-
-def _bags_on_device(rows: Any, order: Any, starts: Any, factor: Any = None, mean: bool = False) -> Any:
-    xp, runs = array_module(rows), starts.shape[0] - 1
-    made = xp.zeros((runs, *rows.shape[1:]), rows.dtype)
-    if not made.size or not rows.size:
+def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
+    count = lengths.shape[0]
+    longest = int(lengths.max()) if count else 0
+    if longest == 0 or int(lengths.min()) == longest:
+        return _layers(rows, places, starts, [count] * longest)
+    several = np.flatnonzero(lengths != 1)
+    if several.shape[0] * 4 < count:  # rows of their own, most of them
+        made = take_rows(rows, places[np.minimum(starts, places.shape[0] - 1)])
+        made[several] = _side_by_side(rows, places, starts[several], lengths[several])
         return made
-    numbers, out = _as_numbers(rows), _as_numbers(made)
-    order, starts = (xp.ascontiguousarray(each, dtype=np.int64) for each in (order, starts))
-    by = None if factor is None else xp.ascontiguousarray(factor)
-    launch(xp, RUN_SUMS, letters_of(numbers), blocks_for(out.size), 256,
-           numbers, order, starts, by, out, runs, numbers.shape[1], mean)  # fmt: skip
+    falling = np.argsort(-lengths, kind="stable")
+    having = count - np.searchsorted(lengths[falling][::-1], np.arange(longest), side="right")
+    found = _layers(rows, places, starts[falling], having.tolist())
+    made = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    made[falling[: found.shape[0]]] = found
+    return made
+
+
+def _layers(rows: Any, places: Any, starts: Any, having: list[int]) -> Any:
+    """Sums of bags of which `having[n]`, the first ones, have more than n rows."""
+    if not having:
+        return np.zeros((starts.shape[0], *rows.shape[1:]), rows.dtype)
+    made = take_rows(rows, places[starts[: having[0]]])
+    for nth in range(1, len(having)):
+        made[: having[nth]] += take_rows(rows, places[starts[: having[nth]] + nth])
+    return made
+
+
+def take_rows(rows: Any, places: Any) -> Any:
+    """The rows at some places, all of which exist, in memory of their own.
+
+    `take` is twice as fast as indexing, and checks nothing with `clip`; but of an array that is not contiguous it would
+    first copy the whole."""
+    if rows.__class__ is np.ndarray and rows.flags.c_contiguous:
+        return rows.take(places, axis=0, mode="clip")
+    return rows[places]
+
+
+def _rows_added(keys: Any, rows: Any, count: int) -> Any:
+    """`count` rows, each the sum of the rows that have its number among the keys."""
+    made = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    if rows.size:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
+        order, starts = _sorted_runs(keys, count)
+        made[keys[order[starts]]] = _sums_of_runs(rows, order, starts)
     return made
 
 
 def _scatter_rows(into: Any, keys: Any, rows: Any) -> None:
     """`into[keys] += rows`, adding up where a key repeats. `into` is contiguous; keys count its rows."""
-    order, starts = sorted_runs(keys)
-    into[keys[order[starts]]] += _sums_of_runs(rows, order, starts)
-
-
-def _scatter_on_device(into: Any, keys: Any, rows: Any) -> None:
-    if not rows.size:
-        return
-    xp = array_module(into)
-    order = xp.argsort(keys, kind="stable")
-    ordered = xp.ascontiguousarray(keys.take(order), dtype=np.int64)
-    numbers, table = _as_numbers(rows), _as_numbers(into)
-    launch(xp, SCATTER_ROWS, letters_of(table), blocks_for(numbers.size), 256,
-           table, ordered, order, numbers, keys.shape[0], numbers.shape[1])  # fmt: skip
+    if rows.size:
+        order, starts = _sorted_runs(keys, into.shape[0])
+        into[keys[order[starts]]] += _sums_of_runs(rows, order, starts)
 
 
 def _largest_of_bags(rows: Any, starts: Any) -> Any:
     """For each bag and column, which of the rows `starts[b]:starts[b + 1]` has the largest element; -1 for empty bags."""
     made = np.full((starts.shape[0] - 1, rows.shape[1]), -1, np.int64)
-    for bag in np.flatnonzero(np.diff(starts)):
-        made[bag] = rows[starts[bag] : starts[bag + 1]].argmax(axis=0) + starts[bag]
+    for bag, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist())):
+        if end > start:
+            made[bag] = rows[start:end].argmax(axis=0) + start
     return made
+
+
+# -- on a GPU ----------------------------------------------------------------------------------------------------------
+def _runs_on_device(keys: Any, bound: int) -> tuple[Any, Any]:
+    xp = array_module(keys)
+    order = xp.argsort(keys, kind="stable")
+    found = keys.take(order)
+    new = xp.ones(found.shape[0], bool)
+    xp.not_equal(found[1:], found[:-1], out=new[1:])
+    return order, xp.flatnonzero(new)
+
+
+def _as_numbers(rows: Any) -> Any:
+    """Rows as a contiguous matrix of plain numbers: a complex one is two, and sums of complex numbers are theirs."""
+    made = array_module(rows).ascontiguousarray(rows)
+    made = made.reshape(rows.shape[0], made.size // max(rows.shape[0], 1))
+    return made.view(made.real.dtype) if made.dtype.kind == "c" else made
+
+
+def _places(*arrays: Any) -> list[Any]:
+    return [array_module(each).ascontiguousarray(each, dtype=np.int64) for each in arrays]
+
+
+def _sums_of_runs_on_device(rows: Any, order: Any, starts: Any) -> Any:
+    xp = array_module(rows)
+    ends = xp.concatenate([starts, xp.full(1, order.shape[0], starts.dtype)])
+    return _bags_on_device(rows, order, starts, xp.diff(ends))
+
+
+def _bags_on_device(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
+    xp, bags = array_module(rows), lengths.shape[0]
+    made = xp.zeros((bags, *rows.shape[1:]), rows.dtype)
+    if made.size and rows.size:
+        numbers, out = _as_numbers(rows), _as_numbers(made)
+        launch(xp, BAG_SUMS, letters_of(numbers), blocks_for(out.size), 256,
+               numbers, *_places(places, starts, lengths), out, bags, numbers.shape[1])  # fmt: skip
+    return made
+
+
+def _added_on_device(keys: Any, rows: Any, count: int) -> Any:
+    made = array_module(rows).zeros((count, *rows.shape[1:]), rows.dtype)
+    scatter_rows(made, keys, rows)
+    return made
+
+
+def _scatter_on_device(into: Any, keys: Any, rows: Any) -> None:
+    if rows.size:
+        xp = array_module(into)
+        order = xp.argsort(keys, kind="stable")
+        numbers, table = _as_numbers(rows), _as_numbers(into)
+        launch(xp, SCATTER_ROWS, letters_of(table), blocks_for(numbers.size), 256,
+               table, *_places(keys.take(order), order), numbers, keys.shape[0], numbers.shape[1])  # fmt: skip
 
 
 def _largest_on_device(rows: Any, starts: Any) -> Any:
     xp = array_module(rows)
     made = xp.empty((starts.shape[0] - 1, rows.shape[1]), np.int64)
-    starts = xp.ascontiguousarray(starts, dtype=np.int64)
-    launch(xp, RUN_ARGMAX, letters_of(rows), blocks_for(made.size), 256,
-           xp.ascontiguousarray(rows), starts, made, *made.shape)  # fmt: skip
+    launch(xp, BAG_ARGMAX, letters_of(rows), blocks_for(made.size), 256,
+           xp.ascontiguousarray(rows), *_places(starts), made, *made.shape)  # fmt: skip
     return made
 
 
-_SUMMED = FLOATS + INTEGERS + COMPLEX
-sums_of_runs = either(_sums_of_runs, _sums_on_device, _SUMMED)
-bags = either(_bags, _bags_on_device, _SUMMED)
+_SUMMED = FLOATS + INTEGERS + COMPLEX + "?"
+sorted_runs = either(_sorted_runs, _runs_on_device, INTEGERS)
+sums_of_runs = either(_sums_of_runs, _sums_of_runs_on_device, _SUMMED)
+sums_of_bags = either(_sums_of_bags, _bags_on_device, _SUMMED)
+rows_added = either(_rows_added, _added_on_device, INTEGERS)
 scatter_rows = either(_scatter_rows, _scatter_on_device, _SUMMED)
 largest_of_bags = either(_largest_of_bags, _largest_on_device)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._device import array_module
-from .._sparse_array.runs import sorted_runs, sums_of_bags, sums_of_runs, take_rows
+from .._kernels.runs import rows_added, sums_of_bags, take_rows
 from ._define import operator
 
 # The sparse layer puts its function here: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
@@ -17,18 +15,6 @@ sparse_gradient: list[Callable[..., Any]] = []
 
 def _take(table: Any, indices: Any, **kw: Any) -> Any:
     return take_rows(table, indices)
-
-
-def rows_added(shape: tuple[int, int], indices: Any, rows: Any) -> Any:
-    """Zeros of a shape, with `rows` added to those rows that `indices` names, which may repeat."""
-    xp = array_module(rows)
-    made = xp.zeros(shape, rows.dtype)
-    if xp is np and indices.size:  # NumPy's unbuffered add is slow on rows; sums of sorted runs are not
-        order, starts = sorted_runs(indices, shape[0])
-        made[indices[order[starts]]] = sums_of_runs(rows, order, starts)
-    else:
-        xp.add.at(made, indices, rows)
-    return made
 
 
 def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
@@ -49,7 +35,7 @@ def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -
     factor = _weights(indices, padding_idx, scale)
     if factor is not None:
         g = (g * factor).astype(g.dtype)
-    return rows_added((rows, g.shape[-1]), indices.reshape(-1), g.reshape(indices.size, g.shape[-1]))
+    return rows_added(indices.reshape(-1), g.reshape(indices.size, g.shape[-1]), rows)
 
 
 def _take_weighted(table: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
@@ -77,13 +63,7 @@ embedding = operator("embedding", _take, _backward, saves=(1,), node="EmbeddingB
 
 def _bags(table: Any, indices: Any, starts: Any, by: Any = None, **kw: Any) -> Any:
     """The sums of the rows `indices[starts[b] : starts[b + 1]]`, divided by `by` if given."""
-    xp = array_module(table)
-    lengths = xp.diff(starts)
-    if xp is np:
-        made = sums_of_bags(table, indices, starts[:-1], lengths)
-    else:
-        made = xp.zeros((lengths.shape[0], table.shape[1]), table.dtype)
-        xp.add.at(made, _bag_numbers(starts), table[indices])
+    made = sums_of_bags(table, indices, starts[:-1], array_module(table).diff(starts))
     if by is not None:
         made /= by
     return made

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._kernels.runs import rows_added
 from .._sparse_array.array import SparseArray
-from .._sparse_array.products import add_rows
 from .._tensor import Tensor
 from ._define import RESULT, operator
 from ._sparse_calls import on_arrays
@@ -19,7 +19,7 @@ from .sparse_forms import sparse_like, values_op
 
 def _totals(v: Any, *, group: Any, count: int) -> Any:
     """For each value the sum of its group; its own transpose."""
-    return add_rows(count, group, v)[group]
+    return rows_added(group, v, count)[group]
 
 
 operator("group_totals", _totals, lambda F, node, g: F.group_totals(g, **node.kw), node="IndexAddBackward0")

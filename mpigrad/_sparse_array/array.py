@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .runs import sorted_runs, sums_of_runs
+from .._kernels.runs import sorted_runs, sums_of_runs
 
 
 class SparseLayoutError(NotImplementedError, AttributeError):
@@ -117,15 +117,9 @@ class SparseArray:
         """Each place once, in order, with its values added up."""
         if self.is_coalesced:
             return self
-        flat, values = self.flat_indices(), self.values
-        xp = array_module(values)
-        if xp is np:
-            order, starts = sorted_runs(flat, _places(self))
-            return SparseArray(self.indices[:, order[starts]], sums_of_runs(values, order, starts), self.shape, True)
-        unique, inverse = xp.unique(flat, return_inverse=True)
-        summed = xp.zeros((unique.shape[0], *values.shape[1:]), values.dtype)
-        xp.add.at(summed, inverse, values)
-        return SparseArray(unflatten(unique, self.sparse_shape), summed, self.shape, True)
+        order, starts = sorted_runs(self.flat_indices(), _places(self))
+        summed = sums_of_runs(self.values, order, starts)
+        return SparseArray(self.indices[:, order[starts]], summed, self.shape, True)
 
     def sum(self, axis: Any = None, **kw: Any) -> Any:
         """The sum over some dimensions, dense."""

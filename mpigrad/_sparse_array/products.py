@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .._device import array_module
+from .._kernels.runs import rows_added
 from .array import SparseArray
-from .runs import sorted_runs, sums_of_runs
 
 
 def matrix(a: Any, name: str) -> SparseArray:
@@ -27,13 +24,13 @@ def times_dense(a: SparseArray, b: Any) -> Any:
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[-1]})"
         )
     rows, columns = a.indices
-    return add_rows(a.shape[0], rows, a.values[:, None] * b[columns])
+    return rows_added(rows, a.values[:, None] * b[columns], a.shape[0])
 
 
 def transposed_times_dense(a: SparseArray, g: Any) -> Any:
     """a.T @ g, dense."""
     rows, columns = a.indices
-    return add_rows(a.shape[1], columns, a.values[:, None] * g[rows])
+    return rows_added(columns, a.values[:, None] * g[rows], a.shape[1])
 
 
 def sampled(a: SparseArray, g: Any, b: Any) -> SparseArray:
@@ -41,17 +38,3 @@ def sampled(a: SparseArray, g: Any, b: Any) -> SparseArray:
     a = a.distinct()
     rows, columns = a.indices
     return a.with_values((g[rows] * b[columns]).sum(axis=1))
-
-
-def add_rows(count: int, places: Any, rows: Any) -> Any:
-    """`count` rows, each the sum of the rows that have its place."""
-    xp = array_module(rows)
-    made = xp.zeros((count, *rows.shape[1:]), rows.dtype)
-    if not rows.shape[0]:
-        return made
-    if xp is not np:
-        xp.add.at(made, places, rows)
-        return made
-    order, starts = sorted_runs(places, count)
-    made[places[order[starts]]] = sums_of_runs(rows, order, starts)
-    return made

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._sparse_array.runs import ordered, sorted_runs, sums_of_runs, take_rows
+from .._kernels.runs import ordered, sorted_runs, sums_of_runs, take_rows
 
 _PIECE = 1 << 17  # bytes
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._device import array_module
 from ..._graph.grad_mode import no_grad
+from ..._kernels.runs import largest_of_bags
 from ..._ops._arguments import need_tensors, title
 from ..._ops.embedding import bag_max, bag_sum, embedding_bags
 from ..._ops.embedding import embedding as look_up
@@ -181,14 +182,10 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> Any:
 def _bag_max(taken: Tensor, starts: Any) -> Tensor:
     """The largest element of each bag, feature by feature; 0 for empty bags."""
     values = taken._array
-    xp = array_module(values)
     count = starts.shape[0] - 1
     if not values.size:
         return taken.sum(0).expand(count, -1) * 0
-    where, empty = xp.zeros((count, values.shape[1]), np.int64), starts[1:] == starts[:-1]
-    for bag, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist())):
-        if end > start:
-            where[bag] = values[start:end].argmax(axis=0) + start
+    where, empty = np.maximum(largest_of_bags(values, starts), 0), starts[1:] == starts[:-1]
     best = gather_windows(taken.t(), wrap(where.T), size=(values.shape[0],)).t()
     return best * wrap((~empty).astype(values.dtype)[:, None]) if empty.any() else best
 
