@@ -16,7 +16,7 @@ def add_at(into: Any, key: Key, values: Any) -> None:
     """`into[key] += values`, adding up where the key names an element more than once."""
     xp = array_module(into)
     if xp is not np:
-        xp.add.at(into, key, values)
+        combine_at("add", into, key, values)
         return
     dims = [dim for dim, each in enumerate(key) if each.__class__ is not slice]
     if dims != list(range(len(key))):
@@ -25,6 +25,37 @@ def add_at(into: Any, key: Key, values: Any) -> None:
         np.add.at(into, key, values)
     else:
         _add_rows(into, key, values)
+
+
+_ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8 f4 f8", "minimum": "i4 i8 u4 u8 f4 f8"}
+
+
+def combine_at(function: str, into: Any, key: Key, values: Any) -> None:
+    """`into[key] = function(into[key], values)`, one after the other where the key names an element more than once."""
+    xp = array_module(into)
+    if xp is np or into.dtype.str[1:] in _ATOMIC.get(function, "").split():
+        getattr(xp, function).at(into, key, values)
+    else:
+        _combine_sorted(getattr(xp, function), into, key, values, xp)
+
+
+def _combine_sorted(function: Any, into: Any, key: Key, values: Any, xp: Any) -> None:
+    """`combine_at` for what GPUs have no atomic operation for: values of one place are brought side by side, and the
+    span of those that each one holds the result of is doubled until it holds all before it."""
+    places = xp.arange(into.size).reshape(into.shape)[key]
+    order = xp.argsort(places, axis=None)
+    held = xp.broadcast_to(values, places.shape).reshape(-1)[order].astype(into.dtype)
+    places, span = places.reshape(-1)[order], 1
+    while span < places.size:
+        same = places[span:] == places[:-span]
+        held[span:] = xp.where(same, function(held[:-span], held[span:]), held[span:])
+        span *= 2
+    last = xp.ones(places.shape, bool)
+    last[:-1] = places[1:] != places[:-1]
+    flat, chosen = into.reshape(-1), places[last]
+    flat[chosen] = function(flat[chosen], held[last])
+    if not into.flags.c_contiguous:
+        into[...] = flat.reshape(into.shape)
 
 
 def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:

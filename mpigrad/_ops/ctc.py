@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, device_of, host, move
 from ._define import operator
 
 LOWEST = -np.inf
@@ -72,14 +72,15 @@ def one(log_p: Any, target: Any, blank: int) -> tuple[Any, Any]:
     return -total, grad
 
 
-def _forward(log_p: Any, *, targets: Any, input_lengths: Any, blank: int, zero_infinity: bool) -> Any:
-    xp = array_module(log_p)
-    losses, grads = xp.zeros(log_p.shape[1], log_p.dtype), xp.zeros_like(log_p)
+def _forward(given: Any, *, targets: Any, input_lengths: Any, blank: int, zero_infinity: bool) -> Any:
+    """On the host, wherever the input is: thousands of tiny steps, each of which needs the one before."""
+    log_p, here = host(given), device_of(given)
+    losses, grads = np.zeros(log_p.shape[1], log_p.dtype), np.zeros_like(log_p)
     for number, (target, length) in enumerate(zip(targets, input_lengths)):
         losses[number], grads[:length, number] = one(log_p[:length, number], target, blank)
         if zero_infinity and losses[number] == np.inf:
             losses[number], grads[:, number] = 0, 0
-    return losses, grads
+    return move(losses, here), move(grads, here)
 
 
 def _backward(F: Any, node: Any, grads: Any, slopes: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, host
+from .._device import CPU, array_module, device_of, host, move
 from .._graph.grad_mode import MODE
 from .._tensor import Tensor, method
 from ._define import operator
@@ -100,9 +100,19 @@ def _plain(each: Any) -> Any:
     return [_plain(one) for one in each] if isinstance(each, (list, tuple)) else each
 
 
+def _placed(each: Any, array: Any) -> Any:
+    """An index array beside the array that it points into: those of the CPU may point into arrays of a GPU."""
+    if each.__class__ is ndarray and array.__class__ is ndarray or not hasattr(each, "ndim"):
+        return each
+    here = device_of(array)
+    if device_of(each) not in (CPU, here):
+        raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({here})")
+    return move(each, here)
+
+
 def split_key(array: Any, key: Key) -> tuple[Key, dict[int, Any]]:
     """A key as a basic one, and the index arrays by the dimension of its result to which they apply."""
-    items = [_normal(each) for each in key]
+    items = [_placed(_normal(each), array) for each in key]
     used = sum(_dims_used(each) for each in items)
     if used > array.ndim:
         if array.ndim == 0 and len(items) == 1 and items[0].__class__ is int:

@@ -87,7 +87,7 @@ def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     if reduction == "mean":
         total = scale.size if weight is None and not some else -scale.sum()
         if total:
-            scale = scale / x.dtype.type(total)
+            scale = scale / xp.asarray(total, dtype=x.dtype)
         else:  # the mean of nothing: nan, whose gradient PyTorch takes to be 0
             reduction = "of nothing"
     return safe, scale, reduction

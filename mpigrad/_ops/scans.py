@@ -16,6 +16,7 @@ from ._define import RESULT, operator
 from ._dims import wrap_dim
 from ._inplace import in_place
 from ._out import deliver
+from ._running import running
 from .products import _summable
 
 
@@ -48,7 +49,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Tensor |
 
 
 def _logcumsumexp(x: Any, *, dim: int) -> Any:
-    return x.copy() if x.ndim == 0 else np.logaddexp.accumulate(x, axis=dim)
+    return x.copy() if x.ndim == 0 else running(np.logaddexp, x, dim)
 
 
 def _logcumsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:

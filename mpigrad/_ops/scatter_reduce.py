@@ -11,6 +11,7 @@ from .._graph.namespace import add_to_both
 from .._tensor import Tensor, method, wrap
 from ._define import RESULT, operator
 from ._inplace import in_place
+from ._scatter import combine_at
 from .gathering import back_to_source, check_source, grid
 
 _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
@@ -41,7 +42,7 @@ def _reduce(x: Any, index: Any, src: Any, *, dim: int, reduce: str, include_self
     key = grid(xp, places, dim)
     if not include_self:
         target[key] = _start(x, reduce)
-    getattr(xp, _UFUNCS[reduce]).at(target, key, _cut(places, source))
+    combine_at(_UFUNCS[reduce], target, key, _cut(places, source))
     if reduce == "mean":
         count = _count(x, index, dim, include_self)
         made = made / count if x.dtype.kind in "fc" else made // count

@@ -12,6 +12,7 @@ from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim
 from ._out import deliver
+from ._running import running
 
 
 def _order(x: Any, dim: int, descending: bool) -> Any:
@@ -54,10 +55,10 @@ def _kept(found: Any, dim: int, keepdim: bool) -> Any:
 def _running(x: Any, better: Any, *, dim: int) -> Any:
     """The running extreme and where it stood last."""
     xp = array_module(x)
-    values = better.accumulate(x, dim)
+    values = running(better, x, dim)
     places = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
     same = (x == values) | (x != x)
-    return values, np.maximum.accumulate(xp.where(same, places, 0), dim).astype(np.int64)
+    return values, running(np.maximum, xp.where(same, places, 0), dim).astype(np.int64)
 
 
 def _back(F: Any, node: Any, g: Any, index: Any) -> Any:

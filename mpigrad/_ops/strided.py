@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, device_of, move, pointer
 from .._tensor import Tensor, counter, method
 from ._define import operator
 from ._dims import as_int, wrap_dim
@@ -117,42 +117,42 @@ Layout = tuple[
 def _layout(x: Any) -> Layout:
     """How an array lies in its memory."""
     root = _memory(x)
-    offset = (x.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // x.itemsize if x.size else 0
+    offset = (pointer(x) - pointer(root)) // x.itemsize if x.size else 0
     return x.shape, tuple(each // x.itemsize for each in x.strides), offset, root.size
 
 
 def _memory(x: Any) -> Any:
     """All the memory that an array is part of, as one vector."""
     root = x
-    while isinstance(root.base, np.ndarray) and root.base.dtype == x.dtype:
+    while isinstance(root.base, type(root)) and root.base.dtype == x.dtype:
         root = root.base
     flat = root.ravel(order="K")
     return flat if np.may_share_memory(flat, root) else x.ravel(order="K")
 
 
-def _places(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """Where in memory each element lies."""
+def _places(like: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """Where in memory each element lies, as an array on the device of `like`."""
     made = np.full(shape, offset, np.int64)
     for dim, (length, stride) in enumerate(zip(shape, strides)):
         made += (np.arange(length) * stride).reshape((length,) + (1,) * (len(shape) - dim - 1))
-    return made
+    return move(made, device_of(like._array if isinstance(like, Tensor) else like))
 
 
 def _as_strided(x: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offset: int, of: Layout) -> Any:
     here = _layout(x)
     if here != of:  # a gradient, laid out in its own way: lay it out like the tensor
-        memory = np.zeros(of[3], x.dtype)
-        memory[_places(*of[:3])] = x
+        memory = array_module(x).zeros(of[3], x.dtype)
+        memory[_places(x, *of[:3])] = x
     else:
         memory = _memory(x)
     steps = tuple(each * x.itemsize for each in stride)
-    return np.lib.stride_tricks.as_strided(memory[offset:], size, steps)
+    return array_module(x).lib.stride_tricks.as_strided(memory[offset:], size, steps)
 
 
 def _as_strided_backward(F: Any, node: Any, g: Any) -> Any:
     size, stride, offset, of = (node.kw[name] for name in ("size", "stride", "offset", "of"))
-    memory = F.spread_index(g, shape=(of[3],), key=(_places(size, stride, offset),))
-    return F.index(memory, key=(_places(*of[:3]),))
+    memory = F.spread_index(g, shape=(of[3],), key=(_places(g, size, stride, offset),))
+    return F.index(memory, key=(_places(g, *of[:3]),))
 
 
 _AS_STRIDED = view_operator("as_strided", _as_strided, _as_strided_backward, "AsStridedBackward0")
@@ -193,7 +193,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = sizes_of(sizes)
     array = self._array
     count = int(np.prod(shape, dtype=np.int64))
-    memory = _memory(array) if array.__class__ is np.ndarray and array.flags.c_contiguous else array.ravel()
+    memory = _memory(array) if array.flags.c_contiguous else array.ravel()
     if memory.size < count:
         grown = array_module(array).empty(count, array.dtype)
         grown[: memory.size] = memory

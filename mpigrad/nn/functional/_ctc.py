@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._device import host, move
 from ..._ops._arguments import need_tensors
 from ..._ops.ctc import ctc
 from ..._tensor import Tensor, wrap
@@ -57,7 +58,7 @@ def ctc_loss(
     counts = _lengths("target_lengths", target_lengths, batch, wanted)
     made, _ = ctc(
         log_probs,
-        targets=_split(targets._array, counts),
+        targets=_split(host(targets._array), counts),
         input_lengths=lengths,
         blank=blank,
         zero_infinity=zero_infinity,
@@ -66,7 +67,8 @@ def ctc_loss(
         return made
     if how == "sum":
         return made.sum()
-    return (made / wrap(np.maximum(np.array(counts), 1).astype(log_probs._array.dtype))).mean()
+    lengths_or_one = np.maximum(np.array(counts), 1).astype(log_probs._array.dtype)
+    return (made / wrap(move(lengths_or_one, made.device))).mean()
 
 
 def _split(targets: Any, counts: list[int]) -> list[Any]:

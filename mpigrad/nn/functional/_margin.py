@@ -225,7 +225,7 @@ def multilabel_margin_loss(
         )  # one row: all reductions agree
     xp, t = array_module(target._array), target._array
     classes = t.shape[1]
-    listed = xp.logical_and.accumulate(t >= 0, axis=1)
+    listed = xp.cumsum(t < 0, axis=1) == 0
     wanted = xp.zeros((t.shape[0], classes), bool)
     rows = xp.broadcast_to(xp.arange(t.shape[0])[:, None], t.shape)
     wanted[rows[listed], t[listed]] = True

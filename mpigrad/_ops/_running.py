@@ -1,0 +1,20 @@
+"""Running results of an associative function of two, such as maxima: NumPy's `accumulate`, and what does the same on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def running(function: np.ufunc, x: Any, dim: int) -> Any:
+    """`function.accumulate(x, dim)`. CuPy has that for sums and products only: elsewhere the span of what each element
+    is the result of is doubled until it reaches the beginning."""
+    if x.__class__ is np.ndarray:
+        return function.accumulate(x, dim)
+    made, length, span = x.copy(), x.shape[dim], 1
+    while span < length:
+        late, early = (slice(None),) * dim + (slice(span, None),), (slice(None),) * dim + (slice(0, length - span),)
+        made[late] = function(made[early], made[late])
+        span *= 2
+    return made
