@@ -13,9 +13,9 @@ import numpy as np
 from .._device import array_module, current_stream, device_of, guard, move, pointer
 from .._tensor import Tensor, counter
 from . import _mpi
-from ._staged_copies import to_device, to_host
-from .rpc._detection import cuda_aware_chosen
-from .rpc._transfers import checked_way
+from ._gpu.copies import to_device, to_host
+from ._gpu.detection import cuda_aware_chosen
+from ._gpu.transfers import checked_way
 
 
 class _Mode:

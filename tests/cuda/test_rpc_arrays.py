@@ -11,8 +11,8 @@ import pytest
 import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad._device import cupy, host
-from mpigrad.distributed.rpc._pinned import COUNTS, FOR_RECEIVES, FOR_SENDS
-from mpigrad.distributed.rpc._transfers import PACKED_MAX, PIECE_BITS
+from mpigrad.distributed._gpu.pinned import COUNTS, FOR_RECEIVES, FOR_SENDS
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
 from tests.support.world import World
 
 pytestmark = pytest.mark.mpi(min_size=2)

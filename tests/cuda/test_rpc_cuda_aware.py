@@ -13,9 +13,9 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad._device import host
+from mpigrad.distributed._gpu.detection import detect
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
 from mpigrad.distributed.rpc import _cuda_aware
-from mpigrad.distributed.rpc._detection import detect
-from mpigrad.distributed.rpc._transfers import PACKED_MAX, PIECE_BITS
 from tests.cuda.conftest import SWAPPED
 from tests.support.world import World
 

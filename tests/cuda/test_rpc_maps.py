@@ -36,7 +36,8 @@ def test_a_request_without_a_map(start: Any, to_self: bool) -> None:
 def test_a_device_that_the_map_does_not_name(start: Any) -> None:
     world = start({0: 0})
     assert rpc.rpc_sync(world.next_name, take, (make("cuda:0"),)) == 2
-    with pytest.raises(RuntimeError, match=f"destination {world.next_name} for device cuda:1 but received a tensor on that device"):
+    text = f"destination {world.next_name} for device cuda:1 but received a tensor on that device"
+    with pytest.raises(RuntimeError, match=text):
         rpc.rpc_sync(world.next_name, take, (make("cuda:1"),))
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
+from ..._device import CPU, device
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
-from ..._device import CPU, device
 from ..._sparse_array.array import SparseArray
 from ..._tensor import Tensor, wrap
 from ..rpc._arrays import Arrived, origins_of

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mpigrad._device import on_device, pointer
-
-from ._transfers import PIECE_BITS, pieces
+from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
 
 
 class AwareSend:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mpigrad._device import device_count
+from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
 from ._agent import Agent
-from ._detection import cuda_aware_chosen
 from ._device_agent import DeviceAgent
 from ._device_maps import Profile, check_profiles, devices_in_use, profile_of, reverse_maps
 from ._transport import Transport

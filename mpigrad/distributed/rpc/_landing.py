@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpigrad._device import CPU, cupy, device, keep_until_done, on_device, pointer
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
 
 from ._blocks import receive_array
 from ._channel import Channel
@@ -13,7 +14,6 @@ from ._cuda_aware import AwareReceive
 from ._outgoing import Outgoing
 from ._staging import StagedReceive
 from ._streams import Streams
-from ._transfers import PACKED_MAX, pieces, read_entry
 
 
 class Landing:

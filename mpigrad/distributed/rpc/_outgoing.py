@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mpigrad._device import CPU, cupy, current_stream, device, device_of, on_device, pointer
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS, aligned, entry, pieces
 
 from ._channel import Channel
 from ._cuda_aware import AwareSend
 from ._staging import StagedSend
-from ._transfers import PACKED_MAX, PIECE_BITS, aligned, entry, pieces
 
 
 class Outgoing:

@@ -10,9 +10,8 @@ from collections import deque
 from typing import Any
 
 from mpigrad._device import cupy, device, on_device, pointer
-
-from ._pinned import FOR_RECEIVES, FOR_SENDS
-from ._transfers import PIECE_BITS, pieces
+from mpigrad.distributed._gpu.pinned import FOR_RECEIVES, FOR_SENDS
+from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
 
 DEPTH = 3  # pieces of one transfer under way
 _copy_streams: dict[int, Any] = {}

@@ -15,12 +15,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from mpigrad.distributed._gpu.transfers import read_entry
+
 from ._blocks import receive_array
 from ._channel import Channel
 from ._landing import NOWHERE, Together
 from ._message import HEADER, HEADER_SIZE, TRANSFER
 from ._outgoing import Outgoing
-from ._transfers import read_entry
 
 FRAME_MAX = 64 * 1024
 CHUNK = 1 << 30  # bytes of one MPI message

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mpigrad._device import device
+from mpigrad.distributed._gpu.transfers import checked_way
 
 from . import constants
 from ._device_maps import DeviceMap, add_to_map, to_device_list, to_device_map
-from ._transfers import checked_way
 
 
 class RpcBackendOptions:

@@ -3,7 +3,7 @@
 An MPI that cannot, and is given a device pointer all the same, reads an address that does not exist and dies. So the trial
 never runs in the job: the child is a world of one rank, sends an array of a GPU to itself, and compares what arrives.
 
-    python -m mpigrad.distributed.rpc._detection
+    python -m mpigrad.distributed._gpu.detection
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._device import cupy, current_stream, device, device_of, on_device, pinned_empty, pointer
-from .rpc._pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
-from .rpc._transfers import PIECE_BITS, pieces
+from ..._device import cupy, current_stream, device, device_of, on_device, pinned_empty, pointer
+from .pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
+from .transfers import PIECE_BITS, pieces
 
 _DEPTH = 2
 

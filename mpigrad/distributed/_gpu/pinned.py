@@ -12,7 +12,7 @@ from typing import Any
 
 from mpigrad._device import pinned_empty
 
-from ._transfers import PACKED_MAX, PIECE_BITS
+from .transfers import PACKED_MAX, PIECE_BITS
 
 SMALL, LARGE = PACKED_MAX, 1 << PIECE_BITS
 COUNTS = {SMALL: 64, LARGE: 8}  # 4 MiB and 32 MiB at most, in each pool
