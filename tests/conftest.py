@@ -28,6 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     device.add_option(parser)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    device.deselect(config, items)
+
+
 def _runs_on_ranks(config: pytest.Config) -> bool:
     return bool(config.getoption("--with-mpi") or config.getoption("--only-mpi"))
 
@@ -88,7 +92,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     mark = item.get_closest_marker("deadline")
     deadline = item.config.stash[DEADLINE]
-    deadline.start(item.nodeid, float(mark.args[0]) if mark else DEFAULT_SECONDS)
+    patience = device.patience(item.config.getoption("--device"))
+    deadline.start(item.nodeid, patience * (float(mark.args[0]) if mark else DEFAULT_SECONDS))
     try:
         return (yield)
     finally:

@@ -25,6 +25,7 @@ from .._graph.grad_mode import MODE
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor, counter, extra, method, wrap
 from ._define import operator
+from ._sparse_calls import on_arrays
 from .fitting import cast
 from .legacy import BY_TITLE, _Typed, type_title
 
@@ -38,6 +39,8 @@ def _move(x: Any, *, place: device, source: device, non_blocking: bool) -> Any:
 
 
 _move_recorded = operator("move", _move, _move_backward, node="ToCopyBackward0")
+
+_move_recorded.sparse = on_arrays
 
 
 def _move_to(tensor: Tensor, *, place: device, non_blocking: bool = False) -> Tensor:

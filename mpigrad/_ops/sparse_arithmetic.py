@@ -6,7 +6,7 @@ from typing import Any
 
 from .._device import array_module
 from .._graph.namespace import DIFF
-from .._sparse_array.array import SparseArray, refuse_divisor
+from .._sparse_array.array import SparseArray, refuse_divisor, with_row
 from .._sparse_array.products import matrix, sampled, times_dense, transposed_times_dense
 from .._tensor import Tensor
 from . import arithmetic, convert, fitting, joining, matmul, reduce, sums
@@ -93,7 +93,7 @@ def _stack_raw(*arrays: SparseArray, dim: int) -> SparseArray:
     if dim > arrays[0].sparse_dim:
         last = arrays[0].sparse_dim
         raise RuntimeError(f"stack: sparse tensors can be stacked along dimensions 0 to {last}, not {dim}")
-    rows = [xp.insert(each.indices, dim, place, axis=0) for place, each in enumerate(arrays)]
+    rows = [with_row(each.indices, dim, place) for place, each in enumerate(arrays)]
     shape = list(arrays[0].shape)
     shape.insert(dim, len(arrays))
     return SparseArray(xp.concatenate(rows, axis=1), xp.concatenate([each.values for each in arrays]), tuple(shape))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._device import array_module
 from .._graph.namespace import DIFF
-from .._sparse_array.array import SparseArray
+from .._sparse_array.array import SparseArray, with_row
 from .._tensor import Tensor
 from . import gathering, shape, slicing, transposing
 from ._define import Operator, operator, refuse_sparse
@@ -59,7 +59,7 @@ def _embed(x: Any, *, dim: int, start: int, shape: tuple[int, ...], insert: bool
         lengths = (x.nnz, *shape[x.sparse_dim :])
         return SparseArray(x.indices, _embed_dense(xp, x.values, at, start, lengths, insert), shape, x.is_coalesced)
     if insert:
-        return SparseArray(xp.insert(x.indices, dim, start, axis=0), x.values, shape)
+        return SparseArray(with_row(x.indices, dim, start), x.values, shape)
     moved = x.indices.copy()
     moved[dim] += start
     return SparseArray(moved, x.values, shape)
@@ -201,7 +201,7 @@ def _insert(x: Any, *, dim: int) -> Any:
     xp, shape = array_module(x.values), (*x.shape[:dim], 1, *x.shape[dim:])
     if dim > x.sparse_dim:
         return SparseArray(x.indices, xp.expand_dims(x.values, dim - x.sparse_dim + 1), shape, x.is_coalesced)
-    return SparseArray(xp.insert(x.indices, dim, 0, axis=0), x.values, shape)
+    return SparseArray(with_row(x.indices, dim, 0), x.values, shape)
 
 
 sparse_insert = operator(

@@ -235,6 +235,13 @@ def refuse_divisor(divisor: Any) -> None:
     )
 
 
+def with_row(indices: Any, place: int, value: int) -> Any:
+    """Indices with one more dimension, in which all elements are at `value`."""
+    xp = array_module(indices)
+    row = xp.full((1, indices.shape[1]), value, indices.dtype)
+    return xp.concatenate([indices[:place], row, indices[place:]])
+
+
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
     """Coordinates as single numbers."""
     if len(shape) == 1:

@@ -12,6 +12,7 @@ import pytest
 import mpigrad as T
 
 
+@pytest.mark.host
 def test_memory_is_shared_where_promised() -> None:
     array = np.zeros(3)
     for make in (T.from_numpy, T.as_tensor, T.asarray, T.from_dlpack):
@@ -39,6 +40,7 @@ def test_detached_tensors_share_memory_and_version() -> None:
     assert x.shape == (3,) and x.requires_grad
 
 
+@pytest.mark.host
 def test_dlpack_refuses_what_needs_a_gradient() -> None:
     with pytest.raises(BufferError, match="Can't export tensors that require gradient, use tensor.detach"):
         T.ones(2, requires_grad=True).__dlpack__()
@@ -87,6 +89,7 @@ def test_foreign_operands_are_asked() -> None:
             assert getattr(x, name)("text") is NotImplemented, name
 
 
+@pytest.mark.host
 def test_arrays_on_the_left_leave_the_work_to_tensors() -> None:
     array, x = np.arange(3.0), T.ones(3, dtype=T.float64, requires_grad=True)
     for result in (array + x, array * x, array - x, array / x):
@@ -152,6 +155,7 @@ def test_named_results() -> None:
     assert type(again) is T.return_types.max and again.values.tolist() == [3]
 
 
+@pytest.mark.host
 def test_old_constructors() -> None:
     assert T.Tensor(2, 3).shape == (2, 3) and T.LongTensor([1]).dtype is T.int64
     assert isinstance(T.ones(1), T.FloatTensor) and not isinstance(T.ones(1), T.LongTensor)

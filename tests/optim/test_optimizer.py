@@ -41,6 +41,7 @@ def steps(kind: str, w: Any, count: int = 4) -> Any:
     return optimizer
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_parameters_are_updated_like_small_ones(kind: str) -> None:
     rows = 2 * BLOCK // 64 + 3

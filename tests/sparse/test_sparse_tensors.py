@@ -141,6 +141,7 @@ def test_parts() -> None:
         x[0] = 1.0
 
 
+@pytest.mark.host
 def test_printing() -> None:
     assert repr(hybrid()) == (
         "tensor(indices=tensor([[1, 0, 1]]),\n       values=tensor([[1., 2.],\n                      [3., 4.],\n"

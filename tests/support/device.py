@@ -13,6 +13,19 @@ def add_option(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="the default device of the tests: cpu, cuda, cuda:1, ...")
 
 
+def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On another device, tests that are about NumPy's arrays or the CPU are not for this run."""
+    if config.getoption("--device") != "cpu":
+        left = [item for item in items if item.get_closest_marker("host")]
+        items[:] = [item for item in items if not item.get_closest_marker("host")]
+        config.hook.pytest_deselected(items=left)
+
+
+def patience(name: str) -> float:
+    """How much longer a test may take on a device: kernels are compiled when they are first used."""
+    return 1 if name == "cpu" else 8
+
+
 def use(name: str) -> None:
     """Make tensors on a device unless a test says where, and let NumPy read them from there as it does on the CPU."""
     if name == "cpu":
@@ -28,6 +41,6 @@ def use(name: str) -> None:
         return plain(self if self.requires_grad or self.is_sparse else self.cpu(), force=force)
 
     def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return array(self if self.requires_grad else self.cpu(), dtype, copy)
+        return array(self if self.requires_grad or self.is_sparse else self.cpu(), dtype, copy)
 
     mpigrad.Tensor.numpy, mpigrad.Tensor.__array__ = numpy, as_array  # type: ignore[method-assign]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...._device import array_module
+from ...._device import array_module, device_of, move
 from ...._graph.grad_mode import enable_grad
 from ...._tensor import Tensor
 
@@ -38,7 +38,7 @@ def last_states(states: Any, steps: Steps, lengths: Any) -> Any:
     """The state after each row's last step."""
     if lengths is None:
         return states[steps.last].copy()
-    return states[lengths, array_module(states).arange(states.shape[1])]
+    return states[move(lengths, device_of(states)), array_module(states).arange(states.shape[1])]
 
 
 def ending_rows(lengths: Any, count: int) -> list[Any]:
