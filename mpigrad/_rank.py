@@ -6,6 +6,13 @@ import os
 
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
+LOCAL_RANK_VARIABLES = (
+    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+    "LOCAL_RANK",
+)  # fmt: skip
+LOCAL_SIZE_VARIABLES = (
+    "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE",
+)  # fmt: skip
 
 
 def _first(names: tuple[str, ...]) -> int | None:
@@ -31,3 +38,17 @@ def launched_size() -> int | None:
     """The number of ranks of this process's job, or None outside a launcher."""
     size = _first(SIZE_VARIABLES)
     return int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) if size is None and in_slurm_step() else size
+
+
+def local_rank() -> int | None:
+    """This process's number among those of its job on the same host, or None if no launcher says."""
+    return _first(LOCAL_RANK_VARIABLES)
+
+
+def local_size() -> int | None:
+    """How many processes of the job run on this host, or None if the launcher does not say."""
+    size = _first(LOCAL_SIZE_VARIABLES)
+    if size is None and in_slurm_step():
+        tasks = os.environ.get("SLURM_STEP_TASKS_PER_NODE", "").partition("(")[0]
+        return int(tasks) if tasks.isdigit() else None
+    return size

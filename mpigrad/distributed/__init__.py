@@ -27,6 +27,7 @@ from ._collectives import (
     scatter,
     send,
 )
+from ._gpu.binding import bind_device
 from ._groups import (
     GroupMember,
     ProcessGroup,
@@ -34,6 +35,7 @@ from ._groups import (
     get_backend,
     get_global_rank,
     get_group_rank,
+    get_node_local_rank,
     get_process_group_ranks,
     get_rank,
     get_world_size,
@@ -54,8 +56,9 @@ from ._work import Work
 
 __all__ = [
     "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor", "all_gather_object",
-    "all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
+    "all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "bind_device", "broadcast",
+    "broadcast_object_list",
+    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available",
     "is_initialized", "is_mpi_available", "isend", "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce",
     "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from .._rank import local_rank
 from . import _mpi
 from ._buffers import choose
+from ._gpu.binding import bind_if_asked
 from ._work import Work, mpi_turn
 
 logger = logging.getLogger(__name__)
@@ -104,6 +106,7 @@ def init_process_group(
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
     seconds = timeout or DEFAULT_TIMEOUT
     choose(getattr(pg_options, "device_transfers", None))
+    bind_if_asked()
     with mpi_turn():
         comm, request = MPI.COMM_WORLD.Idup()
     Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
@@ -192,6 +195,19 @@ def get_backend(group: Any = None) -> str:
     """The name of the backend: "mpi"."""
     resolve(group)
     return "mpi"
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This process's number among those of its host, as the launcher says; `fallback_rank` if none does."""
+    found = local_rank()
+    if found is not None:
+        return found
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, assuming "
+        "you are not running in a multi-device context and want the code to run locally instead."
+    )
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:

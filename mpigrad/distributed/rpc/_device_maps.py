@@ -56,6 +56,7 @@ class Profile(NamedTuple):
     count: int
     devices: list[device]
     maps: dict[str, DeviceMap]
+    gpus: list[str] = []  # names of the GPUs that no other has, in the order of their indices
 
     def __bool__(self) -> bool:
         return bool(self.devices or self.maps)
@@ -63,16 +64,17 @@ class Profile(NamedTuple):
     def encode(self) -> bytes:
         """As bytes for the other workers."""
         maps = {to: [[str(a), str(b)] for a, b in each.items()] for to, each in self.maps.items()}
-        return json.dumps([self.count, [str(each) for each in self.devices], maps], separators=(",", ":")).encode()
+        fields = [self.count, [str(each) for each in self.devices], maps, self.gpus]
+        return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Profile:
         """From bytes that `encode` made; nothing: a worker without GPUs."""
         if not data:
             return NO_DEVICES
-        count, devices, maps = json.loads(data)
+        count, devices, maps, gpus = json.loads(data)
         pairs = {to: {device(a): device(b) for a, b in each} for to, each in maps.items()}
-        return cls(count, [device(each) for each in devices], pairs)
+        return cls(count, [device(each) for each in devices], pairs, gpus)
 
 
 NO_DEVICES = Profile(0, [], {})

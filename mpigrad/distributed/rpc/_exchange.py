@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
 from typing import Any
 
 from mpigrad._device import device_count
+from mpigrad.distributed._gpu.binding import Bound, bind_if_asked, identity, use_bound, warn_of_sharing
 from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
 from ._agent import Agent
@@ -26,7 +29,9 @@ def gather_profiles(
     names: list[str], options: Any, transport: Transport, deadline: float
 ) -> dict[str, Profile]:
     """Everybody's profile; ValueError, on all workers, if they do not fit together."""
-    mine = Profile(device_count(), list(options.devices), dict(options.device_maps)).encode()
+    count = device_count()
+    gpus = [f"{identity(index)} of {socket.gethostname()}" for index in range(count)]
+    mine = Profile(count, list(options.devices), dict(options.device_maps), gpus).encode()
     lengths = [int.from_bytes(each, "little") for each in transport.allgather(len(mine).to_bytes(8, "little"), deadline)]
     records = [b""] * len(names)
     for start in range(0, max(lengths), _PART):
@@ -34,7 +39,15 @@ def gather_profiles(
             records[rank] += part
     profiles = {name: Profile.decode(record) for name, record in zip(names, records)}
     check_profiles(profiles)
+    if transport.rank == 0:
+        warn_of_sharing(_users(profiles))
     return profiles
+
+
+def _users(profiles: dict[str, Profile]) -> Iterator[tuple[str, str]]:
+    for name, profile in profiles.items():
+        for place in devices_in_use(profile, reverse_maps(name, profiles)):
+            yield name, profile.gpus[place.index or 0]
 
 
 def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
@@ -47,5 +60,8 @@ def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
 
 def begin(agent: Agent, profiles: dict[str, Profile], options: Any) -> None:
     """Let an agent use its devices, before it serves anything."""
+    bind_if_asked()
+    if Bound.place is not None:
+        agent.progress.adopt_thread = use_bound  # type: ignore[method-assign]
     if isinstance(agent, DeviceAgent):
         agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers))

@@ -1,0 +1,92 @@
+"""Which GPU a rank uses: the one of its number on the host, on request; and a word if ranks share one.
+
+    MPIGRAD_BIND_DEVICE=1 mpiexec -n 4 python train.py       # "cuda" is cuda:0 on the first rank of each host, cuda:1 ...
+
+As in PyTorch, "cuda" is cuda:0 in every process unless the program (or this) chooses another.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+
+from mpigrad._device import cupy, device, device_count
+from mpigrad._rank import local_rank, local_size
+
+logger = logging.getLogger(__name__)
+VARIABLE = "MPIGRAD_BIND_DEVICE"
+
+
+class Bound:
+    """The GPU that this process was bound to."""
+
+    place: device | None = None
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for binding."""
+    given = os.environ.get(VARIABLE, "0").lower()
+    if given not in ("0", "1", "", "off", "on", "false", "true"):
+        raise ValueError(f"the environment variable {VARIABLE} must be 0 or 1, got {given!r}")
+    return given in ("1", "on", "true")
+
+
+def bind_device(number: int | None = None) -> device | None:
+    """Make the GPU of this rank's number on its host the current one; None on hosts without GPUs.
+
+    `number` defaults to what the launcher says (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...). With more
+    ranks than GPUs, some share one, and a warning says so. Threads of RPC that start later use the same GPU.
+
+    >>> import mpigrad
+    >>> place = bind_device(0)
+    >>> place is None or place == mpigrad.device("cuda:0")
+    True
+    """
+    count = device_count()
+    if not count:
+        return None
+    number = local_rank() if number is None else number
+    if number is None:
+        raise RuntimeError(
+            "bind_device: no launcher says which of its host's processes this is (OMPI_COMM_WORLD_LOCAL_RANK, "
+            "MPI_LOCALRANKID, SLURM_LOCALID); start with mpiexec or srun, or pass the number"
+        )
+    ranks = local_size()
+    if (ranks is not None and ranks > count) or number >= count:
+        logger.warning(
+            "%s processes share %d GPU(s) on this host: process %d uses cuda:%d with others. Start at most %d per host, or "
+            "expect them to share its time and memory",
+            ranks if ranks is not None else f"at least {number + 1}", count, number, number % count, count,
+        )  # fmt: skip
+    Bound.place = device("cuda", number % count)
+    use_bound()
+    return Bound.place
+
+
+def use_bound() -> None:
+    """Let this thread, too, use the GPU that its process is bound to."""
+    if Bound.place is not None:
+        cupy().cuda.runtime.setDevice(Bound.place.index)
+
+
+def bind_if_asked() -> None:
+    """Bind once, if the environment asks for it."""
+    if Bound.place is None and asked_for():
+        bind_device()
+
+
+def identity(index: int) -> str:
+    """A name of a GPU that is the same in all processes of its host."""
+    return str(cupy().cuda.runtime.deviceGetPCIBusId(index))
+
+
+def warn_of_sharing(users: Iterable[tuple[str, str]]) -> list[str]:
+    """Warn of GPUs, each named by host and identity, that several workers use; `users` are (worker, GPU)."""
+    by_gpu: dict[str, list[str]] = {}
+    for worker, gpu in users:
+        by_gpu.setdefault(gpu, []).append(worker)
+    shared = [f"GPU {gpu} is used by {', '.join(names)}" for gpu, names in by_gpu.items() if len(names) > 1]
+    if shared:
+        logger.warning("several workers share a GPU, its time and its memory: %s", "; ".join(shared))
+    return shared
