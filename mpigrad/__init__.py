@@ -64,16 +64,20 @@ from ._ops.compare import *
 from ._ops.complexes import *
 from ._ops.contractions import *
 from ._ops.convert import *
+from ._ops.copies import *
 from ._ops.copying import *
 from ._ops.counting import *
+from ._ops.counts_drawn import *
 from ._ops.create import *
 from ._ops.distances import *
 from ._ops.einsum import *
 from ._ops.elementwise import *
+from ._ops.estimates import *
 from ._ops.extrema import *
 from ._ops.extremes import *
 from ._ops.filling import *
 from ._ops.gathering import *
+from ._ops.histograms import *
 from ._ops.index_ops import *
 from ._ops.indexing import *
 from ._ops.inplace_functions import *
@@ -97,6 +101,7 @@ from ._ops.ranges import *
 from ._ops.rearranging import *
 from ._ops.reduce import *
 from ._ops.rounding import *
+from ._ops.rows_reduced import *
 from ._ops.scans import *
 from ._ops.scatter_reduce import *
 from ._ops.serialize import *
@@ -109,10 +114,13 @@ from ._ops.sparse_embedding import *
 from ._ops.sparse_forms import *
 from ._ops.sparse_selecting import *
 from ._ops.sparse_unary import *
+from ._ops.special_functions import *
+from ._ops.storage import *
 from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.transposing import *
 from ._ops.triangles import *
+from ._ops.windows import *
 from .linalg._toplevel import *
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

@@ -30,6 +30,8 @@ _WITH_INDICES = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode",
 for _name in _WITH_INDICES:
     globals()[_name] = _result(_name, "values", "indices")
 aminmax = _result("aminmax", "min", "max")
+frexp = _result("frexp", "mantissa", "exponent")
+histogram = _result("histogram", "hist", "bin_edges")
 
 linalg_cholesky_ex = _result("linalg_cholesky_ex", "L", "info")
 linalg_eig = _result("linalg_eig", "eigenvalues", "eigenvectors")

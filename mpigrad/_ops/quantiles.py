@@ -47,41 +47,68 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     >>> mpigrad.quantile(mpigrad.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
     tensor(1.5000)
     """
-    need_tensors("quantile", input=input)
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, out)
+
+
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+                interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Like `quantile`, of the elements that are numbers.
+
+    >>> import mpigrad
+    >>> mpigrad.nanquantile(mpigrad.tensor([float("nan"), 1.0, 2.0]), 0.5)
+    tensor(1.5000)
+    """
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out)
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Tensor | None
+) -> Tensor:
+    need_tensors(name, input=input)
     if input._array.size == 0:
-        raise RuntimeError("quantile() input tensor must be non-empty")
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
     if input._array.dtype not in (np.dtype("f4"), np.dtype("f8")):
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in _WAYS:
         raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            + interpolation
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     parts = q if isinstance(q, Tensor) else tensor(q, dtype=input.dtype)
     if not bool(((parts._array >= 0) & (parts._array <= 1)).all()):
         what = "q values must be in the range [0, 1]"
         raise RuntimeError(
-            f"quantile() {what if isinstance(q, Tensor) else f'q must be in the range [0, 1] but got {q:g}'}"
+            f"{name}() {what if isinstance(q, Tensor) else f'q must be in the range [0, 1] but got {q:g}'}"
         )
-    return deliver(_along(input, parts, dim, keepdim, interpolation), out)
+    return deliver(_along(input, parts, dim, keepdim, interpolation, skip=name == "nanquantile"), out)
 
 
-def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: str) -> Tensor:
+def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: str, skip: bool) -> Tensor:
     """Sorted elements on either side of each rank, mixed; the dimension of `q` comes first in the result."""
     ndim = input._array.ndim
     row = input.reshape(-1) if dim is None else input.movedim(wrap_dim(dim, ndim), -1) if ndim else input.reshape(1)
     ordered, count = row.sort(-1).values, row._array.shape[-1]
-    rank = parts._array.reshape(-1).astype("f8") * (count - 1)
-    weight, low = _places(rank, way)
-    high = np.minimum(low + (weight > 0), count - 1)
-    first, second = ordered[..., low], ordered[..., high]
-    found = first + (second - first) * tensor(weight, dtype=input.dtype)
-    unknown = row.detach().isnan().any(-1, keepdim=True)
+    unknown = row.detach().isnan()
+    if skip:  # nan comes last in the order
+        found = _counted(ordered, (~unknown._array).sum(-1, keepdims=True), parts, way)
+        unknown = unknown.all(-1, keepdim=True)
+    else:
+        found = _counted(ordered, np.full((), count), parts, way)
+        unknown = unknown.any(-1, keepdim=True)
     found = found.masked_fill(unknown, float("nan"))
     found = found.movedim(-1, 0)
     if keepdim:
         found = found.reshape(-1, *([1] * ndim)) if dim is None else found.unsqueeze(wrap_dim(dim, ndim) + 1)
     return found if parts._array.ndim else found.squeeze(0)
+
+
+def _counted(ordered: Tensor, count: Any, parts: Tensor, way: str) -> Tensor:
+    """The quantiles of the first `count` elements of each row."""
+    rank = np.maximum(count - 1, 0) * parts._array.reshape(-1).astype("f8")
+    weight, low = _places(rank, way)
+    high = np.minimum(low + (weight > 0), np.maximum(count - 1, 0))
+    shape = (*ordered._array.shape[:-1], weight.shape[-1])
+    first, second = (ordered.gather(-1, tensor(np.broadcast_to(at, shape).copy())) for at in (low, high))
+    return first + (second - first) * tensor(weight, dtype=ordered.dtype)
 
 
 def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
@@ -111,5 +138,6 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 method(diff)
 method(quantile)
+method(nanquantile)
 
-__all__ = ["diff", "quantile"]
+__all__ = ["diff", "nanquantile", "quantile"]
