@@ -24,12 +24,13 @@ def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict
     return made.to(place) if place != "cpu" else made
 
 
-def _forward(module: RRef, place: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs on the worker: inputs go to the module's device, tensors of the result come back on the CPU."""
+def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Runs on the worker: inputs go to the module's device; so do results to the CPU, unless a device map tells their way."""
     if place == "cpu":
         return module.local_value()(*args, **kwargs)
     moved = _moved((args, kwargs), place)
-    return _moved(module.local_value()(*moved[0], **moved[1]), "cpu")
+    result = module.local_value()(*moved[0], **moved[1])
+    return result if mapped else _moved(result, "cpu")
 
 
 def _moved(value: Any, place: str) -> Any:
@@ -96,11 +97,14 @@ class RemoteModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module there and wait for the result."""
-        return rpc.rpc_sync(self.module_rref.owner(), _forward, args=(self.module_rref, self.device, args, kwargs))
+        return rpc.rpc_sync(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def forward_async(self, *args: Any, **kwargs: Any) -> Future:
         """Call the module there; a Future of the result."""
-        return rpc.rpc_async(self.module_rref.owner(), _forward, args=(self.module_rref, self.device, args, kwargs))
+        return rpc.rpc_async(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
+
+    def _call_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return self.module_rref, self.device, self.is_device_map_set, args, kwargs
 
     def remote_parameters(self, recurse: bool = True) -> list[RRef]:
         """RRefs of the module's parameters, for a DistributedOptimizer."""
