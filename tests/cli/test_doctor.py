@@ -18,10 +18,14 @@ def healthy() -> dict:
     job |= {"ranks": [rank, rank], "cuda_aware": None, "latency": latency, "slurm_tasks": None}
     here = machine.describe()
     here |= {"packages": {"mpi4py": "4.1"}, "variables": {}, "shared_memory_bytes": 1 << 30}
-    here |= {"gpu": {"devices": 0, "cupy": None, "visible": None}}
+    here |= {"gpu": {"devices": 0, "cupy": None, "visible": None, "cuda_aware": None}}
     here |= {"mpi": {"vendor": "MPICH", "version": "5", "library": "l"}}
     asked = {"job_error": None, "job_command": "mpiexec", "in_place": False, "asked_ranks": 2}
     return {"machine": here, "job": job, **asked}
+
+
+def _gpus(count: int, works: bool) -> dict:
+    return {"devices": count, "cupy": "cupy 14", "cuda_aware": {"works": works, "why": "it died"}}
 
 
 def test_page_of_this_machine(python) -> None:
@@ -69,6 +73,10 @@ def test_healthy_means_silence() -> None:
         (lambda f: f["machine"].update(shared_memory_bytes=64 << 20), "hint", "only 64 MiB"),
         (lambda f: f["machine"]["gpu"].update(devices=2), "hint", "2 GPU(s), but no CuPy"),
         (lambda f: f["machine"]["gpu"].update(cupy="cupy 14"), "hint", "there is no GPU here"),
+        (lambda f: f["machine"]["gpu"].update(_gpus(2, works=False)), "hint", "MPI is not CUDA-aware (it died)"),
+        (lambda f: f["machine"]["gpu"].update(_gpus(2, works=True)), "hint", "which is the safe default"),
+        (lambda f: (f["machine"]["gpu"].update(_gpus(1, works=True)),
+                    f["machine"]["variables"].update(MPIGRAD_DEVICE_TRANSFERS="cuda_aware")), "hint", "with 1 GPU(s)"),
     ],
 )
 def test_each_problem_is_found(change, level: str, words: str) -> None:

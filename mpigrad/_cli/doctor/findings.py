@@ -93,14 +93,25 @@ def shared_memory_is_large(facts: Facts) -> Iterator[Finding]:
         yield Finding("hint", text, "containers: start with --shm-size=1g (Docker) or bind the host's /dev/shm")
 
 
+def _most_ranks_of_a_host(job: Facts) -> int:
+    return max(Counter(rank["host"] for rank in job["ranks"]).values())
+
+
 def gpu_can_be_used(facts: Facts) -> Iterator[Finding]:
     gpu, job = facts["machine"]["gpu"], facts["job"]
     if gpu["devices"] and not gpu["cupy"]:
         text = f"{gpu['devices']} GPU(s), but no CuPy"
         yield Finding("hint", text, "pip install 'mpigrad[gpu]' for CUDA 12, 'mpigrad[gpu13]' for CUDA 13")
-    if gpu["devices"] and job and not job["cuda_aware"]:
-        text = "MPI is not CUDA-aware: device arrays are staged through host memory"
+    trial = gpu["cuda_aware"]
+    if gpu["devices"] and trial and not trial["works"]:
+        text = f"MPI is not CUDA-aware ({trial['why']}): arrays of GPUs are staged through host memory"
         yield Finding("hint", text, "build mpi4py against a CUDA-aware MPI of your site (docs/clusters.md)")
+    if trial and trial["works"] and facts["machine"]["variables"].get("MPIGRAD_DEVICE_TRANSFERS", "staged") == "staged":
+        text = "MPI is CUDA-aware, but arrays of GPUs are staged through host memory, which is the safe default"
+        yield Finding("hint", text, "export MPIGRAD_DEVICE_TRANSFERS=cuda_aware, or MPIRpcBackendOptions(device_transfers=...)")
+    if job and trial and 0 < gpu["devices"] < _most_ranks_of_a_host(job):
+        text = f"{_most_ranks_of_a_host(job)} ranks on a host with {gpu['devices']} GPU(s): several use the same one"
+        yield Finding("hint", text, "start at most one rank for each GPU; MPIGRAD_BIND_DEVICE=1 gives each its own")
     if gpu["cupy"] and not gpu["devices"]:
         yield Finding("hint", f"{gpu['cupy']} is installed, but there is no GPU here", "run on a node that has one")
 

