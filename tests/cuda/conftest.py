@@ -1,16 +1,22 @@
-"""Tests that need a GPU: a real one, or the CPU-backed CUDA runtime of tests/cpucuda. Without either, none is collected."""
+"""Tests that need two GPUs, real ones or those of the CPU-backed CUDA runtime: all are marked `gpu`, for `-m "not gpu"`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpigrad._device import device_count
 from tests.support.world import World
 
-collect_ignore_glob = [] if device_count() >= 2 else ["test_*.py"]
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
 
 
 @pytest.fixture

