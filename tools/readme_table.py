@@ -1,4 +1,7 @@
-"""Put the measured table into README.md, between its markers: tools/readme_table.py [RESULTS.json]"""
+"""Put the measured table into README.md, between its markers: tools/readme_table.py [RESULTS.json]
+
+Without an argument it takes the results of the last `make bench`, and fills in the tables of docs/clusters.md as well.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +65,10 @@ def main() -> int:
         print(f"README.md should have one pair of markers, found {count}", file=sys.stderr)
         return 1
     readme.write_text(text)
+    if path == LATEST:
+        import scaling
+
+        scaling.main()
     return 0
 
 

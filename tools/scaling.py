@@ -1,0 +1,123 @@
+"""Fill in the costs and the predictions of docs/clusters.md from measurements: tools/scaling.py [RESULTS]
+
+RESULTS are those of `make bench` (benchmarks/results/latest.json), or of `mpigrad bench --json` on a cluster: then the tables
+are printed and the page stays as it is. Memory was measured by tools/memory_of_calls.py and is written down here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.compare import present, rounds_from_json, rounds_of, spread  # noqa: E402
+
+PAGE = ROOT / "docs" / "clusters.md"
+LATEST = ROOT / "benchmarks" / "results" / "latest.json"
+RANKS = (64, 1024, 10_000)
+CALLER_KB, CALLEE_KB, NAME_KB = 1.3, 1.3, 0.19  # mpiexec -n 2 python tools/memory_of_calls.py
+
+
+class Costs(NamedTuple):
+    """Seconds and bytes a second, as the page names them."""
+
+    a: float
+    o: float
+    B: float
+    b: float
+
+
+def from_benchmarks(results: dict[str, Any]) -> Costs:
+    """Medians of `make bench`; the echo of 64 MiB goes there and back."""
+    rounds = rounds_from_json(results)
+
+    def value(name: str) -> float:
+        found = spread(present(rounds_of(rounds, name, "mpigrad")))
+        if found is None:
+            raise ValueError(f"the results have no {name!r} of mpigrad; run `make bench` without --only")
+        return found.median
+
+    return Costs(value("calls.empty"), value("calls.in_flight"), 2 * (64 << 20) / value("calls.echo_64"),
+                 value("backward.remote_add"))  # fmt: skip
+
+
+def from_bench_command(results: dict[str, Any]) -> Costs:
+    """Medians of `mpigrad bench --json`."""
+    kinds = {row["name"]: row for row in results["kinds"]}
+    many = next(row for name, row in kinds.items() if name.startswith("rpc_async"))
+    return Costs(kinds["rpc_sync, empty"]["median_us"] / 1e6, 1 / many["per_second"], results["sizes"][-1]["mb_s"] * 1e6,
+                 kinds["forward and backward, 3x3"]["median_us"] / 1e6)  # fmt: skip
+
+
+def time(seconds: float) -> str:
+    """Two digits are more than such a model knows."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {unit}" if seconds / size < 100 else f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def memory(kilobytes: float) -> str:
+    return f"{kilobytes / 1000:.2g} MB" if kilobytes >= 100 else f"{kilobytes:.2g} kB"
+
+
+def costs_table(costs: Costs) -> list[str]:
+    """What one thing costs."""
+    rows = (
+        ("a", "empty `rpc_sync`, there and back", time(costs.a)),
+        ("o", "one of 64 calls in flight, from first send to last answer", time(costs.o)),
+        ("B", "bandwidth of a large tensor", f"{costs.B / 1e9:.2g} GB/s"),
+        ("b", "context, one call of a small tensor, backward, release", time(costs.b)),
+        ("m", "memory of one recorded call of a 3x3 tensor, until its context is released",
+         f"{CALLER_KB} kB at the caller, {CALLEE_KB} kB at the callee, plus the tensors"),
+    )  # fmt: skip
+    return ["| symbol | what | measured |", "|---|---|---|", *(f"| `{s}` | {what} | {value} |" for s, what, value in rows)]
+
+
+MODEL: tuple[tuple[str, str, Callable[[Costs, int], str]], ...] = (
+    ("call everyone once, from one worker", "(W-1)*o + a", lambda c, w: time((w - 1) * c.o + c.a)),
+    ("the same through a tree of depth 2", "2*sqrt(W)*o + 2*a", lambda c, w: time(2 * math.sqrt(w) * c.o + 2 * c.a)),
+    ("smallest step of one parameter server, 2 calls a worker", "2*W*o", lambda c, w: time(2 * w * c.o)),
+    ("the same with 10 MB of parameters there and gradients back", "2*W*(o + 10 MB/B)",
+     lambda c, w: time(2 * w * (c.o + 1e7 / c.B))),
+    ("table of workers in each worker", f"{NAME_KB} kB * W", lambda c, w: memory(NAME_KB * w)),
+)  # fmt: skip
+
+
+def model_table(costs: Costs) -> list[str]:
+    """What the costs predict."""
+    head = "| | formula | " + " | ".join(f"{ranks:,} ranks" for ranks in RANKS) + " |"
+    rows = [
+        f"| {what} | `{formula}` | " + " | ".join(value(costs, ranks) for ranks in RANKS) + " |"
+        for what, formula, value in MODEL
+    ]
+    return [head, "|---" * (2 + len(RANKS)) + "|", *rows]
+
+
+def filled(page: str, costs: Costs, machine: str) -> str:
+    """The page with its two tables from these costs."""
+    said = f"Measured by `make bench`: {machine.rstrip('.')}. Medians."
+    for name, lines in (("costs", [*costs_table(costs), "", said]), ("model", model_table(costs))):
+        body = "\n".join(lines)
+        page = re.sub(rf"<!-- {name} -->.*?<!-- end -->", f"<!-- {name} -->\n{body}\n<!-- end -->", page, flags=re.DOTALL)
+    return page
+
+
+def main() -> None:
+    results = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else LATEST).read_text())
+    if "kinds" in results:
+        costs = from_bench_command(results)
+        print("\n".join([*costs_table(costs), "", *model_table(costs)]))
+    else:
+        PAGE.write_text(filled(PAGE.read_text(), from_benchmarks(results), results["machine"]))
+
+
+if __name__ == "__main__":
+    main()
