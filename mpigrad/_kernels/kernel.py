@@ -73,6 +73,7 @@ class Kernel:
         return (
             f"namespace {self.symbol(letters)}_types {{\n{bound}typedef {computing} A;\n"
             f'extern "C" __global__ void {self.symbol(letters)}({self.parameters}) {{{self.body}}}\n}}\n'
+            f"using namespace {self.symbol(letters)}_types;\n"
         )
 
 
