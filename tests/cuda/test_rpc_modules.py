@@ -9,7 +9,6 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
-import mpigrad.distributed.rpc as rpc
 from mpigrad import nn
 from mpigrad._device import host
 from mpigrad.distributed.nn import RemoteModule
