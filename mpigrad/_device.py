@@ -286,7 +286,7 @@ def move(array: Any, place: device, non_blocking: bool = False) -> Any:
 def _to_host(array: Any, here: device, non_blocking: bool) -> np.ndarray:
     with on_device(here):
         if not non_blocking:
-            return cupy().asnumpy(array)
+            return cupy().asnumpy(array, order="A")
         made = pinned_empty(array.shape, array.dtype)
         array.get(out=made, blocking=False)
         keep_until_done(current_stream(here), made, array)
@@ -306,11 +306,11 @@ def _between(array: Any, here: device, place: device) -> Any:
     """A copy on another GPU, in order with the current streams of both."""
     source, target = current_stream(here), current_stream(place)
     with on_device(here):
-        array = cupy().ascontiguousarray(array)
+        array = array if array.flags.forc else array.copy()
         ready = source.record()
     with on_device(place):
         target.wait_event(ready)
-        made = cupy().empty(array.shape, array.dtype)
+        made = cupy().empty(array.shape, array.dtype, order="C" if array.flags.c_contiguous else "F")
         if array.nbytes:
             cupy().cuda.runtime.memcpyPeerAsync(
                 made.data.ptr, place.index, array.data.ptr, here.index, array.nbytes, target.ptr

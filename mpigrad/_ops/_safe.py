@@ -15,7 +15,7 @@ _SAFE = {
     "mpigrad._device": {"device"},
     "mpigrad._layout": {"strided", "sparse_coo", "contiguous_format", "preserve_format"},
     "mpigrad._sparse_array.array": {"SparseArray"},
-    "mpigrad._ops.copying": {"rebuild", "rebuild_sparse"},
+    "mpigrad._ops.copying": {"host_memory", "rebuild", "rebuild_sparse"},
     "mpigrad.nn.parameter": {"_rebuild", "_rebuild_buffer", "Parameter", "Buffer"},
     "mpigrad.return_types": {"_named"},
     "datetime": {"datetime", "date", "timedelta"},

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from typing import Any
 
 import numpy as np
 
-from .._device import CPU, device, device_of, host, move, resolve
+from .._device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
 from .._tensor import Tensor, method, wrap, wrap_as
 
 
 def memory_of(array: Any) -> tuple[Any, int]:
     """The whole memory that an array is part of, and at which byte of it the array begins."""
     root = array
-    while isinstance(root.base, np.ndarray) and not root.base.dtype.hasobject:
+    while isinstance(root.base, type(array)) and not root.base.dtype.hasobject:
         root = root.base
     if root is array or not root.flags.forc:
         return array, 0
-    return root, array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return root, pointer(array) - pointer(root)
 
 
 def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> Any:
@@ -26,7 +27,53 @@ def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[in
     if memory.shape == shape and memory.strides == strides and memory.dtype.str == kind:
         return memory
     flat = memory.ravel(order="K").view(np.uint8)
-    return np.ndarray(shape, np.dtype(kind), buffer=flat, offset=offset, strides=strides)
+    if isinstance(flat, np.ndarray):
+        return np.ndarray(shape, np.dtype(kind), buffer=flat, offset=offset, strides=strides)
+    item = np.dtype(kind).itemsize
+    rest = flat[offset : offset + (flat.size - offset) // item * item].view(kind)
+    return array_module(flat).lib.stride_tricks.as_strided(rest, shape, strides)
+
+
+class DeviceMemory:
+    """Memory of a GPU on its way into a pickle, as NumPy's. One object for each memory, so that pickle takes it once."""
+
+    __slots__ = ("__weakref__", "memory")
+    _known: weakref.WeakValueDictionary[tuple[Any, ...], DeviceMemory] = weakref.WeakValueDictionary()
+
+    @classmethod
+    def of(cls, memory: Any) -> DeviceMemory:
+        """The object that stands for this memory while anybody holds it."""
+        key = (device_of(memory), pointer(memory), memory.nbytes, memory.dtype.str, memory.shape, memory.strides)
+        found = cls._known.get(key)
+        if found is None:
+            found = cls._known[key] = cls()
+            found.memory = memory
+        return found
+
+    memory: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return host_memory, (host(self.memory),)
+
+
+def host_memory(memory: np.ndarray) -> np.ndarray:
+    """What a `DeviceMemory` becomes when it is loaded; `on_place` brings it to a device."""
+    return memory
+
+
+_moved: dict[tuple[int, device], tuple[Any, Any]] = {}  # (id of a host's memory, place): (weak reference, its copy there)
+
+
+def on_place(memory: Any, place: device) -> Any:
+    """A host's memory on a device; while the host's lives, all who ask get the same copy."""
+    if place is CPU:
+        return memory
+    key = id(memory), place
+    found = _moved.get(key)
+    if found is None or found[0]() is not memory:
+        found = weakref.ref(memory, lambda _: _moved.pop(key, None)), move(memory, place)
+        _moved[key] = found
+    return found[1]
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
@@ -34,22 +81,25 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     state = dict(self.__dict__)
     if self.is_sparse:
         return rebuild_sparse, (type(self), array, self._requires, state)
-    here, array = device_of(array), host(array)
+    here = device_of(array)
     memory, offset = memory_of(array)
     if not memory.flags.forc:
-        memory = array = array.copy()
+        with guard(array):
+            memory = array = array.copy()
     place = (offset, array.shape, array.strides, array.dtype.str)
-    return rebuild, (type(self), memory, place, str(here), self._requires, state)
+    kept = memory if here is CPU else DeviceMemory.of(memory)
+    return rebuild, (type(self), kept, place, str(here), self._requires, state)
 
 
 def rebuild(
     cls: type[Tensor], memory: Any, place: tuple[Any, ...], where: str, requires_grad: bool, state: dict[str, Any]
 ) -> Tensor:
     """The tensor that `__reduce_ex__` took apart; `place` says where in `memory` its elements are."""
-    array = array_in(memory, *place)
-    if where != "cpu":
-        array = move(array, resolve(device(where)))
-    return finish(cls, array, requires_grad, state)
+    if isinstance(memory, DeviceMemory):  # copy.copy: nothing was pickled
+        memory = memory.memory
+    elif where != "cpu":
+        memory = on_place(memory, resolve(device(where)))
+    return finish(cls, array_in(memory, *place), requires_grad, state)
 
 
 def rebuild_sparse(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
@@ -86,7 +136,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array; copies of arrays that share memory share theirs."""
-    if device_of(array) != CPU or getattr(array, "is_sparse_array", False):
+    if getattr(array, "is_sparse_array", False):
         return array.copy()
     memory, offset = memory_of(array)
     if not memory.flags.forc:

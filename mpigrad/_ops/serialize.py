@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import device, host, move, resolve
+from .._device import device, host, resolve
 from .._tensor import Tensor, wrap
 from . import copying
 from ._safe import find_safe
@@ -87,7 +87,7 @@ class _Unpickler(pickle.Unpickler):
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise pickle.UnpicklingError(f"a tensor's class must be Tensor or derived from it, not {cls!r}")
         _check_place(memory, place)
-        array = _mapped(copying.array_in(memory, *place), where, self._map)
+        array = _mapped(memory, place, where, self._map)
         return copying.finish(cls, array, requires_grad, state)
 
 
@@ -103,11 +103,11 @@ def _check_place(memory: Any, place: tuple[Any, ...]) -> None:
         raise pickle.UnpicklingError(f"a tensor reaches from byte {low} to {end} of a block of {memory.nbytes} bytes")
 
 
-def _mapped(array: Any, where: str, map_location: MapLocation) -> Any:
-    """The array on the device that `map_location` chooses for what was saved from `where`."""
+def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLocation) -> Any:
+    """The array in `memory` on the device that `map_location` chooses for what was saved from `where`."""
     target: Any = where
     if callable(map_location):
-        chosen = map_location(wrap(array), where)
+        chosen = map_location(wrap(copying.array_in(memory, *part)), where)
         if chosen is not None:
             return chosen._array
     elif isinstance(map_location, dict):
@@ -122,7 +122,7 @@ def _mapped(array: Any, where: str, map_location: MapLocation) -> Any:
             "If you want "
             "its tensors on the CPU, use mpigrad.load with map_location=mpigrad.device('cpu')."
         ) from error
-    return move(array, place)
+    return copying.array_in(copying.on_place(memory, place), *part)
 
 
 def save(

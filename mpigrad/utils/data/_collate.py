@@ -21,6 +21,13 @@ def default_convert(data: Any) -> Any:
     return _rebuilt(data, default_convert) if isinstance(data, (Mapping, Sequence)) and not _is_text(data) else data
 
 
+def pinned(data: Any) -> Any:
+    """Tensors in pinned memory, at any depth; everything else as it is."""
+    if isinstance(data, Tensor):
+        return data.pin_memory()
+    return _rebuilt(data, pinned) if isinstance(data, (Mapping, Sequence)) and not _is_text(data) else data
+
+
 def _is_text(data: Any) -> bool:
     return isinstance(data, (str, bytes))
 

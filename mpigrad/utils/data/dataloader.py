@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ._collate import default_collate, default_convert
+from ..._device import is_available
+from ._collate import default_collate, default_convert, pinned
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -71,6 +72,9 @@ class DataLoader(Generic[T]):
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
+        return map(pinned, self._batches()) if self.pin_memory and is_available() else self._batches()
+
+    def _batches(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
             return self._iterate()
         if self.batch_sampler is not None:
