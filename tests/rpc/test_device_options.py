@@ -69,7 +69,7 @@ def profiles(**maps: Any) -> dict[str, Profile]:
 def test_profiles_travel() -> None:
     sent = Profile(2, CUDA[:1], {"b": {CUDA[0]: CPU}}, ["x"])
     assert Profile.decode(sent.encode()) == sent
-    assert not Profile.decode(b"") and Profile.decode(b"").count == 0
+    assert not Profile.decode(b"") and Profile.decode(b"").available == 0
 
 
 WRONG = [

@@ -17,7 +17,8 @@ class AwareSend:
     """One large array that MPI reads from a GPU."""
 
     def __init__(self, channel: Any, outgoing: Any) -> None:
-        self._channel, self._outgoing, self._requests = channel, outgoing, None
+        self._channel, self._outgoing = channel, outgoing
+        self._requests: list[Any] | None = None
 
     def Test(self) -> bool:
         """Go on; True when all pieces have left."""
@@ -36,7 +37,8 @@ class AwareReceive:
     """One large array that MPI writes to a GPU."""
 
     def __init__(self, channel: Any, array: Any, place: Any, stream: Any, length: int) -> None:
-        self._channel, self._array, self._length, self._requests = channel, array, length, None
+        self._channel, self._array, self._length = channel, array, length
+        self._requests: list[Any] | None = None
         with on_device(place):
             self._clear = stream.record()
 

@@ -53,7 +53,7 @@ def add_to_map(known: dict[str, DeviceMap], to: str, given: Mapping[Any, Any]) -
 class Profile(NamedTuple):
     """What all workers must know of one worker's devices."""
 
-    count: int
+    available: int  # GPUs of its host that it can see
     devices: list[device]
     maps: dict[str, DeviceMap]
     gpus: list[str] = []  # names of the GPUs that no other has, in the order of their indices
@@ -64,7 +64,7 @@ class Profile(NamedTuple):
     def encode(self) -> bytes:
         """As bytes for the other workers."""
         maps = {to: [[str(a), str(b)] for a, b in each.items()] for to, each in self.maps.items()}
-        fields = [self.count, [str(each) for each in self.devices], maps, self.gpus]
+        fields = [self.available, [str(each) for each in self.devices], maps, self.gpus]
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -92,9 +92,9 @@ def check_profiles(profiles: Mapping[str, Profile], static: bool = True) -> None
         devices = profile.devices
         if len(set(devices)) != len(devices):
             raise ValueError(f"Node {name} has duplicated devices\ndevices = {devices}")
-        if not _exist(devices, profile.count):
+        if not _exist(devices, profile.available):
             raise ValueError(
-                f"Node {name} has devices with invalid indices\ndevices = {devices}\ndevice count = {profile.count}"
+                f"Node {name} has devices with invalid indices\ndevices = {devices}\ndevice count = {profile.available}"
             )
     for name, profile in profiles.items():
         if static and not set(profile.maps) <= set(profiles):
@@ -119,8 +119,8 @@ def _check_side(who: str, side: str, profile: Profile, used: Iterable[device], w
     if profile.devices:
         if not set(used) <= set(profile.devices):
             raise ValueError(f"{who} unexpected {side} devices {whose}\ndevices = {profile.devices}")
-    elif not _exist(used, profile.count):
-        raise ValueError(f"{who} {side} devices with invalid indices {whose}\ndevice count = {profile.count}")
+    elif not _exist(used, profile.available):
+        raise ValueError(f"{who} {side} devices with invalid indices {whose}\ndevice count = {profile.available}")
 
 
 def _exist(devices: Iterable[device], count: int) -> bool:
