@@ -101,37 +101,50 @@ _measuring = threading.RLock()
 
 def _owns_memory(grad: Any) -> bool:
     if isinstance(grad, np.ndarray):
-        return grad.base is None and grad.flags.writeable and grad.flags.forc
+        return grad.flags.writeable and grad.flags.forc and (grad.base is None or _most_holders(grad) <= _SOLE_BASE)
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
 
 
-def _holders(owner: Any, name: str) -> tuple[int, int]:
-    """The references to an attribute that is an array, and to the array of which it is a view (0 if it is none)."""
+_SHARED = sys.maxsize
+
+
+def _most_holders(array: Any) -> int:
+    """The most references that anything has of which an array is a view. Memory that RPC received into counts like an
+    array, since it says so (`lends_memory`); of anything else it is not known who uses it."""
+    most, base = 0, array.base
+    while base is not None:
+        if base.__class__ is not ndarray and not getattr(base, "lends_memory", False):
+            return _SHARED
+        most = max(most, sys.getrefcount(base))
+        base = getattr(base, "base", None)
+    return most
+
+
+_SOLE_BASE = _most_holders(np.empty(2).reshape(1, 2))  # what it is for a view that alone holds its base, on this Python
+
+
+def _holders(owner: Any, name: str) -> int:
     array = getattr(owner, name)
-    base = getattr(array, "base", None)
-    return sys.getrefcount(array), 0 if base is None else sys.getrefcount(base)
+    return sys.getrefcount(array)
 
 
-class _View:
-    """An object that alone holds a view that alone holds its base: what `_holders` counts then, on this Python."""
+class _Sole:
+    """An object that alone holds an array: what `_holders` counts then, on this Python."""
 
     def __init__(self) -> None:
-        self.array = np.empty(2).reshape(1, 2)
+        self.array = np.empty(2)
 
 
-_SOLE_PART, _SOLE_BASE = _holders(_View(), "array")
+_SOLE_PART = _holders(_Sole(), "array")
 
 
 def _unshared(sparse: Any, name: str) -> Any:
     """The indices or values of a sparse gradient; a copy if their memory has other holders."""
+    alone = _holders(sparse, name) <= _SOLE_PART
     array = getattr(sparse, name)
-    base = getattr(array, "base", None)
-    if base is not None and not (isinstance(base, np.ndarray) and base.base is None and base.flags.writeable):
-        return array.copy()
-    del array, base
-    part, whole = _holders(sparse, name)
-    found = getattr(sparse, name)
-    return found if part <= _SOLE_PART and whole <= _SOLE_BASE else found.copy()
+    if array.__class__ is not ndarray:
+        return array if alone and array.base is None else array.copy()
+    return array if alone and array.flags.writeable and _most_holders(array) <= _SOLE_BASE else array.copy()
 
 
 def _rehearse_leaf() -> None:

@@ -23,6 +23,7 @@ class Block:
     """Memory of one received array; gives it back when it dies."""
 
     __slots__ = ("__array_interface__", "memory", "size")
+    lends_memory = True  # only to arrays that hold this object: an array that alone does may be kept as a gradient
 
     def __init__(self, memory: Any, nbytes: int) -> None:
         self.memory = memory

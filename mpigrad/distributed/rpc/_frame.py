@@ -10,8 +10,8 @@ from ._message import BODY_FOLLOWS, HEADER_SIZE, TRANSFER
 def parts(
     frame: Any, flags: int, nseg: int, length: int, fn_len: int, meta_len: int
 ) -> tuple[Any, int, bytes, bytes, Any]:
-    """Buffer and offset of the array data, meta, function name, and the arrays that followed; ValueError if they cannot
-    be.
+    """Buffer and offset of the array data, meta, function name, and the arrays that followed, which the frame gives away;
+    ValueError if they cannot be.
     """
     if not nseg:
         if length != len(frame):
@@ -23,7 +23,7 @@ def parts(
                 f"malformed message: function of {fn_len} and meta of {meta_len} bytes in a frame of {length}"
             )
         return frame, HEADER_SIZE, bytes(frame[start:middle]), bytes(frame[middle:]), ()
-    followed = frame.followed
+    followed, frame.followed = frame.followed, []
     if flags & BODY_FOLLOWS:
         buffer, end, offset = followed[0], followed[0].nbytes, 0
         followed = followed[1:]
