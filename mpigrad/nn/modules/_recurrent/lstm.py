@@ -10,120 +10,134 @@ from ...._device import array_module
 from ...._graph.namespace import RAW
 from ...._ops._define import operator
 from ...._tensor import Tensor
-from .shared import (
-    Steps,
-    column_sums,
-    ending_rows,
-    last_rows,
-    last_states,
-    start_gradient,
-    through_steps,
-    weight_gradients,
-)
+from .shared import Steps, ending_rows, last_rows, last_states, start_gradient, through_steps
 
 GATES = 4  # input, forget, cell, output: blocks of the weights' rows
 CELL = 2
 
 
-def _exponents(w: Any) -> Any:
-    """A weight or bias by gate, scaled so that every gate is `1 / (1 + exp(.))`; the cell has tanh(x) = 2 s(2x) - 1."""
-    scale = array_module(w).full((GATES, 1, 1), -1, w.dtype)
-    scale[CELL] = -2
-    return w.reshape(GATES, w.shape[0] // GATES, -1) * scale
+def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
+    """All weights side by side, for columns that hold a state, an input, and a one; scaled so that every gate is
+    `1 / (1 + exp(.))`: the cell's tanh(x) is 2 s(2x) - 1."""
+    parts = [w_hh, w_ih] if b_ih is None else [w_hh, w_ih, (b_ih + b_hh)[:, None]]
+    joined = array_module(w_hh).concatenate(parts, axis=1)
+    by_gate = joined.reshape(GATES, -1)
+    np.negative(by_gate, out=by_gate)
+    by_gate[CELL] *= 2
+    return joined
 
 
-def _bias(b_ih: Any, b_hh: Any) -> Any:
-    return _exponents(b_ih + b_hh).transpose(0, 2, 1)
+def _columns(x: Any, h0: Any, steps: Steps, bias: bool) -> Any:
+    """What each step multiplies the weights with: room for the state it starts from, its input, and a one."""
+    count, batch, features = x.shape
+    width = h0.shape[1]
+    made = array_module(x).empty((count + 1, width + features + bias, batch), x.dtype)
+    made[steps.first, :width] = h0.T
+    made[steps.before : steps.before + count, width : width + features] = x.transpose(0, 2, 1)
+    if bias:
+        made[:, -1] = 1
+    return made
 
 
 def _forward(
     x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, *, reverse: bool, lengths: Any
 ) -> tuple[Any, ...]:
+    """Everything is kept by columns, (features, batch): the gates of a step are one product, and each is in one piece."""
     xp = array_module(x)
     count, batch, _ = x.shape
     width, steps = h0.shape[1], Steps(count, reverse)
-    from_input = _exponents(w_ih).transpose(0, 2, 1)
-    from_state = _exponents(w_hh).transpose(0, 2, 1)
-    gates = np.matmul(x.reshape(count * batch, -1), from_input).reshape(GATES, count, batch, width)
-    bias = None if b_ih is None else _bias(b_ih, b_hh)
-    hs, cs = (xp.empty((count + 1, batch, width), x.dtype) for _ in range(2))
-    squashed = xp.empty((count, batch, width), x.dtype)  # tanh of the cells
-    hs[steps.first], cs[steps.first] = h0, c0
-    room, product = xp.empty((GATES, batch, width), x.dtype), xp.empty((batch, width), x.dtype)
+    weights, columns = _joined(w_hh, w_ih, b_ih, b_hh), _columns(x, h0, steps, b_ih is not None)
+    gates = xp.empty((count, GATES, width, batch), x.dtype)
+    flat = gates.reshape(count, GATES * width, batch)
+    cs, squashed = xp.empty((count + 1, width, batch), x.dtype), xp.empty((count, width, batch), x.dtype)
+    cs[steps.first] = c0.T
+    room, c = xp.empty((width, batch), x.dtype), cs[steps.first]
+    matmul, multiply, one = np.matmul, np.multiply, x.dtype.type(1)
     with np.errstate(over="ignore"):  # exp may overflow: the gate is 0 then
         for t in steps.order:
-            gate = gates[:, t]
-            np.matmul(hs[t + steps.before], from_state, out=room)
-            room += gate
-            if bias is not None:
-                room += bias
-            np.exp(room, out=room)
-            room += 1
-            np.divide(1, room, out=gate)
-            i, f, g, o = gate
-            g *= 2
-            g -= 1
-            c = cs[t + steps.after]
-            np.multiply(f, cs[t + steps.before], out=c)
-            np.multiply(i, g, out=product)
-            c += product
-            np.tanh(c, out=squashed[t])
-            np.multiply(o, squashed[t], out=hs[t + steps.after])
-    return steps.made(hs), last_states(hs, steps, lengths), last_states(cs, steps, lengths), gates, squashed, hs, cs
+            gate, now = flat[t], squashed[t]
+            matmul(weights, columns[t + steps.before], out=gate)
+            np.exp(gate, out=gate)
+            gate += one
+            np.divide(one, gate, out=gate)
+            i, f, g, o = gates[t]
+            g += g
+            g -= one
+            before, c = c, cs[t + steps.after]
+            multiply(f, before, out=c)
+            multiply(i, g, out=room)
+            c += room
+            np.tanh(c, out=now)
+            multiply(o, now, out=columns[t + steps.after, :width])
+    hs = columns[:, :width].transpose(0, 2, 1)
+    ends = last_states(hs, steps, lengths), last_states(cs.transpose(0, 2, 1), steps, lengths)
+    return xp.ascontiguousarray(steps.made(hs)), *(xp.ascontiguousarray(end) for end in ends), gates, squashed, columns, cs
 
 
 def _step_back(into: Any, dh: Any, dc: Any, gate: Any, squashed: Any, before: Any, u: Any, v: Any) -> None:
     """Gradients of one step's gates, before their functions, into `into`; `dc` becomes that of the cell before.
     Written as few products as possible: s(1 - s) of a sigmoid s, 1 - t^2 of a tanh t."""
     i, f, g, o = gate
-    np.multiply(dh, o, out=u)
-    np.multiply(u, squashed, out=v)
+    of_i, of_f, of_g, of_o = into
+    multiply, subtract = np.multiply, np.subtract
+    multiply(dh, o, out=u)
+    multiply(u, squashed, out=v)
     dc += u
-    np.multiply(v, squashed, out=u)
+    multiply(v, squashed, out=u)
     dc -= u
-    np.multiply(v, o, out=u)
-    np.subtract(v, u, out=into[:, 3])
-    np.multiply(dc, i, out=u)
-    np.multiply(u, g, out=v)
-    np.multiply(v, i, out=into[:, 0])
-    np.subtract(v, into[:, 0], out=into[:, 0])
+    multiply(v, o, out=u)
+    subtract(v, u, out=of_o)
+    multiply(dc, i, out=u)
+    multiply(u, g, out=v)
+    multiply(v, i, out=of_i)
+    subtract(v, of_i, out=of_i)
     v *= g
-    np.subtract(u, v, out=into[:, 2])
+    subtract(u, v, out=of_g)
     dc *= f
-    np.multiply(dc, before, out=u)
-    np.multiply(u, f, out=v)
-    np.subtract(u, v, out=into[:, 1])
+    multiply(dc, before, out=u)
+    multiply(u, f, out=v)
+    subtract(u, v, out=of_f)
 
 
 def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
-    x, h0, c0, w_ih, w_hh, b_ih, b_hh, _, gates, squashed, hs, cs = saved
+    x, h0, c0, w_ih, w_hh, b_ih, b_hh, _, gates, squashed, columns, cs = saved
     if F is not RAW:
         inputs = (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
         return through_steps(lambda *given: lstm_by_steps(*given, **node.kw), inputs, g, node.needs)
-    xp = array_module(x)
-    _, count, batch, width = gates.shape
-    lengths, steps = node.kw["lengths"], Steps(count, node.kw["reverse"])
-    of_out, of_h, of_c = g[:3]
-    ends = None if lengths is None else ending_rows(lengths, count)
-    dh, dc = start_gradient(of_h, h0, lengths), start_gradient(of_c, c0, lengths)
-    of_gates = xp.empty((count, batch, GATES, width), x.dtype)
+    count, _, width, batch = gates.shape
+    steps = Steps(count, node.kw["reverse"])
+    of_gates, dh, dc = _back(g[:3], gates, squashed, cs, w_hh, steps, node.kw["lengths"])
+    flat = of_gates.reshape(count, GATES * width, batch).transpose(1, 0, 2).reshape(GATES * width, count * batch)
+    dx = (flat.T @ w_ih).reshape(x.shape) if node.needs[0] else None
+    of_weights = flat @ steps.started_from(columns).transpose(0, 2, 1).reshape(count * batch, -1)
+    features = x.shape[2]
+    dw_hh, dw_ih = of_weights[:, :width].copy(), of_weights[:, width : width + features].copy()
+    db = of_weights[:, -1].copy() if node.needs[5] or node.needs[6] else None
+    return dx, dh.T.copy(), dc.T.copy(), dw_ih, dw_hh, db, db
+
+
+def _back(
+    given: Any, gates: Any, squashed: Any, cs: Any, w_hh: Any, steps: Steps, lengths: Any
+) -> tuple[Any, Any, Any]:
+    """The way back through all steps: gradients of the gates before their functions, of the first state and cell."""
+    xp = array_module(gates)
+    of_out, of_h, of_c = (None if each is None else xp.ascontiguousarray(each.swapaxes(-1, -2)) for each in given)
+    ends = None if lengths is None else ending_rows(lengths, len(gates))
+    dh, dc = start_gradient(of_h, cs[0], lengths), start_gradient(of_c, cs[0], lengths)
+    of_gates = xp.empty(gates.shape, gates.dtype)
     u, v = xp.empty_like(dc), xp.empty_like(dc)
+    across = w_hh.T
     for t in reversed(steps.order):
         if of_out is not None:
             dh += of_out[t]
         if ends is not None and ends[t] is not None:
             if of_h is not None:
-                dh[ends[t]] += of_h[ends[t]]
+                dh[:, ends[t]] += of_h[:, ends[t]]
             if of_c is not None:
-                dc[ends[t]] += of_c[ends[t]]
-        _step_back(of_gates[t], dh, dc, gates[:, t], squashed[t], cs[t + steps.before], u, v)
-        np.matmul(of_gates[t].reshape(batch, -1), w_hh, out=dh)
-    needs = node.needs
-    of_gates = of_gates.reshape(count, batch, -1)
-    dx, dw_ih = weight_gradients(of_gates, x, w_ih, needs[0])
-    _, dw_hh = weight_gradients(of_gates, steps.started_from(hs), w_hh, False)
-    db = column_sums(of_gates.reshape(count * batch, -1)) if needs[5] or needs[6] else None
-    return dx, dh, dc, dw_ih, dw_hh, db, db
+                dc[:, ends[t]] += of_c[:, ends[t]]
+        _step_back(of_gates[t], dh, dc, gates[t], squashed[t], cs[t + steps.before], u, v)
+        np.matmul(across, of_gates[t].reshape(-1, dh.shape[1]), out=dh)
+    return of_gates, dh, dc
 
 
 lstm_operator = operator(
