@@ -55,7 +55,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """
     need_tensors("unravel_index", indices=indices)
     if indices._array.dtype.kind not in "iu":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else size_from("unravel_index", (shape,))
     left, found = indices, []
     for length in reversed(lengths):

@@ -66,18 +66,18 @@ def _quantile(
 ) -> Tensor:
     need_tensors(name, input=input)
     if input._array.size == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if input._array.dtype not in (np.dtype("f4"), np.dtype("f8")):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _WAYS:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     parts = q if isinstance(q, Tensor) else tensor(q, dtype=input.dtype)
     if not bool(((parts._array >= 0) & (parts._array <= 1)).all()):
         what = "q values must be in the range [0, 1]"
         raise RuntimeError(
-            f"{name}() {what if isinstance(q, Tensor) else f'q must be in the range [0, 1] but got {q:g}'}"
+            f"quantile() {what if isinstance(q, Tensor) else f'q must be in the range [0, 1] but got {q:g}'}"
         )
     return deliver(_along(input, parts, dim, keepdim, interpolation, skip=name == "nanquantile"), out)
 

@@ -58,7 +58,7 @@ ndtri = unary("ndtri", normal.ndtri, lambda F, node, g, y: g * F.exp(y * y * 0.5
 
 
 def _refused(what: str) -> None:
-    raise RuntimeError(f"the derivative for '{what}' is not implemented.")
+    raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
 
 
 def _igamma_backward(sign: int, name: str) -> Any:
@@ -72,7 +72,7 @@ def _igamma_backward(sign: int, name: str) -> Any:
 
 def _zeta_backward(F: Any, node: Any, g: Any, x: Any, q: Any) -> Any:
     if node.needs[0]:
-        _refused("zeta: self")
+        _refused("zeta")
     return None, g * (-x * F.zeta(x + 1, q))
 
 
