@@ -6,5 +6,6 @@ help:  ## this list
 
 include tools/make/env.mk
 include tools/make/test.mk
+include tools/make/cuda.mk
 include tools/make/run.mk
 include tools/make/cluster.mk

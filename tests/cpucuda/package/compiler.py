@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 # Kernels of one name and different types are loaded side by side: no symbol may be shared (gnu-unique, visibility).
 ALONE = ("-fvisibility=hidden", "-fno-gnu-unique")
 FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-fno-strict-aliasing", *ALONE)
+LINK = ("-shared", "-nostdlib")  # what a kernel calls is in the process already, and linking takes less time
 COOPERATIVE = re.compile(r"__sync|__shfl|__ballot|__any_sync|__all_sync")
 KERNEL = re.compile(r"(template\s*<[^;{}]*>\s*)?(?:extern\s+\"C\"\s+)?__global__([^(){};]*(?:\([^()]*\)[^(){};]*)?)\(")
 DYNAMIC_SHARED = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w:<>\s]+?)\s+(\w+)\s*\[\s*\]")
@@ -86,7 +87,7 @@ def build(code: str, options: tuple[str, ...], result: Path) -> None:
     source = result.with_suffix(".cpp")
     source.write_text(code)
     unfinished = result.with_suffix(f".{os.getpid()}.tmp")
-    command = ["g++", *FLAGS, "-shared", "-include", prefix(), *options, *includes(), str(source), "-o", str(unfinished)]
+    command = ["g++", *FLAGS, *LINK, "-include", prefix(), *options, *includes(), str(source), "-lgcc", "-o", str(unfinished)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         from cupy.cuda import compiler

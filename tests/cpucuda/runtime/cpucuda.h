@@ -71,6 +71,8 @@ int device_of(const std::shared_ptr<Stream> &stream);
 Handle create_stream(bool blocking);
 bool destroy_stream(Handle handle);
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Operation operation);
+// A copy between two devices: in the default stream it waits for all earlier work of both, and all later work for it.
+uint64_t enqueue_between(int one, int other, const std::shared_ptr<Stream> &stream, Operation operation);
 void depend(const std::shared_ptr<Stream> &stream, Dependency dependency);
 void finish(const std::shared_ptr<Stream> &stream, Lock &lock);
 void finish(const std::shared_ptr<Stream> &stream, uint64_t position, Lock &lock);

@@ -67,7 +67,10 @@ cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
     auto kept = std::make_shared<std::vector<char>>(first, first + bytes);
     run = [=] { memcpy(to, kept->data(), bytes); };
   }
-  enqueue(stream, {"copy", bits_of(target) | bits_of(source), run});
+  Operation operation = {"copy", bits_of(target) | bits_of(source), run};
+  bool between = target.kind == Kind::device && source.kind == Kind::device && target.device != source.device;
+  if (between) enqueue_between(target.device, source.device, stream, std::move(operation));
+  else enqueue(stream, std::move(operation));
   if (host_waits) finish(stream, lock);
   return static_cast<cudaError_t>(device_error(device_of(stream)));
 }

@@ -120,13 +120,27 @@ Handle create_stream(bool blocking) {
 bool destroy_stream(Handle handle) { return streams().open.erase(handle) > 0; }  // its pending work is kept
 
 uint64_t enqueue(const std::shared_ptr<Stream> &stream, Operation operation) {
-  operation.after = std::move(stream->next);
-  stream->next.clear();
+  operation.after.swap(stream->next);
   order_with_legacy(stream, operation.after);
   stream->queue.push_back(std::move(operation));
   stream->polled = false;
   streams().pending[stream->device].insert(stream);
   return ++stream->submitted;
+}
+
+uint64_t enqueue_between(int one, int other, const std::shared_ptr<Stream> &stream, Operation operation) {
+  Streams &all = streams();
+  if (!stream->legacy) return enqueue(stream, std::move(operation));
+  for (int device : {one, other})
+    for (auto &before : all.pending[device])
+      if (before != stream) wait_for_all(stream->next, before);
+  uint64_t position = enqueue(stream, std::move(operation));
+  for (int device : {one, other}) {
+    if (all.legacy[device] != stream) depend(all.legacy[device], {stream, position});
+    for (auto &[handle, after] : all.open)
+      if (after->device == device && !after->blocking) after->next.push_back({stream, position});
+  }
+  return position;
 }
 
 void depend(const std::shared_ptr<Stream> &stream, Dependency dependency) {
