@@ -9,6 +9,7 @@ import numpy as np
 
 from .._device import array_module, host
 from .kernel import THREADS, Kernel, blocks_for, either, launch, letters_of
+from .select import keep
 
 # x is seen as (batch, classes, inner), target and scale as (batch, inner)
 NLL_EACH = Kernel("nll_each", "const T* x, const i64* target, const T* scale, T* made, i64 n, i64 classes, i64 inner", """
@@ -94,9 +95,7 @@ def _places(target: Any) -> Any:
 
 def _nll_backward(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
     """The gradient of `x`, from that of the result: one number, or one for each place."""
-    share = g * scale
-    share[scale == 0] = 0
-    return spread(share, target, classes)
+    return spread(keep(g * scale, scale != 0), target, classes)  # what is ignored gets 0 even of a gradient that is nan
 
 
 def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
@@ -110,13 +109,17 @@ def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) ->
 def _scales(x: Any, target: Any, weight: Any, ignored: int) -> tuple[Any, Any, float, int]:
     """Targets that are safe to read (0 where ignored or wrong), minus the weight of each (0 where ignored), the sum of the
     weights, and how many targets are no class."""
-    xp = array_module(x)
     skip = target == ignored
-    bad = ~skip & ((target < 0) | (target >= x.shape[1]))
-    safe = xp.where(skip | bad, 0, target).astype(np.int64)
-    scale = xp.full(target.shape, -1, x.dtype) if weight is None else -weight[safe]
-    scale[skip] = 0
-    return safe, scale, -float(scale.sum(dtype=np.float64)), int(bad.sum())
+    some, wrong = bool(skip.any()), 0
+    safe = np.where(skip, 0, target) if some else target
+    if safe.size and (safe.min() < 0 or safe.max() >= x.shape[1]):
+        bad = (safe < 0) | (safe >= x.shape[1])
+        wrong, safe = int(bad.sum()), np.where(bad, 0, safe)
+    scale = np.full(target.shape, -1, x.dtype) if weight is None else -weight[safe]
+    if some:
+        scale[skip] = 0
+    total = float(scale.size) if weight is None and not some else -float(scale.sum(dtype=np.float64))
+    return safe.astype(np.int64, copy=False), scale, total, wrong
 
 
 def _scales_on_device(x: Any, target: Any, weight: Any, ignored: int) -> tuple[Any, Any, float, int]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import special
+from .._graph.namespace import RAW
+from .._kernels import gelu as kernels
 from .._tensor import Tensor, method
 from ._arguments import need_tensors
 from ._define import operator
@@ -28,25 +29,17 @@ def _refuse_relu(x: Tensor) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
 
 
-def _gelu(x: Any) -> Any:
-    return x * (0.5 * (1 + special.erf(x * x.dtype.type(_ROOT_HALF))))
-
-
 def _gelu_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
+    if F is RAW:
+        return kernels.gelu_backward(g, x)
     below = 0.5 * (1 + F.erf(x * _ROOT_HALF))
     density = F.exp(x * x * -0.5) / _ROOT_2_PI
     return g * (below + x * density)
 
 
-def _gelu_tanh(x: Any) -> Any:
-    inner = x * x
-    inner *= _CUBE
-    inner += 1
-    inner *= x
-    return 0.5 * x * (1 + np.tanh(inner * x.dtype.type(_TANH_SCALE)))
-
-
 def _gelu_tanh_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
+    if F is RAW:
+        return kernels.gelu_tanh_backward(g, x)
     squared = x * x
     t = F.tanh(x * (squared * _CUBE + 1) * _TANH_SCALE)
     slope = (squared * (3 * _CUBE) + 1) * _TANH_SCALE
@@ -111,9 +104,9 @@ silu = unary("silu", lambda x: x * _sigmoid(x), _silu_backward, saves="input", r
              doc="x * sigmoid(x).", attach=False)  # fmt: skip
 logsigmoid = unary("log_sigmoid", _log_sigmoid, lambda F, node, g, x: g * F.sigmoid(-x), saves="input", attach=False,
                    node="LogSigmoidBackward0", refuse=refuse_kinds("biu", "log_sigmoid_cpu"), doc="log(sigmoid(x)).")  # fmt: skip
-_gelu_none = unary("gelu", _gelu, _gelu_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"), attach=False,
-                   doc="x times the normal distribution function of x.")  # fmt: skip
-_gelu_by_tanh = unary("gelu", _gelu_tanh, _gelu_tanh_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"),
+_gelu_none = unary("gelu", kernels.gelu, _gelu_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"),
+                   attach=False, doc="x times the normal distribution function of x.")  # fmt: skip
+_gelu_by_tanh = unary("gelu", kernels.gelu_tanh, _gelu_tanh_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"),
                       attach=False, known_as="gelu_tanh", doc="gelu, approximated with tanh.")  # fmt: skip
 SOFTPLUS = operator("softplus", _softplus, _softplus_backward, saves=(0,))
 ELU = operator("elu", _elu, _elu_backward, saves=(0,))

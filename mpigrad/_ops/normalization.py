@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
 from .._graph.namespace import RAW
+from .._kernels.layer_norm import layer_norm, layer_norm_backward
 from . import fitting as fitting  # derivatives use its F.sum_to
 from ._define import Operator, operator
 
@@ -21,10 +21,17 @@ def _forward(x: Any, w: Any, b: Any, *, stats: Ints, features: Ints, eps: float,
     shape = x.shape
     if view is not None:
         x = x.reshape(view)
-    mean, y, var = _moments(x, stats)
-    y *= _rstd(var, eps)
-    y = y.reshape(shape)
-    return _scaled(y, w, b, features), mean, var
+    rows = _rows(x.shape, stats) if x.size else None
+    if rows is None:
+        mean, y, var = _moments(x, stats)
+        y *= _rstd(var, eps)
+        return _scaled(y.reshape(shape), w, b, features), mean, var
+    flat = x.reshape(rows)
+    if view is None and _along_rows(rows, shape, features):
+        y, mean, var = layer_norm(flat, None if w is None else w.ravel(), None if b is None else b.ravel(), eps=eps)
+        return y.reshape(shape), mean.reshape(stats), var.reshape(stats)
+    y, mean, var = layer_norm(flat, None, None, eps=eps)
+    return _scaled(y.reshape(shape), w, b, features), mean.reshape(stats), var.reshape(stats)
 
 
 def _rows(shape: Ints, stats: Ints) -> Ints | None:
@@ -36,15 +43,13 @@ def _rows(shape: Ints, stats: Ints) -> Ints | None:
     return (rows, math.prod(shape[kept:])) if stats[:kept] == shape[:kept] else None
 
 
+def _along_rows(rows: Ints, shape: Ints, features: Ints) -> bool:
+    """Whether weight and bias have one number for each element of a row."""
+    return features == shape[len(shape) - len(features) :] and math.prod(features) == rows[1]
+
+
 def _moments(x: Any, stats: Ints) -> tuple[Any, Any, Any]:
     """The mean, the differences from it, and the variance."""
-    rows = _rows(x.shape, stats)
-    if rows is not None and x.size:  # sums along rows are matrix-vector products, which are quicker
-        xp, flat = array_module(x), x.reshape(rows)
-        mean = (flat @ xp.full(rows[1], 1 / rows[1], dtype=x.dtype)).reshape(stats)
-        y = x - mean
-        var = xp.einsum("ij,ij->i", y.reshape(rows), y.reshape(rows)).reshape(stats) / x.dtype.type(rows[1])
-        return mean, y, var
     axes = tuple(i for i, n in enumerate(stats) if n == 1)
     mean = x.mean(axis=axes, keepdims=True, dtype=x.dtype)
     y = x - mean
@@ -70,6 +75,13 @@ def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any
     stats, features, eps, view = kw["stats"], kw["features"], kw["eps"], kw.get("view")
     shape = node.shapes[0]
     count = math.prod(shape) / max(math.prod(stats), 1)
+    if F is RAW and view is None and w is not None and g.size and all(node.needs):
+        rows = _rows(shape, stats)
+        if rows is not None and _along_rows(rows, shape, features):
+            found = layer_norm_backward(
+                g.reshape(rows), x.reshape(rows), w.ravel(), mean.reshape(-1, 1), var.reshape(-1, 1), eps=eps
+            )
+            return tuple(each.reshape(own) for each, own in zip(found, node.shapes))
     if view is not None:
         x = x.reshape(view)
     if F is RAW:
@@ -79,10 +91,6 @@ def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any
         centred = x - F.sum_to(x, shape=stats) / count
         rstd = (F.sum_to(centred * centred, shape=stats) / count + eps) ** -0.5
         hat = centred * rstd
-    if F is RAW and view is None and w is not None and all(node.needs) and g.size:
-        rows = _rows(shape, stats)
-        if rows is not None and w.size == rows[1] and features == shape[len(shape) - len(features) :]:
-            return _rows_backward(g.reshape(rows), hat.reshape(rows), w.ravel(), rstd.reshape(rows[0], 1), node.shapes)
     into_w, into_b = _parameters(F, node, g, hat, features)
     if not node.needs[0]:
         return None, into_w, into_b
@@ -93,21 +101,6 @@ def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any
     second = F.sum_to(up * hat, shape=stats) / count
     into_x = (up - first - hat * second) * rstd
     return into_x if view is None else into_x.reshape(shape), into_w, into_b
-
-
-def _rows_backward(g: Any, hat: Any, w: Any, rstd: Any, shapes: Any) -> Any:
-    """Layer normalisation's gradients on arrays, its sums as matrix-vector products."""
-    xp, count = array_module(g), g.dtype.type(w.size)
-    ones = xp.ones(g.shape[0], g.dtype)
-    both = g * hat
-    first, second = (g @ w) / count, (both @ w) / count
-    into_w, into_b = ones @ both, ones @ g
-    np.multiply(g, w, out=both)
-    hat *= second[:, None]
-    both -= hat
-    both -= first[:, None]
-    both *= rstd
-    return both.reshape(shapes[0]), into_w.reshape(shapes[1]), into_b.reshape(shapes[2])
 
 
 def _parameters(F: Any, node: Any, g: Any, hat: Any, features: Ints) -> tuple[Any, Any]:

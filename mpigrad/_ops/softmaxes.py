@@ -1,13 +1,12 @@
-"""softmax and log_softmax, with their derivatives spelled out on arrays."""
+"""softmax and log_softmax; on arrays they and their derivatives are kernels."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._dtype import as_dtype, dtype
-from .._kernels.reduction import add_reduce, max_reduce
+from .._graph.namespace import RAW
+from .._kernels import softmax as kernels
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
@@ -16,41 +15,22 @@ from ._out import deliver
 from .fitting import to_dtype
 
 
-def softmax_raw(x: Any, *, dim: int) -> Any:
-    """exp(x) / sum(exp(x)) along one axis, without overflow."""
-    if x.ndim == 0 or x.size == 0:
-        return x - x + x.dtype.type(1)
-    if x.dtype.itemsize == 2:
-        return softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
-    made = x - max_reduce(x, axis=dim, keepdims=True)
-    np.exp(made, made)
-    made /= add_reduce(made, axis=dim, keepdims=True)
-    return made
-
-
-def log_softmax_raw(x: Any, *, dim: int) -> Any:
-    """x - log(sum(exp(x))) along one axis, without overflow."""
-    if x.ndim == 0 or x.size == 0:
-        return x - x
-    if x.dtype.itemsize == 2:
-        return log_softmax_raw(x.astype("f4"), dim=dim).astype(x.dtype)
-    made = x - max_reduce(x, axis=dim, keepdims=True)
-    made -= np.log(add_reduce(np.exp(made), axis=dim, keepdims=True))
-    return made
-
-
 def _softmax_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    if F is RAW:
+        return kernels.softmax_backward(g, y, dim=node.kw["dim"])
     inner = g * y
     return inner - y * F.sum_dim(inner, dim=(node.kw["dim"],), keepdim=True)
 
 
 def _log_softmax_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
+    if F is RAW:
+        return kernels.log_softmax_backward(g, y, dim=node.kw["dim"])
     return g - F.exp(y) * F.sum_dim(g, dim=(node.kw["dim"],), keepdim=True)
 
 
-SOFTMAX = operator("softmax", softmax_raw, _softmax_backward, saves=(RESULT,))
+SOFTMAX = operator("softmax", kernels.softmax, _softmax_backward, saves=(RESULT,))
 LOG_SOFTMAX = operator(
-    "log_softmax", log_softmax_raw, _log_softmax_backward, saves=(RESULT,), node="LogSoftmaxBackward0"
+    "log_softmax", kernels.log_softmax, _log_softmax_backward, saves=(RESULT,), node="LogSoftmaxBackward0"
 )
 
 
