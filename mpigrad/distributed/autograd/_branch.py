@@ -17,12 +17,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..._graph.engine import GraphTask
-from ..._graph.grad_mode import MODE, TRACING
-from ..._graph.namespace import DIFF
 from ..rpc._message import MessageType
 from ._items import Item, decode, encode
-from ._sink import Sink
+from ._lone import Outgoing, run_lone
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
@@ -67,25 +64,26 @@ class Branch:
             self.fail(error)
         self.settle()
 
+    def go_on(self, outgoing: Outgoing) -> None:
+        """Do the rest of the branch's own work: what came out of it goes to the workers concerned."""
+        try:
+            self.dispatch(outgoing)
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+
     def process(self, items: list[Item]) -> None:
         """Bring gradients to send functions of this worker, and what comes out to the workers concerned."""
         elsewhere: dict[int, list[Item]] = {}
-        context, code = self.context, self.one.code
+        context = self.context
         parts = context.parts
         while items:
             message_id, grads = items.pop()
             if len(context.sends) != len(parts.sources):
                 parts.catch_up()
-            source = parts.sources.get(message_id) or parts.source(message_id)
-            if len(grads) != source.outputs:
-                raise RuntimeError(
-                    f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.outputs} "
-                    "tensors that need them"
-                )
-            held = context.held.get(code) if context.held else None
-            if len(source.part.sources) == 1 and (held is None or source not in held):  # the pass's own roots may meet it
-                source.ran = code
-                outgoing = self.run_source(source, grads)
+            source = parts.source_for(message_id, grads)
+            if parts.is_lone(source, self.one):
+                outgoing = run_lone(context, self.one, source, grads)
                 if outgoing:
                     self._sort(outgoing, items, elsewhere)
             else:
@@ -93,7 +91,7 @@ class Branch:
         for rank, batch in elsewhere.items():
             self.send(rank, batch)
 
-    def dispatch(self, outgoing: list[tuple[Any, Any]]) -> None:
+    def dispatch(self, outgoing: Outgoing) -> None:
         """Bring what reached recv functions to the workers that sent the tensors."""
         here: list[Item] = []
         elsewhere: dict[int, list[Item]] = {}
@@ -103,7 +101,7 @@ class Branch:
         if here:
             self.process(here)
 
-    def _sort(self, outgoing: list[tuple[Any, Any]], here: list[Item], elsewhere: dict[int, list[Item]]) -> None:
+    def _sort(self, outgoing: Outgoing, here: list[Item], elsewhere: dict[int, list[Item]]) -> None:
         for recv, grad in outgoing:
             item = (recv.message_id, recv.complete(grad, self.one.F))
             rank = recv.worker
@@ -113,22 +111,6 @@ class Branch:
                 here.append(item)
             else:
                 elsewhere.setdefault(rank, []).append(item)
-
-    def run_source(self, source: Source, grads: list[Any]) -> list[tuple[Any, Any]]:
-        """Run the graph below one lone send function; gives what reached recv functions."""
-        one = self.one
-        sink = Sink(self.context, one.F, one.discard)
-        if source.ends is not None and one.captures is None and not TRACING.on and source.unwatched():
-            for place, node in enumerate(source.ends):
-                grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
-                sink(node, grad)
-            return sink.outgoing
-        function = source.nodes[0]
-        task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
-        task.buffers[function] = grads if function.outputs != 1 else grads[0]
-        task.ready.append(function)
-        run_task(task, one)
-        return sink.outgoing
 
     def _hold(self, source: Source, grads: list[Any]) -> None:
         from ._held import hold
@@ -152,7 +134,7 @@ class Branch:
             body, arrays = reply.value()
             if body:
                 items = decode(body, arrays, reply._info[0], self.context, self.one)
-                if moved(self, lambda: self.run(items)):
+                if self.context.parts.runs_user_code() and deferred(self, lambda: self.run(items)):
                     return
                 self.process(items)
         except BaseException as error:
@@ -180,11 +162,6 @@ class Branch:
             self.on_end(self)
 
 
-def moved(branch: Branch, run: Callable[[], None]) -> bool:
-    """Have the pool `run` a branch's work, if it may run user code while this thread waits or holds the lead."""
-    return branch.context.parts.runs_user_code() and deferred(branch, run)
-
-
 def deferred(branch: Branch, run: Callable[[], None]) -> bool:
     """Have the pool `run` user code in the branch's context, if this thread waits or holds the lead."""
     from ._interceptor import Running
@@ -195,15 +172,3 @@ def deferred(branch: Branch, run: Callable[[], None]) -> bool:
 
     agent = branch.worker.agent
     return agent is not None and agent.progress.defer(inside)
-
-
-def run_task(task: GraphTask, one: Pass) -> None:
-    """Run a task of a pass, recording if its gradients are to have a graph."""
-    before, MODE.enabled = MODE.enabled, task.F is DIFF
-    try:
-        task.run()
-    finally:
-        MODE.enabled = before
-    if task.captured:
-        one.capture(task.captured)
-        task.captured = {}

@@ -17,11 +17,12 @@ from ...futures import Future
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
 from . import _worker
-from ._branch import Branch, deferred, run_task
+from ._branch import Branch, deferred
 from ._held import make_part
-from ._initiator import Initiated, register_hold
+from ._initiator import Initiated, register_hold, report_failure
 from ._interceptor import Running
-from ._items import decode, encode
+from ._items import Item, decode, encode
+from ._lone import Outgoing, run_lone, run_task
 from ._parts import Source
 from ._pass import Pass
 from ._sink import Sink
@@ -203,13 +204,35 @@ def _handle(agent: Any, message: RawMessage) -> Any:
     begun_here = worker.initiated.get(message.extra)
     one = begun_here.one if begun_here is not None else Pass(message.extra)
     items = decode(message.body, message.arrays, message.src, context, one)
-    branch = Branch(worker, context, one, message.src)
-    if not context.parts.runs_user_code():
+    parts = context.parts
+    if parts.runs_user_code():
+        branch = Branch(worker, context, one, message.src)
+        if not deferred(branch, lambda: branch.run(items)):
+            with Running(context):
+                branch.run(items)
+    elif len(items) == 1 and parts.is_lone(parts.source_for(*items[0]), one):
+        outgoing = _run_one(worker, context, one, items[0])
+        if all(recv.worker == message.src for recv, _ in outgoing):
+            items = [(recv.message_id, recv.complete(grad, one.F)) for recv, grad in outgoing]
+            return encode(items, context, one) if items else None
+        branch = Branch(worker, context, one, message.src)
+        branch.go_on(outgoing)
+    else:
+        branch = Branch(worker, context, one, message.src)
         branch.run(items)
-    elif not deferred(branch, lambda: branch.run(items)):
-        with Running(context):
-            branch.run(items)
     return _answer(branch) if branch.ended else _answer_later(branch)
+
+
+def _run_one(worker: _worker.Worker, context: DistAutogradContext, one: Pass, item: Item) -> Outgoing:
+    """Pass gradients on at a lone send function, counted as a running pass meanwhile."""
+    worker.live.add(one)
+    try:
+        return run_lone(context, one, context.parts.sources[item[0]], item[1])
+    except BaseException as error:
+        report_failure(worker, one, error)
+        raise
+    finally:
+        worker.live.discard(one)
 
 
 def _answer(branch: Branch) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray, zeros
+
 from ..._device import device_of, module_for, on_device
 from ..._graph.namespace import RAW
 from ..._graph.node import Node, edge_of
@@ -19,15 +21,13 @@ from ..._tensor import Tensor, wrap
 class SendRpcBackward(Node):
     """Where tensors left. It has no gradients of its own to wait for: they are given to it by a message."""
 
-    __slots__ = ("_grads", "metas", "outputs")
+    __slots__ = ("_grads", "outputs")
     outputs: int  # type: ignore[misc]
-    metas: tuple[Any, ...]  # (shape, dtype) of what left, to check what comes back
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self.edges, self.hooks = tuple(map(edge_of, tensors)), None
         self.outputs = len(self.edges)
-        self.metas = tuple((each._array.shape, each._array.dtype) for each in tensors)
-        self._grads: list[Tensor | None] = []
+        self._grads: Sequence[Tensor | None] = ()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         return (grad,) if self.outputs == 1 else tuple(grad)
@@ -60,14 +60,16 @@ class RecvRpcBackward(Node):
     outputs: int  # type: ignore[misc]
     worker: int  # the rank that sent the tensors
     message_id: int  # names the send function there
-    metas: tuple[Any, ...]
+    metas: list[Any]  # shape, dtype, and the device unless it is the host
 
     def __init__(self, worker: int, message_id: int, tensors: Sequence[Tensor]) -> None:
         self.edges, self.hooks = (), None
         self.worker, self.message_id, self.outputs = worker, message_id, len(tensors)
-        self.metas = tuple((each._array.shape, each._array.dtype, device_of(each._array)) for each in tensors)
+        self.metas = metas = []
         for nr, tensor in enumerate(tensors):
             tensor._grad_fn, tensor._nr, tensor._requires = self, nr, True
+            array = tensor._array
+            metas.append((array.shape, array.dtype, None if array.__class__ is ndarray else device_of(array)))
 
     def name(self) -> str:
         return "torch::distributed::autograd::RecvRpcBackward"
@@ -77,11 +79,13 @@ class RecvRpcBackward(Node):
         grads = [grad] if self.outputs == 1 else [None] * self.outputs if grad is None else grad
         for place, value in enumerate(grads):
             if value is None:
-                zeros = _zeros(*self.metas[place])
-                grads[place] = zeros if F is RAW else wrap(zeros)
+                made = _zeros(*self.metas[place])
+                grads[place] = made if F is RAW else wrap(made)
         return grads
 
 
 def _zeros(shape: tuple[int, ...], kind: Any, place: Any) -> Any:
+    if place is None:
+        return zeros(shape, kind)
     with on_device(place):
         return module_for(place).zeros(shape, kind)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..._graph.engine import GraphTask
 from ..._graph.node import Edge
 from ...futures import Future
-from ._branch import Branch, deferred, run_task
+from ._branch import Branch, deferred
+from ._lone import run_task
 from ._parts import Source, merged_counts
 from ._sink import Sink
 

@@ -57,6 +57,7 @@ class _Interceptor:
     """See `rpc._seams.Interceptor`."""
 
     running = Running
+    current = CURRENT
 
     def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         context = CURRENT.context
@@ -66,10 +67,8 @@ class _Interceptor:
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
         message_id = _worker.worker().container.new_message_id()
-        for tensor in tensors:
-            if tensor._requires:
-                record_send(context, message_id, tensors)
-                break
+        if tensors:
+            record_send(context, message_id, tensors)
         return context.context_id, message_id
 
     def on_receive(
@@ -78,10 +77,8 @@ class _Interceptor:
         context = _worker.worker().container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None
-        for tensor in tensors:
-            if tensor._requires:
-                record_recv(context, src, message_id, tensors)
-                break
+        if tensors:
+            record_recv(context, src, message_id, tensors)
         return context
 
 

@@ -19,6 +19,7 @@ from ._functions import RecvRpcBackward, SendRpcBackward
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
+    from ._pass import Pass
 
 
 class Source:
@@ -82,11 +83,6 @@ class Part:
 
     def __init__(self) -> None:
         self.sources: list[Source] = []
-
-    @property
-    def lone(self) -> bool:
-        """Whether gradients of its only source can be passed on at once."""
-        return len(self.sources) == 1
 
     def add(self, source: Source) -> None:
         """Take a source in."""
@@ -155,13 +151,30 @@ class Parts:
 
     def meeting(self, roots: Source) -> list[Part]:
         """The parts that share a node with the graph below a pass's roots."""
-        owner, found = self._owner, {}
-        if owner:
-            for node in roots.shared():
-                part = owner.get(node)
-                if part is not None:
-                    found[id(part)] = part
+        found: dict[int, Part] = {}
+        owned = self._owner.get
+        for node in roots.counts:
+            part = owned(node)
+            if part is not None and (node.__class__ is not AccumulateGrad or node.hooks is not None):
+                found[id(part)] = part
         return list(found.values())
+
+    def is_lone(self, source: Source, one: Pass) -> bool:
+        """Whether gradients of a source can be passed on at once in this pass, whose own roots may meet it."""
+        if len(source.part.sources) != 1:
+            return False
+        held = self._context.held
+        return not held or source not in held.get(one.code, ())
+
+    def source_for(self, message_id: int, grads: list[Any]) -> Source:
+        """The source that gradients came for; raises if they cannot be its own."""
+        source = self.sources.get(message_id) or self.source(message_id)
+        if len(grads) != source.outputs:
+            raise RuntimeError(
+                f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.outputs} "
+                "tensors that need them"
+            )
+        return source
 
     def source(self, message_id: int) -> Source:
         """The source of one send function."""

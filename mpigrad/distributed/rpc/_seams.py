@@ -46,6 +46,8 @@ class Interceptor(Protocol):
     def running(self, context: Any) -> AbstractContextManager[Any]:
         """The context manager around the user function and the building of its answer."""
 
+    current: Any  # its attribute `context` is that of the current thread: what `running` sets, without a call
+
 
 class RRefHook(Protocol):
     """What the RRef layer does with RRefs inside payloads."""

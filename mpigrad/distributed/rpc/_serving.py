@@ -104,11 +104,14 @@ class Serving(Calls):
                 else:
                     args, kwargs = args
             del frame, buffer, followed
-            if flags & HAS_CONTEXT and _seams.interceptor is not None:
-                interceptor = _seams.interceptor
-                context = interceptor.on_receive(src, context_id, message_id, tensors)
-                with interceptor.running(context):
+            interceptor = _seams.interceptor if flags & HAS_CONTEXT else None
+            if interceptor is not None:
+                context, current = interceptor.on_receive(src, context_id, message_id, tensors), interceptor.current
+                before, current.context = current.context, context
+                try:
                     self._run_and_answer(src, call_id, func, args, kwargs, (interceptor, context))
+                finally:
+                    current.context = before
             else:
                 self._run_and_answer(src, call_id, func, args, kwargs, None)
         except BaseException as error:

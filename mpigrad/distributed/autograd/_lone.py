@@ -1,0 +1,51 @@
+"""Passing gradients on at a lone send function, the common case: nothing has to wait for anything.
+
+What comes out is either added up in the context or goes to the workers that sent the tensors; most of it goes to the
+worker whose message brought the gradients, and travels in the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..._graph.engine import GraphTask
+from ..._graph.grad_mode import MODE, TRACING
+from ..._graph.namespace import DIFF
+from ._sink import Sink
+
+if TYPE_CHECKING:
+    from ._context import DistAutogradContext
+    from ._functions import RecvRpcBackward
+    from ._parts import Source
+    from ._pass import Pass
+
+Outgoing = list[tuple["RecvRpcBackward", Any]]
+
+
+def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: list[Any]) -> Outgoing:
+    """Run the graph below one lone send function; gives what reached recv functions."""
+    source.ran = one.code
+    sink = Sink(context, one.F, one.discard)
+    if source.ends is not None and one.captures is None and not TRACING.on and source.unwatched():
+        for place, node in enumerate(source.ends):
+            grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
+            sink(node, grad)
+        return sink.outgoing
+    function = source.nodes[0]
+    task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
+    task.buffers[function] = grads if function.outputs != 1 else grads[0]
+    task.ready.append(function)
+    run_task(task, one)
+    return sink.outgoing
+
+
+def run_task(task: GraphTask, one: Pass) -> None:
+    """Run a task of a pass, recording if its gradients are to have a graph."""
+    before, MODE.enabled = MODE.enabled, task.F is DIFF
+    try:
+        task.run()
+    finally:
+        MODE.enabled = before
+    if task.captured:
+        one.capture(task.captured)
+        task.captured = {}
