@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import current_gpu, device_of, use_gpu
+from .._device import current_gpu, device_of, is_loaded, use_gpu
 from .._tensor import Tensor, wrap
 from .accumulate import sum_of_tensors
 from .grad_mode import TRACING
@@ -164,6 +164,13 @@ class GraphTask:
             _RUNNING.task = above
             if gpu is not None:
                 use_gpu(gpu)
+
+    def run_alone(self) -> None:
+        """`run`, for graphs in which no function of the user's and no hook can ask for the pass."""
+        if is_loaded():
+            self.run()
+        else:
+            self._run(False)
 
     def _run(self, gpus: bool) -> None:
         """The loop. The last node that became ready with one gradient runs next, without going through the queue."""

@@ -13,7 +13,7 @@ from ..rpc import _seams
 from . import _worker
 from ._container import CURRENT
 from ._context import DistAutogradContext
-from ._engine import DistEngine
+from ._engine import ENGINE
 from ._release import release
 
 
@@ -46,18 +46,9 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
     """
     if TRACING.on:
         with record_function("torch::distributed::autograd::backward"):
-            _execute(context_id, roots, retain_graph, create_graph)
+            ENGINE.execute(context_id, roots, retain_graph, create_graph)
     else:
-        _execute(context_id, roots, retain_graph, create_graph)
-
-
-def _execute(*arguments: Any) -> list[Any]:
-    """Run a pass; with GPUs, on the streams of this worker's passes."""
-    agent = _worker.worker().agent
-    if agent is None or agent.computing is None:
-        return DistEngine.get_instance().execute(*arguments)
-    with agent.computing():
-        return DistEngine.get_instance().execute(*arguments)
+        ENGINE.execute(context_id, roots, retain_graph, create_graph)
 
 
 def grad(
@@ -75,7 +66,7 @@ def grad(
     roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    found = _execute(context_id, roots, keep, create_graph, wanted)
+    found = ENGINE.execute(context_id, roots, keep, create_graph, wanted)
     if not allow_unused and any(each is None for each in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "

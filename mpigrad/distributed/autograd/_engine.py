@@ -22,7 +22,7 @@ from ._held import make_part
 from ._initiator import Initiated, register_hold, report_failure
 from ._interceptor import Running
 from ._items import Item, decode, encode
-from ._lone import Outgoing, run_lone, run_task
+from ._lone import Outgoing, follow, may_follow, run_lone, run_task
 from ._parts import Source
 from ._pass import Pass
 from ._sink import Sink
@@ -38,14 +38,10 @@ _GRACE = 1.0  # messages have the same timeout, and their own errors say more: l
 class DistEngine:
     """This worker's engine; PyTorch's class of the same name is one per process, and so is this."""
 
-    _instance: DistEngine | None = None
-
     @classmethod
     def get_instance(cls) -> DistEngine:
         """The engine of this process."""
-        if cls._instance is None:
-            cls._instance = cls()
-        return cls._instance
+        return ENGINE
 
     def num_backward_passes(self) -> int:
         """How many passes (or branches of others' passes) are running on this worker."""
@@ -61,6 +57,20 @@ class DistEngine:
     ) -> list[Any]:
         """Run a backward pass from `roots`, and return when it is over on every worker."""
         worker = _worker.worker()
+        if worker.agent is None or worker.agent.computing is None:
+            return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
+        with worker.agent.computing():  # on the streams of this worker's passes
+            return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
+
+    def _execute(
+        self,
+        worker: _worker.Worker,
+        context_id: int,
+        roots: Sequence[Tensor],
+        retain_graph: bool,
+        create_graph: bool,
+        capture: Sequence[Tensor] | None,
+    ) -> list[Any]:
         context = worker.container.retrieve(context_id)
         edges = _checked(roots)
         one = Pass.begin(
@@ -89,6 +99,9 @@ class DistEngine:
         started = Initiated(worker, context, one, Source([send_function], message_id))
         started.run([(message_id, grads)])
         return started.future
+
+
+ENGINE = DistEngine()
 
 
 def _source(context: DistAutogradContext, edges: list[Edge]) -> Source:
@@ -168,14 +181,16 @@ def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> None:
 def _run_roots(
     context: DistAutogradContext, one: Pass, roots: Source, edges: list[Edge], grads: list[Any]
 ) -> list[Any]:
-    sink = Sink(context, one.F, one.discard)
+    sink, user_code = Sink(context, one.F, one.discard), roots.runs_user_code()
+    if roots.path is not None and may_follow(one, user_code):
+        return follow(roots.path, one, sink, grads.pop())
     task = GraphTask(one.F, roots.counts.copy(), one.keep, sink, one.captures)
     while grads:  # nobody else is to hold them: a context may keep one as it is
         task.feed(*edges[len(grads) - 1], grads.pop())
     for node in dict.fromkeys(roots.nodes):
         if roots.counts[node] == 0:
             task.ready.append(node)
-    run_task(task, one)
+    run_task(task, one, user_code)
     return sink.outgoing
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import GraphTask
 from ..._graph.grad_mode import MODE, TRACING
-from ..._graph.namespace import DIFF
+from ..._graph.namespace import DIFF, RAW
 from ._sink import Sink
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._functions import RecvRpcBackward
     from ._parts import Source
     from ._pass import Pass
+    from ._path import Path
 
 Outgoing = list[tuple["RecvRpcBackward", Any]]
 
@@ -31,16 +32,35 @@ def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: lis
             grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
             sink(node, grad)
         return sink.outgoing
+    user_code = source.runs_user_code()
+    if source.path is not None and may_follow(one, user_code):
+        grad, grads[0] = grads[0], None
+        return follow(source.path, one, sink, grad)
     function = source.nodes[0]
     task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
     task.buffers[function] = grads if function.outputs != 1 else grads[0]
     task.ready.append(function)
-    run_task(task, one)
+    run_task(task, one, user_code)
     return sink.outgoing
 
 
-def run_task(task: GraphTask, one: Pass) -> None:
+def may_follow(one: Pass, user_code: bool) -> bool:
+    """Whether a path can be run without the engine: nobody records, watches or captures anything on the way."""
+    return not user_code and one.F is RAW and one.captures is None and not TRACING.on
+
+
+def follow(path: Path, one: Pass, sink: Sink, grad: Any) -> Outgoing:
+    """Run a path, and bring what comes out of it to where it belongs."""
+    grad = path.run(one.F, one.keep, grad)
+    sink(path.end, grad)
+    return sink.outgoing
+
+
+def run_task(task: GraphTask, one: Pass, user_code: bool = True) -> None:
     """Run a task of a pass, recording if its gradients are to have a graph."""
+    if not user_code and task.F is RAW and one.captures is None:
+        task.run_alone()
+        return
     before, MODE.enabled = MODE.enabled, task.F is DIFF
     try:
         task.run()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..._graph.engine import count_dependencies
 from ..._graph.node import AccumulateGrad, Hooks, Node
 from ._functions import RecvRpcBackward, SendRpcBackward
+from ._path import path_below
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("_user_code", "counts", "ends", "message_id", "nodes", "outputs", "part", "ran", "recvs")
+    __slots__ = ("_user_code", "counts", "ends", "message_id", "nodes", "outputs", "part", "path", "ran", "recvs")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
@@ -39,6 +40,7 @@ class Source:
             elif node.user_code:
                 self._user_code = True
         self.ends = None if message_id is None else _ends(nodes[0], self.counts)
+        self.path = path_below(nodes[0]) if len(nodes) == 1 and self.ends is None else None
         self.ran = 0  # the last pass in which it ran on its own
         self.part: Part
 

@@ -317,7 +317,10 @@ class Calls:
         if fut._sleepers is not None:
             fut._wake()
         if fut._callbacks:
-            fut._run_callbacks()
+            if fut._foreign:
+                fut._run_callbacks()
+            else:
+                fut._call_callbacks()
 
     # Time and departures
 
