@@ -3,6 +3,9 @@
 from . import functional, init, modules, parameter, utils
 from .modules import *
 from .modules import __all__ as _names
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = [*_names, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
+__all__ = [
+    *_names, "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules",
+    "parameter", "utils",
+]  # fmt: skip

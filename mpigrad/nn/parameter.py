@@ -73,6 +73,80 @@ class Buffer(Tensor):
         return _rebuild_buffer, (wrap(self._array), self.__dict__["persistent"])
 
 
+class _Uninitialized:
+    """A tensor without a shape: lazy modules give it one when they see their first input."""
+
+    __slots__ = ()
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the tensor its shape; it becomes an ordinary parameter or buffer."""
+        from .modules._blank import blank
+
+        made = blank(*shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
+        self._array = made._array
+        self.__class__ = self.cls_to_become
+
+    def __repr__(self: Any) -> str:
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+
+def _shapeless(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    from .modules._blank import blank
+
+    return wrap_as(cls, blank(0, device=device, dtype=dtype)._array).requires_grad_(requires_grad)
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
+    """A parameter without a shape.
+
+    >>> from mpigrad import nn
+    >>> weight = nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> weight.shape
+    mpigrad.Size([2, 3])
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:  # type: ignore[misc]
+        return _shapeless(cls, requires_grad, device, dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        return memo.setdefault(id(self), type(self)(self._requires, self.device, self.dtype))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self._requires, self.device, self.dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
+    """A buffer without a shape."""
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> UninitializedBuffer:  # type: ignore[misc]
+        return _shapeless(cls, requires_grad, device, dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedBuffer:
+        return memo.setdefault(id(self), type(self)(self._requires, self.device, self.dtype))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self._requires, self.device, self.dtype)
+
+
+def is_uninitialized(value: Any) -> bool:
+    """Whether something is a parameter or buffer without a shape.
+
+    >>> from mpigrad import nn
+    >>> nn.parameter.is_uninitialized(nn.UninitializedParameter())
+    True
+    """
+    return isinstance(value, _Uninitialized)
+
+
 def _take_attributes(made: Tensor, attributes: dict[str, Any]) -> None:
     made.__dict__.update(attributes)
 
@@ -89,4 +163,4 @@ def _rebuild_buffer(data: Tensor, persistent: bool) -> Buffer:
 
 PLAIN.update((Parameter, Buffer))
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_uninitialized"]

@@ -35,6 +35,12 @@ AvgPool2d(2, padding=1, count_include_pad=False) | 2,2,6,6
 AvgPool3d(2) | 1,1,4,4,4
 LPPool1d(2, 3) | 2,2,6
 LPPool2d(2, 2) | 2,2,6,6
+LPPool3d(2, 2) | 1,2,4,4,4
+ConvTranspose3d(2, 3, 2, 2) | 1,2,3,3,3
+AdaptiveMaxPool3d(2) | 1,1,4,4,4
+MaxUnpool1d(2) | 2,2,3 | i6:2,2,3
+MaxUnpool2d((2, 3), padding=(0, 1)) | 1,2,3,3 | i42:1,2,3,3
+InstanceNorm3d(2, affine=True) | 1,2,3,3,3
 AdaptiveAvgPool1d(3) | 2,2,7
 AdaptiveAvgPool2d((2, 3)) | 2,2,7,7
 AdaptiveAvgPool3d(2) | 1,1,4,4,4
@@ -204,7 +210,106 @@ def test_same_as_pytorch(line: str) -> None:
                     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9, err_msg=f"value {place} of {text}")
 
 
+def same_after(ours: Any, theirs: Any, arrays: list[np.ndarray]) -> None:
+    """Both after one call, with the same weights: the same text, state, outputs and gradients."""
+    for T, module in ((torch, theirs), (mpigrad, ours)):
+        module(*(T.tensor(each) for each in arrays))
+    assert repr(ours) == repr(theirs) and type(ours).__name__ == type(theirs).__name__
+    state = theirs.state_dict()
+    assert list(ours.state_dict()) == list(state)
+    ours.load_state_dict({key: mpigrad.tensor(value.numpy()) for key, value in state.items()})
+    for want, got in zip(run(torch, theirs, arrays), run(mpigrad, ours, arrays)):
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+LAZY = """
+LazyLinear(3) | 5,4
+LazyLinear(3, bias=False) | 2,5,4
+LazyConv1d(4, 3, 2) | 2,3,9
+LazyConv2d(4, 3, padding=1, groups=2) | 2,2,5,5
+LazyConv2d(4, 3, bias=False) | 2,5,5
+LazyConv3d(2, 2) | 1,1,3,3,3
+LazyConvTranspose1d(2, 3, 2) | 2,3,5
+LazyConvTranspose2d(4, 3, 2, 1, 1, groups=2) | 1,2,4,4
+LazyConvTranspose3d(2, 2) | 1,2,3,3,3
+LazyBatchNorm1d() | 5,4
+LazyBatchNorm2d(affine=False) | 2,3,4,4
+LazyBatchNorm3d(track_running_stats=False) | 2,2,2,2,2
+LazyInstanceNorm1d() | 2,3,5
+LazyInstanceNorm2d(track_running_stats=False) | 2,3,4,4
+LazyInstanceNorm3d(affine=False) | 1,2,3,3,3
+Sequential(nn.LazyConv1d(2, 3), nn.Flatten(), nn.LazyLinear(2)) | 2,3,5
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", LAZY)
+def test_lazy_modules_take_their_sizes_from_the_first_input(line: str) -> None:
+    text, *specs = (part.strip() for part in line.split("|"))
+    ours, theirs = build(mpigrad, text), build(torch, text)
+    assert repr(ours) == repr(theirs)
+    same_after(ours, theirs, [values(spec, seed) for seed, spec in enumerate(specs)])
+
+
+def test_lazy_modules_take_their_sizes_from_a_state() -> None:
+    lazy, state = mpigrad.nn.LazyLinear(3), mpigrad.nn.Linear(5, 3).state_dict()
+    assert repr(lazy.weight) == "<UninitializedParameter>" and lazy.has_uninitialized_params()
+    lazy.load_state_dict(state)
+    assert not lazy.has_uninitialized_params() and lazy.weight.shape == (3, 5)
+    with pytest.raises(ValueError, match="in_channels must be divisible by groups"):
+        mpigrad.nn.LazyConv1d(4, 2, groups=2)(mpigrad.zeros(1, 3, 5))
+
+
+@pytest.mark.parametrize("text", ["(16, 20, [5, 10])", "(16, 20, [3], div_value=2.0, head_bias=True)"])
+def test_adaptive_softmax(text: str) -> None:
+    made = []
+    for T in (torch, mpigrad):
+        module = build(T, f"AdaptiveLogSoftmaxWithLoss{text}")
+        if made:
+            assert repr(module) == repr(made[0][0])
+            module.load_state_dict({key: mpigrad.tensor(value.numpy()) for key, value in made[0][0].state_dict().items()})
+        x, y = T.tensor(values("7,16", 0)).requires_grad_(), T.tensor([0, 4, 5, 9, 10, 19, 2])
+        output, loss = module(x, y)
+        loss.backward()
+        single = module(x[3], y[3]).output
+        found = [output, loss, module.log_prob(x), module.predict(x), single, x.grad, *(p.grad for p in module.parameters())]
+        made.append([module, [each.detach().numpy() for each in found]])
+    for want, got in zip(made[0][1], made[1][1]):
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+def test_ctc_loss() -> None:
+    found = []
+    for T in (torch, mpigrad):
+        module = T.nn.CTCLoss(1, reduction="sum", zero_infinity=True)
+        x = T.tensor(values("6,2,4", 0)).requires_grad_()
+        loss = module(x.log_softmax(2), T.tensor([[0, 2, 3], [3, 3, 0]]), T.tensor([6, 5]), T.tensor([3, 2]))
+        loss.backward()
+        found.append([repr(module), loss.detach().numpy(), x.grad.numpy()])
+    assert found[0][0] == found[1][0]
+    for want, got in zip(found[0][1:], found[1][1:]):
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_fractional_pooling_with_given_chances(dims: int) -> None:
+    found = []
+    for T in (torch, mpigrad):
+        x = T.tensor(values("2,3" + ",7" * dims, 0)).requires_grad_()
+        chances = T.tensor(np.random.default_rng(1).uniform(size=(2, 3, dims)))
+        make = getattr(T.nn, f"FractionalMaxPool{dims}d")
+        out, where = make(2, output_size=(4, 3, 5)[:dims], return_indices=True, _random_samples=chances)(x)
+        ratio = make(3, output_ratio=0.5, _random_samples=chances)(x)
+        ((out**2).sum() + ratio.sum()).backward()
+        found.append([each.detach().numpy() for each in (out, where, ratio, x.grad)])
+    for want, got in zip(*found):
+        np.testing.assert_allclose(got, want)
+
+
 ERRORS = """
+nn.FractionalMaxPool2d(2) | nn.FractionalMaxPool2d(2, 2, 0.5) | nn.FractionalMaxPool2d(2, output_ratio=1.5)
+nn.AdaptiveLogSoftmaxWithLoss(4, 5, []) | nn.AdaptiveLogSoftmaxWithLoss(4, 5, [5])
+nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])(T.zeros(2, 4), T.tensor([1, 7]))
+nn.MaxUnpool1d(2)(T.zeros(1, 2, 2), T.zeros(1, 2, 3, dtype=T.int64))
 nn.Conv2d(3, 4, 3, groups=2) | nn.Conv2d(4, 3, 3, groups=2) | nn.Conv2d(4, 3, 3, 2, padding="same")
 nn.Conv2d(4, 3, 3, groups=0) | nn.ConvTranspose2d(4, 3, 3, padding_mode="reflect") | nn.BatchNorm1d(3)(T.zeros(3))
 nn.BatchNorm2d(3)(T.zeros(3, 3)) | nn.InstanceNorm1d(3)(T.zeros(3))

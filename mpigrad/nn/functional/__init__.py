@@ -48,6 +48,7 @@ from ._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, c
 from ._ctc import ctc_loss
 from ._dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ._embedding import embedding, embedding_bag, one_hot
+from ._fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
 from ._margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -79,6 +80,7 @@ from ._pooling import (
     avg_pool3d,
     lp_pool1d,
     lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,

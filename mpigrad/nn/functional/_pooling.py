@@ -311,6 +311,18 @@ def lp_pool2d(
     return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norm of each window.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.lp_pool3d(mpigrad.ones(1, 1, 1, 2, 2), 2, (1, 2, 2))
+    tensor([[[[[2.]]]]])
+    """
+    return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -323,6 +335,7 @@ __all__ = [
     "avg_pool3d",
     "lp_pool1d",
     "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
+from ..._device import array_module
 from ..._ops._arguments import need_tensors
-from ..._ops.pooling import scatter_windows
-from ..._tensor import Tensor
+from ..._tensor import Tensor, wrap
 
 Ints = int | Sequence[int]
 
@@ -21,7 +22,11 @@ def _unpool(
 ) -> Tensor:
     need_tensors(f"max_unpool{n}d", input=input, indices=indices)
     if tuple(input.shape) != tuple(indices.shape):
-        raise RuntimeError(f"Expected shape of indices to be: {list(input.shape)} but got: {list(indices.shape)}")
+        found, given = ([*each.shape, 1] if n == 1 else list(each.shape) for each in (input, indices))
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({found}) but got indices tensor with shape: "
+            f"{given}"
+        )
     kernel = _each(kernel_size, n)
     step, around = kernel if stride is None else _each(stride, n), _each(padding, n)
     usual = tuple((a - 1) * s + k - 2 * p for a, s, k, p in zip(input.shape[-n:], step, kernel, around))
@@ -31,7 +36,10 @@ def _unpool(
             raise ValueError(
                 f"invalid output_size {list(size)} (dim sizes must be less than one stride from {list(usual)})"
             )
-    return scatter_windows(input, indices, size=size)
+    front = input.shape[: input.dim() - n]
+    length = prod(size)
+    made = wrap(array_module(input._array).zeros((*front, length), input._array.dtype))  # where windows meet, one counts
+    return made.scatter(-1, indices.reshape(*front, -1), input.reshape(*front, -1)).reshape(*front, *size)
 
 
 def max_unpool1d(

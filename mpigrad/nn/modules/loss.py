@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
-from .distance import PairwiseDistance
-from .module import Module
-
-
-def _old_style(size_average: bool | None, reduce: bool | None) -> str:
-    """The `reduction` that two arguments of old stood for."""
-    average = size_average is None or size_average
-    found = "none" if reduce is False else "mean" if average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=5
-    )
-    return found
-
-
-class _Loss(Module):
-    reduction: str
-
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__()
-        old = size_average is not None or reduce is not None
-        self.reduction = _old_style(size_average, reduce) if old else reduction
-
-
-class _WeightedLoss(_Loss):
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+from ._loss_base import Loss as _Loss
+from ._loss_base import WeightedLoss as _WeightedLoss
+from ._margin_losses import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 
 
 class L1Loss(_Loss):
@@ -184,115 +162,6 @@ class HuberLoss(_Loss):
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
-class SoftMarginLoss(_Loss):
-    """The logistic loss of targets 1 and -1."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class HingeEmbeddingLoss(_Loss):
-    """The distance itself for targets 1, how much it falls short of the margin for -1."""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-class MarginRankingLoss(HingeEmbeddingLoss):
-    """How much the first input fails to exceed the second by the margin (or the other way round)."""
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class CosineEmbeddingLoss(MarginRankingLoss):
-    """How far two vectors point apart (targets 1) or the same way beyond the margin (targets -1)."""
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class TripletMarginLoss(_Loss):
-    """How much farther than the margin allows an anchor is from its like than from the other."""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
-        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
-class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of your own."""
-
-    def __init__(
-        self,
-        *,
-        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-        margin: float = 1.0,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(reduction=reduction)
-        if margin <= 0:
-            raise ValueError(
-                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
-            )
-        self.distance_function: Any = PairwiseDistance() if distance_function is None else distance_function
-        self.margin, self.swap = margin, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts under Poisson distributions."""
 
@@ -325,48 +194,23 @@ class GaussianNLLLoss(_Loss):
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
-class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of the binary cross-entropy of logits."""
+class CTCLoss(_Loss):
+    """The loss of sequences whose alignment with the input is not known."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
 
-
-class MultiLabelMarginLoss(_Loss):
-    """How much the other classes come near the target classes, of which there are several."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiMarginLoss(_WeightedLoss):
-    """How much other classes come within the margin of the target class."""
-
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        if p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
-        if weight is not None and weight.ndim != 1:
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.ndim}D instead")
-        self.p, self.margin = p, margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
 
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",

@@ -151,6 +151,89 @@ class LPPool2d(_LPPool):
     function = "lp_pool2d"
 
 
+class LPPool3d(_LPPool):
+    """The p-norm of each window of a volume."""
+
+    function = "lp_pool3d"
+
+
+class _MaxUnpool(Module):
+    function: ClassVar[str]
+    dims: ClassVar[int]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size, self.padding = tuple_of(kernel_size, self.dims), tuple_of(padding, self.dims)
+        self.stride = tuple_of(kernel_size if stride is None else stride, self.dims)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return getattr(F, self.function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Values put back where `MaxPool1d` found them."""
+
+    function, dims = "max_unpool1d", 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Values put back where `MaxPool2d` found them."""
+
+    function, dims = "max_unpool2d", 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Values put back where `MaxPool3d` found them."""
+
+    function, dims = "max_unpool3d", 3
+
+
+class _FractionalMaxPool(Module):
+    function: ClassVar[str]
+    dims: ClassVar[int]
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.return_indices = tuple_of(kernel_size, self.dims), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else tuple_of(output_size, self.dims)
+        self.output_ratio = None if output_ratio is None else tuple_of(output_ratio, self.dims)
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < each < 1 for each in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self.function)(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Largest elements of windows that lie at random, over an image."""
+
+    function, dims = "fractional_max_pool2d", 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Largest elements of windows that lie at random, over a volume."""
+
+    function, dims = "fractional_max_pool3d", 3
+
+
 class _Adaptive(Module):
     function: ClassVar[str]
 
@@ -221,8 +304,14 @@ __all__ = [
     "AvgPool2d",
     "AvgPool3d",
     "LPPool1d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "LPPool2d",
+    "LPPool3d",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]

@@ -1,0 +1,113 @@
+"""`fractional_max_pool`: maxima of windows that lie at random, close enough to give the wanted number of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._device import array_module
+from ..._ops._arguments import need_tensors
+from ..._ops.random import rand
+from ..._tensor import Tensor, wrap
+
+
+def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:
+    """Where the windows of one dimension begin; the last one ends at the edge."""
+    if out == 1:
+        return [size - kernel]
+    step = (size - kernel) / (out - 1)
+    return [int((place + sample) * step) - int(sample * step) for place in range(out - 1)] + [size - kernel]
+
+
+def _wanted(name: str, n: int, sizes: Any, output_size: Any, output_ratio: Any) -> tuple[int, ...]:
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratios = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
+        return tuple(int(size * ratio) for size, ratio in zip(sizes, ratios))
+    return (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
+
+
+def _fractional(
+    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, indices: bool, samples: Tensor | None
+) -> Any:
+    name = f"fractional_max_pool{n}d"
+    need_tensors(name, input=input)
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
+    sizes = batched.shape[2:]
+    kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
+    out = _wanted(name, n, sizes, output_size, output_ratio)
+    for size, k, o in zip(sizes, kernel, out):
+        if o + k - 1 > size:
+            raise RuntimeError(f"{name}: kernel size {k} and output size {o} are too large for an input of size {size}")
+    if samples is None:
+        samples = rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype)
+    where = _places(batched._array, kernel, out, samples)
+    found = batched.flatten(2).gather(2, wrap(where.reshape(*where.shape[:2], -1))).reshape(where.shape)
+    made = wrap(where)
+    if input.dim() != n + 2:
+        found, made = found.squeeze(0), made.squeeze(0)
+    return (found, made) if indices else found
+
+
+def _places(x: Any, kernel: tuple[int, ...], out: tuple[int, ...], samples: Tensor) -> Any:
+    """For each output the place of its maximum in the flattened input."""
+    xp = array_module(x)
+    chances, n = samples.detach().cpu().numpy(), len(out)
+    where = xp.empty((*x.shape[:2], *out), np.int64)
+    numbers = xp.arange(int(np.prod(x.shape[2:]))).reshape(x.shape[2:])
+    for batch, channel in np.ndindex(*x.shape[:2]):
+        axes = []
+        for d in range(n):  # of images, the samples begin with the last dimension
+            sample = chances[batch, channel, 1 - d if n == 2 else d]
+            starts = _starts(float(sample), x.shape[2 + d], out[d], kernel[d])
+            axes.append(xp.asarray(starts)[:, None] + xp.arange(kernel[d]))
+        grid = tuple(
+            axis.reshape(tuple(axis.shape[0] if e == d else axis.shape[1] if e == n + d else 1 for e in range(2 * n)))
+            for d, axis in enumerate(axes)
+        )
+        windows = x[batch, channel][grid].reshape(*out, -1)
+        places = xp.broadcast_to(numbers[grid], (*out, *kernel)).reshape(*out, -1)
+        best = windows.argmax(-1)
+        where[batch, channel] = xp.take_along_axis(places, best[..., None], -1)[..., 0]
+    return where
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows that lie at random, over an image.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.fractional_max_pool2d(mpigrad.ones(1, 1, 7, 7), 2, output_size=(4, 5)).shape
+    mpigrad.Size([1, 1, 4, 5])
+    """
+    return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows that lie at random, over a volume.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.fractional_max_pool3d(mpigrad.ones(1, 1, 5, 5, 5), 2, output_size=3).shape
+    mpigrad.Size([1, 1, 3, 3, 3])
+    """
+    return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+__all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]

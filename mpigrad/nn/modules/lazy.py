@@ -1,0 +1,59 @@
+"""Lazy modules: their sizes come from the first input, and then they become ordinary modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..parameter import UninitializedBuffer, UninitializedParameter, is_uninitialized
+
+
+class LazyModuleMixin:
+    """The part of a lazy module that waits for the first input.
+
+    A class that mixes it in says in `initialize_parameters(*args)` which shapes an input asks for, and in
+    `cls_to_become` what it is from then on.
+    """
+
+    cls_to_become: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._infer_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)  # type: ignore[attr-defined]
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give all parameters their shapes, from the arguments of the first call."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether some parameters or buffers have no shape yet."""
+        held = [*self._parameters.values(), *self._buffers.values()]  # type: ignore[attr-defined]
+        return any(is_uninitialized(each) for each in held)
+
+    def _infer_parameters(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
+        self.initialize_parameters(*args, **(kwargs or {}))
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {type(self).__name__} has not been fully initialized")
+        self._infer_hook.remove()
+        del self._infer_hook
+        if self.cls_to_become is not None:
+            self.__class__ = self.cls_to_become
+
+    def _apply(self: Any, fn: Any, recurse: bool = True) -> Any:
+        """What has no shape yet stays so when it is moved or converted."""
+        shapeless = [name for name, held in self._buffers.items() if is_uninitialized(held)]
+        super()._apply(fn, recurse)  # type: ignore[misc]
+        for name in shapeless:
+            held = self._buffers[name]
+            self._buffers[name] = UninitializedBuffer(held.requires_grad, held.device, held.dtype)
+        return self
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """Tensors of a state give their shapes to what has none."""
+        for name, held in [*self._parameters.items(), *self._buffers.items()]:  # type: ignore[attr-defined]
+            given = state_dict.get(prefix + name)
+            if is_uninitialized(held) and given is not None and not is_uninitialized(given):
+                held.materialize(given.shape)
+        super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[misc]
+
+
+__all__ = ["LazyModuleMixin", "UninitializedBuffer", "UninitializedParameter"]
