@@ -84,15 +84,22 @@ def test_asynchronous_functions_and_callbacks(swapped: World) -> None:
 
 
 def test_a_caller_with_a_stream_of_its_own(swapped: World) -> None:
-    stream = mpigrad.cuda.Stream(0)
-    with mpigrad.cuda.stream(stream):
-        x = chain(mpigrad.zeros(1000, device="cuda:0"), 2)
-        fut = rpc.rpc_async(swapped.next_name, chain, (x, 3))
-        assert values(chain(fut.wait(), 1))[::999] == [6, 6]
-        fut = rpc.rpc_async(swapped.next_name, chain, (x, 3))
-    assert values(chain(fut.wait(), 1))[::999] == [6, 6]  # on the default stream
     with mpigrad.cuda.stream(mpigrad.cuda.Stream(0)):
-        assert values(chain(fut.wait(), 1))[::999] == [6, 6]
+        x = chain(mpigrad.zeros(1000, device="cuda:0"), 2)
+        got = rpc.rpc_sync(swapped.next_name, chain, (x, 3))
+        assert values(chain(got, 1))[::999] == [6, 6]
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_an_answer_taken_on_another_stream_than_the_call_was_made_on(swapped: World, other: bool) -> None:
+    if swapped.rank == 0:  # only one calls: serving others would ask the GPU for its progress, and so cause it
+        with mpigrad.cuda.stream(mpigrad.cuda.Stream(0)):
+            x = chain(mpigrad.zeros(1000, device="cuda:0"), 2)
+            fut = rpc.rpc_async(swapped.next_name, chain, (x, 3))
+        taker = mpigrad.cuda.Stream(0) if other else mpigrad.cuda.default_stream(0)
+        with mpigrad.cuda.stream(taker):
+            assert values(chain(fut.wait(), 1))[::999] == [6, 6]
+    swapped.barrier()
 
 
 def test_what_handlers_leave_is_complete_for_others(swapped: World) -> None:
