@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import re
 import warnings
 from typing import Any
 
@@ -24,29 +26,39 @@ Adam lr=0.05
 Adam lr=0.05, betas=(0.8, 0.99), eps=1e-6, weight_decay=0.1, amsgrad=True
 Adam lr=0.001, maximize=True, weight_decay=0.1
 Adam lr=0.05, weight_decay=0.1, decoupled_weight_decay=True
+Adam lr=0.05, foreach=True, eps=1e-4
 AdamW lr=0.05
 AdamW lr=0.05, weight_decay=0.3, amsgrad=True
-AdamW lr=0.001, maximize=True
+AdamW lr=0.001, betas=(0.8, 0.95), eps=1e-4, maximize=True
 Adagrad lr=0.3
+Adagrad lr=0.003, eps=1e-3, maximize=True
 Adagrad lr=0.3, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5
 RMSprop lr=0.02
 RMSprop lr=0.02, alpha=0.9, momentum=0.7, centered=True, weight_decay=0.1
 RMSprop lr=0.02, momentum=0.3
+RMSprop lr=0.001, eps=1e-3, centered=True, maximize=True
 Adadelta lr=1.0
+Adadelta lr=0.5, eps=1e-3, maximize=True
 Adadelta lr=0.7, rho=0.8, weight_decay=0.1
 Adamax lr=0.05
+Adamax lr=0.002, betas=(0.7, 0.9), eps=1e-3, maximize=True
 Adamax lr=0.05, weight_decay=0.1
 NAdam lr=0.05
 NAdam lr=0.05, weight_decay=0.1, decoupled_weight_decay=True
+NAdam lr=0.001, betas=(0.8, 0.95), eps=1e-4, maximize=True
 NAdam lr=0.05, weight_decay=0.1, momentum_decay=0.01
 RAdam lr=0.05
 RAdam lr=0.05, weight_decay=0.1, betas=(0.9, 0.9)
+RAdam lr=0.001, betas=(0.8, 0.95), eps=1e-4, maximize=True
 RAdam lr=0.05, weight_decay=0.1, decoupled_weight_decay=True
 ASGD lr=0.05
+ASGD lr=0.001, alpha=0.5, maximize=True
 ASGD lr=0.05, t0=10, lambd=0.01, weight_decay=0.1
 Rprop lr=0.01
+Rprop lr=0.001, maximize=True
 Rprop lr=0.05, etas=(0.4, 1.3), step_sizes=(1e-4, 0.2)
 LBFGS lr=0.5, max_iter=3
+LBFGS lr=0.3, max_iter=4, max_eval=3, tolerance_grad=1e-3, tolerance_change=1e-4
 LBFGS lr=1, max_iter=5, history_size=4, line_search_fn="strong_wolfe"
 """.strip().splitlines()
 
@@ -135,9 +147,10 @@ SGD lr=0.1
 SGD lr=0.1, maximize=True
 SGD lr=0.1, momentum=0.9
 SGD lr=0.1, momentum=0.9, nesterov=True
+Adagrad lr=0.003, eps=1e-3, maximize=True
 Adagrad lr=0.3, lr_decay=0.1
 SparseAdam lr=0.05
-SparseAdam lr=0.05, betas=(0.8, 0.95), maximize=True
+SparseAdam lr=0.05, betas=(0.8, 0.95), eps=1e-4, maximize=True
 """.strip().splitlines()
 
 
@@ -146,7 +159,7 @@ def sparse_run(T: Any, spec: str) -> list[Any]:
     table = T.nn.Embedding.from_pretrained(T.tensor(random.standard_normal((12, 3))), freeze=False, sparse=True)
     name, _, arguments = spec.partition(" ")
     optimizer = eval(f"optim.{name}(table.parameters(), {arguments})", {"optim": T.optim, "table": table})
-    for _ in range(30):
+    for _ in range(100):
         optimizer.zero_grad()
         (table(T.tensor(random.integers(0, 11, 6))) ** 2).sum().backward()
         optimizer.step()
@@ -269,3 +282,16 @@ def test_same_complaints(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert attempt(mpigrad) == attempt(torch)
+
+
+HOW = {"self", "params", "foreach", "fused", "capturable", "differentiable"}  # how a step is computed, not what it gives
+
+
+@pytest.mark.parametrize("name", sorted({line.split()[0] for line in [*OPTIMIZERS, *SPARSE]}))
+def test_every_option_is_compared(name: str) -> None:
+    lines = [line for line in [*OPTIMIZERS, *SPARSE] if line.split()[0] == name]
+    given = {word for line in lines for word in re.findall(r"(\w+)=", line)}
+    assert set(inspect.signature(getattr(torch.optim, name).__init__).parameters) - HOW <= given
+    ours = inspect.signature(getattr(mpigrad.optim, name).__init__).parameters
+    theirs = inspect.signature(getattr(torch.optim, name).__init__).parameters
+    assert list(ours) == list(theirs)
