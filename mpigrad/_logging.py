@@ -69,3 +69,12 @@ def get_logger(part: str) -> logging.Logger:
     'mpigrad.rpc'
     """
     return _root().getChild(part)
+
+
+def note_ignored_addresses(part: str, init_method: str = "env://") -> None:
+    """One debug line if the program, written for another transport, says where to meet: MPI connects the ranks."""
+    said = [f"{name}={os.environ[name]}" for name in ("MASTER_ADDR", "MASTER_PORT") if name in os.environ]
+    if init_method not in ("", "env://"):
+        said.append(f"init_method={init_method}")
+    if said:
+        get_logger(part).debug("%s ignored: MPI connects the ranks", " and ".join(said) + (" is" if len(said) == 1 else " are"))

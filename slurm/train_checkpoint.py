@@ -14,6 +14,7 @@ import time
 from types import FrameType
 
 import numpy as np
+from mpi4py import MPI
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
@@ -92,8 +93,6 @@ def main() -> int:
     parser.add_argument("--checkpoint", default="checkpoint", help="file name without its ending")
     args = parser.parse_args()
     signal.signal(signal.SIGUSR1, on_signal)
-    from mpi4py import MPI
-
     rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
     rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
     code = lead(args, args.checkpoint + ".npz", size) if rank == 0 else 0

@@ -16,7 +16,7 @@ from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import forwarding
 from mpigrad._launch.rank import abort, report
-from mpigrad._logging import get_logger
+from mpigrad._logging import get_logger, note_ignored_addresses
 from mpigrad._rank import launched_size
 from mpigrad.multiprocessing import _task
 from mpigrad.multiprocessing._errors import ProcessExitedException, ProcessRaisedException
@@ -88,16 +88,13 @@ def spawn(
     `daemon` and `start_method` are accepted for programs written for PyTorch: ranks always are new processes that end
     with the job.
 
-        def main(rank, epochs):
-            rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
-            ...
-
-        if __name__ == "__main__":
-            mpigrad.multiprocessing.spawn(main, args=(10,), nprocs=4)
+    >>> import mpigrad.multiprocessing as mp
+    >>> def main(rank, epochs):
+    ...     rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
+    >>> if __name__ == "__main__":                         # doctest: +SKIP
+    ...     mp.spawn(main, args=(10,), nprocs=4)           # python main.py
     """
-    for name in ("MASTER_ADDR", "MASTER_PORT"):
-        if name in os.environ:
-            log.debug("%s=%s is ignored: MPI connects the ranks", name, os.environ[name])
+    note_ignored_addresses("spawn")
     size = launched_size()
     if size is not None:
         return _run_here(fn, args, nprocs, size, join)

@@ -10,8 +10,9 @@ from mpigrad._cli.bench.timing import repeat
 
 
 def test_on_two_ranks(python, tmp_path: Path) -> None:
-    done = python("-m", "mpigrad", "bench", "-n", "2", "--quick", "--json", "out.json")
+    done = python("-m", "mpigrad", "bench", "-n", "2", "--quick", "--json", "out.json", "--plot", "out.png")
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
     result = json.loads((tmp_path / "out.json").read_text())
     assert result["ranks"] == 2
     assert len(result["sizes"]) == 11

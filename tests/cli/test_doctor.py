@@ -28,17 +28,65 @@ def _gpus(count: int, works: bool) -> dict:
     return {"devices": count, "cupy": "cupy 14", "cuda_aware": {"works": works, "why": "it died"}}
 
 
-def test_page_of_this_machine(python) -> None:
-    done = python("-m", "mpigrad", "doctor", "--json")
+NUMBER, TEXT = (int, float), str
+RANK = {"host": TEXT, "cores": [int], "pid": int}
+LATENCY = {"ranks": [int], "same_host": bool, "small_us": NUMBER, "large_us": NUMBER, "large_gb_s": NUMBER}
+SCHEMA = {
+    "machine": {
+        "host": TEXT, "python": TEXT, "mpigrad": TEXT, "packages": {str: TEXT}, "cores": int, "usable_cores": int,
+        "shared_memory_bytes": int, "root": bool, "variables": {str: TEXT},
+        "mpi": {"vendor": TEXT, "version": TEXT, "library": TEXT, "launcher": TEXT, "launcher_found": TEXT},
+        "gpu": {"devices": int, "cupy": (TEXT, type(None)), "visible": (TEXT, type(None)), "cuda_aware": (dict, type(None))},
+        "allocation": (type(None), dict),
+    },
+    "job": {
+        "size": int, "thread_level": TEXT, "standard": TEXT, "library_says": TEXT, "ranks": [RANK], "pmi": (TEXT, type(None)),
+        "cuda_aware": (bool, type(None)), "latency": LATENCY, "slurm_tasks": (TEXT, type(None)),
+    },
+    "job_error": type(None), "job_command": TEXT, "in_place": bool, "asked_ranks": int,
+    "findings": [{"level": TEXT, "problem": TEXT, "remedy": TEXT}],
+}  # fmt: skip
+
+
+def check(value: object, schema: object, where: str = "answer") -> None:
+    """Every key is there, no other is, and the values have these types."""
+    if isinstance(schema, dict) and set(schema) != {str}:
+        assert isinstance(value, dict) and set(value) == set(schema), f"{where}: {value}"
+        for key, inner in schema.items():
+            check(value[key], inner, f"{where}.{key}")
+    elif isinstance(schema, dict):
+        assert isinstance(value, dict) and all(type(k) is type(v) is str for k, v in value.items()), f"{where}: {value}"
+    elif isinstance(schema, list):
+        assert isinstance(value, list), f"{where}: {value}"
+        for each in value:
+            check(each, schema[0], where)
+    else:
+        assert isinstance(value, schema), f"{where}: {value}"  # type: ignore[arg-type]
+
+
+def examine(python, *arguments: str) -> dict:
+    done = python("-m", "mpigrad", *arguments, "doctor", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    facts = json.loads(done.stdout)
-    assert facts["job"]["size"] == 2
+    return json.loads(done.stdout)
+
+
+def test_page_of_this_machine(python) -> None:
+    facts = examine(python)
+    check(facts, SCHEMA)
+    assert (facts["job"]["size"], facts["in_place"]) == (2, False)
     assert facts["job"]["thread_level"] == "MULTIPLE"
     assert 0 < facts["job"]["latency"]["small_us"] < 1e6
-    assert facts["machine"]["mpi"]["launcher"]
     text = page.render(facts, findings(facts))
     assert "self-test" in text
     assert "MPI_THREAD_MULTIPLE" in text
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_in_a_job_of_any_size(python, ranks: int) -> None:
+    """One rank has nobody to measure with."""
+    facts = examine(python, "run", "-n", str(ranks), "-m", "mpigrad")
+    check(facts, SCHEMA if ranks > 1 else {**SCHEMA, "job": {**SCHEMA["job"], "latency": type(None)}})  # type: ignore[dict-item]
+    assert (facts["job"]["size"], facts["in_place"], len(facts["job"]["ranks"])) == (ranks, True, ranks)
 
 
 def test_inside_a_job_rank_0_answers(python) -> None:

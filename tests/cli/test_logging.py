@@ -32,3 +32,17 @@ def test_variable_sets_the_level(python) -> None:
     lines = python("-c", PROGRAM, MPIGRAD_LOG="debug").stderr.splitlines()
     assert re.fullmatch(r"\[- \d\d:\d\d:\d\d\.\d{3}\] rpc: hidden 1", lines[0])
     assert len(lines) == 2
+
+
+def test_addresses_of_other_transports_give_one_debug_line(python) -> None:
+    program = (
+        "import mpigrad.distributed.rpc as rpc\n"
+        "options = rpc.TensorPipeRpcBackendOptions(init_method='tcp://elsewhere:1')\n"
+        "rpc.init_rpc('solo', rank=0, world_size=1, rpc_backend_options=options)\n"
+        "rpc.shutdown()\n"
+    )
+    done = python("-c", program, MPIGRAD_LOG="debug", MASTER_ADDR="head", MASTER_PORT="29500")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "ignored" in line]
+    assert "MASTER_ADDR=head and MASTER_PORT=29500 and init_method=tcp://elsewhere:1 are ignored: MPI connects" in line
+    assert "ignored" not in python("-c", program, MASTER_ADDR="head").stderr

@@ -24,6 +24,11 @@ if sys.argv[1] == "raise" and comm.rank == 1:
     raise KeyError("bad thing")
 if sys.argv[1] == "exit" and comm.rank == 1:
     sys.exit(7)
+if sys.argv[1] == "wait":
+    comm.Barrier()
+    if comm.rank == 0:
+        print("ready")
+    time.sleep(50)
 if sys.argv[1] == "signal":
     got = []
     signal.signal(signal.SIGUSR1, lambda *a: got.append(1))
@@ -80,6 +85,16 @@ def test_mistakes_are_explained(python, program: str) -> None:
     assert (done.returncode, "rank 1 of a job of 4 ranks already" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "variables",
+    [{"SLURM_JOB_ID": "7", "SLURM_NTASKS": "6", "SLURM_TASKS_PER_NODE": "3(x2)"}, {"PBS_NODEFILE": "nodes", "PBS_JOBID": "1.x"}],
+)
+def test_without_a_number_the_allocation_decides(python, program: str, tmp_path: Path, variables) -> None:
+    (tmp_path / "nodes").write_text("a\na\na\nb\nb\nb\n")
+    done = python("-m", "mpigrad", "run", "--show", program, **variables)
+    assert " -n 6 " in done.stdout, done.stdout + done.stderr
+
+
 def test_singletons_are_refused(python, program: str) -> None:
     done = python("-m", "mpigrad._launch.rank", program, "x", MPIGRAD_EXPECTED_SIZE="4")
     assert done.returncode == 1
@@ -98,3 +113,14 @@ def test_signals_reach_the_ranks(program: str, tmp_path: Path) -> None:
                 process.send_signal(signal.SIGUSR1)
     assert process.returncode == 0, lines
     assert {"[0] signalled", "[1] signalled"} <= set(lines), lines
+
+
+def test_a_signal_that_ends_the_job(program: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", program, "wait"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            if "ready" in line:
+                process.send_signal(signal.SIGTERM)
+    assert process.returncode not in (0, None)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import mpigrad.multiprocessing as mp
+from mpigrad._launch.command import job_for
+from mpigrad._launch.launcher import find_launcher
+from tests.cli.conftest import clean_environment
 
 PROGRAM = """
 import os, sys, time
@@ -53,6 +59,14 @@ def test_exception_comes_back(python, program: str) -> None:
 
 def test_exit_code_comes_back(python, program: str) -> None:
     assert "exited with 3" in python(program, "exit").stdout
+
+
+def test_under_mpiexec_itself(program: str, tmp_path) -> None:
+    job = job_for(find_launcher(), 2, [sys.executable, program, "fine"])
+    environment = {**job.environment, **clean_environment()}
+    done = subprocess.run(job.command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    assert sorted(lines) == ["joined", "joined", "rank 0 of 2 fine", "rank 1 of 2 fine"], done.stderr
 
 
 def test_under_a_launcher_it_runs_here(python, program: str) -> None:

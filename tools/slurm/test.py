@@ -28,14 +28,16 @@ print("rank", comm.rank, "of", comm.size, "next on", there, "gpu", os.environ.ge
 rpc.shutdown()
 """
 FAIL = """
-import time
-from mpi4py import MPI
-if MPI.COMM_WORLD.rank == 1:
+from mpi4py.MPI import COMM_WORLD as world
+import mpigrad.distributed.rpc as rpc
+rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=world.size)
+if world.rank == 1:
     raise KeyError("bad thing")
-time.sleep(120)
+rpc.shutdown()
 """
-# MPICH's wheel sends the whole buffer of its address, and what the memory held before makes some lines too long for SLURM's
-# pmi2: about one start in thirty fails with these words before the program begins (strace shows it). Not ours: try again.
+# MPICH's wheel sends more than its address: what lies behind it in memory makes lines too long for SLURM's pmi2 now and then
+# (strace shows docstrings of NumPy), more often the more was imported before MPI. Not ours: try again, and leave out the
+# benchmark, which imports everything first. slurm/site.sh chooses mpirun for this MPI.
 PMI2_REFUSED = "mpi/pmi2: value not properly terminated in client request"
 ATTEMPTS = 3
 TWO_NODES = ("--nodes=2", "--ntasks-per-node=2")
@@ -46,6 +48,7 @@ class Cluster:
 
     def __init__(self, venv: str, launch: str) -> None:
         self.launch, self.name = launch, f"{Path(venv).name} {launch}"
+        self.pmi2 = launch == "srun" and (Path(venv) / "bin" / "mpichversion").exists()
         self.directory = Path(tempfile.mkdtemp(prefix="mpigrad-slurm-test-"))
         (self.directory / "slurm").symlink_to(ROOT / "slurm")
         (self.directory / "hello.py").write_text(HELLO)
@@ -151,11 +154,11 @@ def requeue(cluster: Cluster) -> None:
 def commands(cluster: Cluster) -> None:
     """`mpigrad run` and `doctor` inside an allocation, and a rank that fails ends the job with its traceback."""
     if cluster.launch == "mpirun":  # without -n: as many ranks as the allocation has tasks
-        output = cluster.batch(*(f"python -m mpigrad {words}; echo code $?" for words in
+        output = cluster.batch(*(f"python -m mpigrad {words}; code=$?; echo; echo code $code" for words in
                                  ("run hello.py", "doctor", "run --prefix fail.py")))  # fmt: skip
         expect(output, r"^allocation +SLURM job \d+: 4 tasks on 2 node", "rank 1 failed and ends the job")
     else:
-        output = cluster.batch(*(f'"${{LAUNCHER[@]}}" python {words}; echo code $?' for words in
+        output = cluster.batch(*(f'"${{LAUNCHER[@]}}" python {words}; code=$?; echo; echo code $code' for words in
                                  ("hello.py", "-m mpigrad doctor", "fail.py")))  # fmt: skip
     expect(output, *(rf"rank {rank} of 4 next on n\d" for rank in range(4)), r"^ranks +4 on ", "KeyError: 'bad thing'")
     codes = re.findall(r"^code (\d+)", output, re.MULTILINE)
@@ -200,9 +203,10 @@ def main() -> int:
     scripts = [script for script in SCRIPTS if args.only in (None, script.__name__)]
 
     def run_all(cluster: Cluster) -> list[str]:
-        return [f"{cluster.name} {script.__name__}" for script in scripts if not run(cluster, script)]
+        chosen = [script for script in scripts if not cluster.pmi2 or script not in (scaling, commands)]
+        return [f"{cluster.name} {script.__name__}" for script in chosen if not run(cluster, script)]
 
-    with ThreadPoolExecutor(len(clusters)) as pool:  # SLURM makes jobs wait for nodes, and much of a requeue is waiting
+    with ThreadPoolExecutor(2) as pool:  # much of a requeue is waiting
         failed = [name for names in pool.map(run_all, clusters) for name in names]
     print(f"failed: {', '.join(failed)}" if failed else "all batch scripts passed", flush=True)
     return 1 if failed else 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from mpigrad._logging import note_ignored_addresses
+
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
 from ._current import set_agent
@@ -88,4 +90,5 @@ def init_rpc(
         if chosen is not None:
             given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
         chosen = backend_registry.construct_rpc_backend_options(backend, **given)
+    note_ignored_addresses("rpc", chosen.init_method)
     set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=chosen))
