@@ -42,7 +42,7 @@ from mpigrad.futures._future import release
 
 from ._blocks import kept_bytes, trim
 from ._switching import restore, shorten
-from ._waiting import GLANCE, SPIN_SECONDS, Waiting, discard
+from ._waiting import ACTIVE_SECONDS, GLANCE, Waiting, discard
 
 if TYPE_CHECKING:
     from mpigrad.futures import Future
@@ -196,7 +196,7 @@ class Progress(Waiting):
         held = True
         try:
             while not self._stopping and not self._wanting:
-                frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
+                frame = poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
                     self._leader = me
                     work = receive(frame, None)
@@ -247,7 +247,7 @@ class Progress(Waiting):
 
     def _idle_leading(self, now: float, idle: float) -> bool:
         """Rest while there is nothing to lead; let the lead go for the time of a nap. False if somebody took it."""
-        if idle < self._spin:
+        if idle < self._active:
             self._rest(now, idle, None)
             return True
         self._hot = False

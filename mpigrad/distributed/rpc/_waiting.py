@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 
 BURST = 24  # tests of one look for messages
 GLANCE = 2  # the same after a nap
-SPIN_SECONDS = 0.0002  # after activity, without a pause
+ACTIVE_SECONDS = 0.0002  # after activity: look closely, keep the lead
 YIELD_SECONDS = 0.001  # after activity, before naps: ranks that answer each other within this time never send each other to sleep
-PATIENCE = 25  # so many times longer while large transfers are under way
+PATIENCE_SECONDS = 0.0005  # while large transfers are under way, before anybody else may have the core
 TRANSFER_SECONDS = 60.0  # how long transfers that stand still keep this rank from napping
 SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # the last once a second has passed
 SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
@@ -70,7 +70,7 @@ class Waiting(Sending):
         self._blocked: deque[None] = deque()  # one entry for each pool thread that sleeps in a wait
         self._threads: dict[int, threading.Thread] = {}
         self._stopping = False
-        self._spin = 0.0 if transport.oversubscribed else SPIN_SECONDS
+        self._active = 0.0 if transport.oversubscribed else ACTIVE_SECONDS
         self._burst = 1 if transport.oversubscribed else BURST
 
     def wait(self, fut: Future, deadline: float | None) -> None:
@@ -130,7 +130,7 @@ class Waiting(Sending):
         since = idle = 0.0
         try:
             while not fut._state:
-                frame = poll(burst if idle < SPIN_SECONDS else GLANCE)
+                frame = poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
                     work = receive(frame, fut)
                     if work is not None and self._hand_over(work):
@@ -197,13 +197,14 @@ class Waiting(Sending):
         return deadline is not None and _monotonic() >= deadline
 
     def _rest(self, now: float, idle: float, fut: Future | None) -> None:
-        """Spin, then yield, then nap for a share of the time that has been idle."""
+        """Yield, then nap for a share of the time that has been idle.
+
+        Never spin without yielding: with both ends of a call on one core, each would keep the other from answering.
+        """
         if now >= self._next_housekeeping:
             self._keep_house(now)
-        if idle < self._spin:
-            return
         if self.transport.pending():
-            if idle > self._spin * PATIENCE:
+            if idle > PATIENCE_SECONDS:
                 os.sched_yield()
             if idle < TRANSFER_SECONDS:  # fragments move only while both ends call MPI
                 return
