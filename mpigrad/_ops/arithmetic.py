@@ -56,6 +56,17 @@ class _AddNode(OpNode):
         return OpNode.run(self, F, grad)
 
 
+class _SubNode(OpNode):
+    """Subtraction: nothing is negated for an operand that wants no gradient."""
+
+    __slots__ = ()
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        if self.meta is None and not self.kw:
+            return grad, None if self.edges[1] is None else -grad
+        return OpNode.run(self, F, grad)
+
+
 def _add_forward(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return np.add(x, y if alpha == 1 else y * x.dtype.type(alpha))
 
@@ -126,6 +137,7 @@ SUB = binary(
     lambda F, node, g: (g, -(g * node.kw["alpha"]) if "alpha" in node.kw else -g),
     forward=_sub_forward,
     refuse_bool=_refuse_bools,
+    base=_SubNode,
 )
 MUL = binary("mul", np.multiply, _mul_backward, ((0, 1), (1, 0)), base=_MulNode)
 DIV = binary("div", np.true_divide, _div_backward, ((0, 1), 1), to_float=True)
