@@ -142,7 +142,7 @@ _FUNCTIONAL = {
 
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONAL:
-        return getattr(importlib.import_module("mpigrad.nn.functional"), name)
+        return getattr(importlib.import_module("mpigrad.nn").functional, name)
     if name in _LAZY:
         return importlib.import_module(f"mpigrad.{name}")
     raise AttributeError(f"module 'mpigrad' has no attribute {name!r}")

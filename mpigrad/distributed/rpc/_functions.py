@@ -79,7 +79,7 @@ def function_of(text: bytes) -> Callable[..., Any]:
 def _places_add(text: bytes) -> tuple[Any, str]:
     module, _, qualname = text.decode(errors="replace").partition(":")
     try:
-        importlib.import_module(module)
+        _load(module)
     except ImportError as error:
         raise AttributeError(
             f"Can't import {module!r} to get the function {qualname!r}: {error}. {NOT_FOUND}"
@@ -91,6 +91,13 @@ def _places_add(text: bytes) -> tuple[Any, str]:
         _places.clear()
     _places[text] = (space, name)
     return _places[text]
+
+
+def _load(module: str) -> None:
+    """Import a module after its packages, from the outermost on: see `_seams.PACKAGES` for what happens otherwise."""
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        importlib.import_module(".".join(parts[:count]))
 
 
 def is_library(text: bytes) -> bool:

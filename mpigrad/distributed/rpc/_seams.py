@@ -131,10 +131,15 @@ LAYERS = (
 )
 """Modules that plug themselves in when imported, which every worker must have done."""
 
+PACKAGES = ("mpigrad.sparse", "mpigrad.nn", "mpigrad.optim", "mpigrad.distributed.optim", "mpigrad.distributed.nn")
+"""Packages whose objects calls bring and whose names functions use: loaded before the first call is served. Python gives a
+half-made module to a thread that imports a package while another imports a module inside it (each holds what the other
+waits for), and threads that serve calls would do just that."""
+
 
 def load_layers() -> None:
     """Import the layers above, so that this worker can take part in what others do with them."""
-    for name in LAYERS:
+    for name in LAYERS + PACKAGES:
         importlib.import_module(name)
 
 
