@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._device import device, module_for, on_device, resolve
+from ._device import CPU, device, module_for, on_device, resolve
 from ._kernels import philox
 from ._tensor import Tensor, wrap
 
@@ -91,7 +91,7 @@ class Generator:
         with self._lock:
             start, seed = self._offset, self._seed
             self._offset = start + blocks
-            if blocks <= _AHEAD // 4:
+            if blocks <= _AHEAD // 4 and self._place is CPU:  # on a GPU, each stream would have to wait for the one that did
                 return self._from_ahead(start, count)
         return self._compute(seed, start, blocks)[:count]
 
@@ -107,16 +107,21 @@ class Generator:
 
     def uniform(self, count: int, kind: np.dtype) -> Any:
         """`count` numbers in [0, 1)."""
-        return philox.uniform(self.words(2 * count if kind.itemsize == 8 else count), kind)
+        with on_device(self._place):
+            return philox.uniform(self.words(2 * count if kind.itemsize == 8 else count), kind)
 
     def normal(self, count: int, kind: np.dtype) -> Any:
         """`count` numbers of the standard normal distribution."""
         even = count + count % 2
-        return philox.normal(self.words(2 * even if kind.itemsize == 8 else even), kind)[:count]
+        with on_device(self._place):
+            return philox.normal(self.words(2 * even if kind.itemsize == 8 else even), kind)[:count]
 
     def integers(self, count: int, low: int, high: int) -> Any:
         """`count` 64-bit integers in [low, high)."""
-        span = high - low
+        with on_device(self._place):
+            return self._integers(count, low, high - low)
+
+    def _integers(self, count: int, low: int, span: int) -> Any:
         if span <= 2**32:
             made = self.words(count).astype(np.uint64)
             made *= np.uint64(span)

@@ -159,7 +159,7 @@ class GraphTask:
         above, _RUNNING.task = _RUNNING.task, self
         gpu = current_gpu()
         try:
-            self._run(gpu is not None and self.F is RAW)
+            self._run(gpu is not None)
         finally:
             _RUNNING.task = above
             if gpu is not None:
@@ -322,7 +322,7 @@ def _go_where(grad: Any) -> None:
     """Make the GPU of a gradient (or of the first of several) the current one: the node's work must be done there."""
     for each in grad if grad.__class__ is list else (grad,):
         if each is not None:
-            place = device_of(each)
+            place = each.device if isinstance(each, Tensor) else device_of(each)
             if place.type == "cuda":
                 use_gpu(place.index)
             return

@@ -11,6 +11,7 @@ from .._graph.grad_mode import MODE
 from .._tensor import Tensor, counter, method, wrap
 from ._arguments import title
 from ._define import operator
+from ._guarded import guarded
 from ._inplace import change, check_writable
 from ._scatter import add_at
 from .indexing import Key, array_key, as_pytorch, as_tuple, is_basic, split_key, step_of, take_basic
@@ -146,6 +147,7 @@ def _check_assigned(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
         )
 
 
+@guarded
 def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: bool) -> Tensor:
     """Assign (or add) at index arrays, in place."""
     source = fit_source(tensor, key, source, number)

@@ -10,8 +10,10 @@ from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors, title
 from ._binary import check_shapes
 from ._define import check_one_device
+from ._guarded import guarded
 
 
+@guarded
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape and the same elements.
 
@@ -40,6 +42,7 @@ def _equal_sparse(a: Any, b: Any) -> bool:
     )
 
 
+@guarded
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether elements differ by at most `atol + rtol * |other|`.
 
@@ -71,6 +74,7 @@ def _within(x: np.ndarray, y: np.ndarray, rtol: float, atol: float) -> np.ndarra
     return np.isfinite(difference) & (difference <= atol + np.abs(rtol * y))
 
 
+@guarded
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close, by `isclose`.
 

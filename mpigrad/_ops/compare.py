@@ -158,7 +158,8 @@ def one(name: str, forward: Forward, doc: str) -> Any:
 
     def public(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input)
-        return deliver(plain(forward(input._array)), out)
+        with guard(input._array):
+            return deliver(plain(forward(input._array)), out)
 
     public.__name__ = public.__qualname__ = name
     public.__doc__, public.__module__ = doc, "mpigrad"

@@ -11,6 +11,7 @@ from .._tensor import Tensor, method
 from ._arguments import need_tensors
 from ._binary import check_shapes, common_dtype
 from ._define import operator
+from ._guarded import guarded
 from ._out import deliver
 from .fitting import to_dtype
 from .matmul import EITHER, matmul, mm, outer_op
@@ -38,6 +39,7 @@ method(outer, "ger")
 
 
 @method
+@guarded
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products summed over the last dimension of both.
 

@@ -9,10 +9,12 @@ import numpy as np
 from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._arguments import title
+from ._guarded import guarded
 from ._out import deliver
 
 
 @method
+@guarded
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each small integer occurs, or the sum of its weights.
 
@@ -37,6 +39,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 @method
+@guarded
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements fall into each of equal bins between `min` and `max` (the elements' own when equal).
 
@@ -59,6 +62,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Te
     return deliver(wrap(array_module(array).bincount(place, minlength=bins).astype(array.dtype)), out)
 
 
+@guarded
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None, out: Tensor | None = None,
@@ -101,6 +105,7 @@ def _search(rows: Any, values: Any, side: str) -> Any:
     return made
 
 
+@guarded
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
 ) -> Tensor:

@@ -11,6 +11,7 @@ from .._generator import Generator, generator_for
 from .._tensor import Tensor, wrap
 from ._arguments import need_tensors, title
 from ._define import operator
+from ._guarded import guarded
 
 Source = Generator | None
 
@@ -48,6 +49,7 @@ def poisson(input: Tensor, generator: Source = None) -> Tensor:
     return POISSON(input, generator=generator)
 
 
+@guarded
 def binomial(count: Tensor, prob: Tensor, generator: Source = None) -> Tensor:
     """How many of `count` attempts succeed, each with probability `prob`. Not differentiable.
 

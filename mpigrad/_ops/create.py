@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import CPU, device, device_of, pin, resolve
+from .._device import CPU, device, device_of, on_device, pin, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
 from .._layout import sparse_coo
@@ -227,7 +227,8 @@ def _like(
         return new(empty_sparse(place, array, found), requires_grad)
     made = build(place, "empty", array.shape, found)
     if value is not None:
-        made.fill(value)
+        with on_device(place):
+            made.fill(value)
     return new(made, requires_grad)
 
 

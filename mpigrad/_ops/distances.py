@@ -6,6 +6,7 @@ from .._device import array_module
 from .._tensor import Tensor, wrap
 from ._arguments import need_tensors
 from ._define import operator
+from ._guarded import guarded
 
 # Node names are PyTorch's; the work is done by the operators below them.
 _as_cdist = operator("cdist_forward", lambda x: x.copy(), lambda F, node, g: g, node="CdistBackward0")
@@ -56,6 +57,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return _as_cdist((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1))
 
 
+@guarded
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances of all pairs of rows, each once.
 

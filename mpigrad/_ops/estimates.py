@@ -7,9 +7,11 @@ from typing import Any
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._dims import wrap_dim, wrap_dims
+from ._guarded import guarded
 from ._unary import as_float
 
 
+@guarded
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
@@ -66,6 +68,7 @@ def _weights(x: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> Ten
     return fweights * aweights
 
 
+@guarded
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables, one in each row.
 

@@ -13,6 +13,7 @@ from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
 from ._dims import wrap_dim, wrap_dims
+from ._guarded import guarded
 from ._out import deliver
 from .compare import plain
 from .extremes import maximum, minimum
@@ -180,6 +181,7 @@ def _max_or_min(name: str, input: Tensor, args: tuple[Any, ...], kw: dict[str, A
     return _with_index(name, input, find, dim, keepdim, out)
 
 
+@guarded
 def max(input: Tensor, *args: Any, **kw: Any) -> Any:
     """`max(x)`: the largest element; `max(x, dim, keepdim=False)`: (values, indices); `max(x, other)`: maximum.
 
@@ -192,6 +194,7 @@ def max(input: Tensor, *args: Any, **kw: Any) -> Any:
     return _max_or_min("max", input, args, kw, (MAX_ALL, _argmax, maximum))
 
 
+@guarded
 def min(input: Tensor, *args: Any, **kw: Any) -> Any:
     """`min(x)`: the smallest element; `min(x, dim, keepdim=False)`: (values, indices); `min(x, other)`: minimum.
 
@@ -255,6 +258,7 @@ def _arg(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool, ou
     return deliver(plain(array_module(x).expand_dims(made, place) if keepdim else made), out)
 
 
+@guarded
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is: in the flattened tensor, or along a dimension.
 
@@ -265,6 +269,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     return _arg("argmax", _argmax, input, dim, keepdim, out)
 
 
+@guarded
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the smallest element is: in the flattened tensor, or along a dimension."""
     return _arg("argmin", _argmin, input, dim, keepdim, out)
@@ -307,6 +312,7 @@ def _middle_of(name: str, op: Any, find: Any, input: Tensor, dim: int | None, ke
     return deliver(op(input), out)
 
 
+@guarded
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The middle element in order of size (the lower one of two); along a dimension, (values, indices).
 
@@ -317,11 +323,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     return _middle_of("median", MEDIAN_ALL, _median_index, input, dim, keepdim, out)
 
 
+@guarded
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """`median` of the elements that are not nan."""
     return _middle_of("nanmedian", NANMEDIAN_ALL, _nanmedian_index, input, dim, keepdim, out)
 
 
+@guarded
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along a dimension, and where it was last seen: (values, indices).
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._device import device_of, move
+from .._device import device_of, move, on_device
 from .._graph.views import check_in_place
 from .._tensor import Tensor, method, wrap
 from ._arguments import invalid_combination
 from ._binary import NUMBERS
 from ._define import OpNode, operator, refuse_sparse
+from ._guarded import guarded
 from ._inplace import before, changed, check_writable
 from ._sparse_empty import empty_sparse
 
@@ -55,6 +56,7 @@ _COPY = operator("copy_into", _copy_forward, _copy_backward, node="CopyBackwards
 
 
 @method
+@guarded
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value into every element.
 
@@ -74,6 +76,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 @method
+@guarded
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
     return _write(self, _ZERO, (), {})
@@ -114,11 +117,12 @@ def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, A
         check_writable(tensor._array)
     old = before(tensor)
     here = device_of(tensor._array)
-    arrays = [move(each._array, here) if each.ndim else each._array for each in sources]
-    if tensor.is_sparse:
-        _write_sparse(tensor, op, arrays)
-    else:
-        op.forward(tensor._array, *arrays, **kw)
+    arrays = [move(each._array, here) for each in sources]
+    with on_device(here):
+        if tensor.is_sparse:
+            _write_sparse(tensor, op, arrays)
+        else:
+            op.forward(tensor._array, *arrays, **kw)
     result = op.finish((old, *sources), tensor._array, kw)
     changed(tensor, result._grad_fn)
     return tensor

@@ -11,6 +11,7 @@ from .._device import array_module
 from .._tensor import Tensor, method
 from ._define import operator
 from ._dims import wrap_dim
+from ._guarded import guarded
 from ._inplace import in_place
 from ._out import deliver
 from ._scatter import add_at
@@ -108,6 +109,7 @@ def _check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool 
 
 
 @method
+@guarded
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
 
@@ -120,6 +122,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 
 
 @method
+@guarded
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
     check_index("take_along_dim", indices)
@@ -213,6 +216,7 @@ def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor)
     return _check_along(name, input, dim, index, sized=False)
 
 
+@guarded
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     out: Tensor | None = None,
@@ -244,6 +248,7 @@ def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: st
 
 
 @method
+@guarded
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0.
 
@@ -290,6 +295,7 @@ operator(
 
 
 @method
+@guarded
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices of a dimension at the given indices.
 

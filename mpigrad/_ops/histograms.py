@@ -12,9 +12,11 @@ from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors, title
 from ._define import operator
 from ._dims import size_from
+from ._guarded import guarded
 from .masked import nonzero
 
 
+@guarded
 def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
               density: bool = False) -> Any:  # fmt: skip
     """How many elements (or what weight of them) lie in each bin, and the edges of the bins.
@@ -91,6 +93,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     return return_types.frexp(*FREXP(input, kind=kind))
 
 
+@guarded
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """The coordinates of the first `size` elements that are not zero; missing ones are filled in.
 

@@ -9,6 +9,7 @@ from .._tensor import Tensor, method, wrap
 from ._arguments import title
 from ._define import operator
 from ._dims import wrap_dim
+from ._guarded import guarded
 from ._inplace import in_place
 from ._out import deliver
 from ._scatter import add_at
@@ -119,6 +120,7 @@ def _check_source(name: str, input: Tensor, at: int, index: Tensor, source: Tens
 
 
 @method
+@guarded
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -135,12 +137,14 @@ def index_add(
 
 
 @method
+@guarded
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Replace the slices of `input` at the given indices by those of `source`."""
     return deliver(INDEX_COPY(input, index, source, dim=_check_slices("index_copy", input, dim, index, source)), out)
 
 
 @method
+@guarded
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one value into the slices at the given indices.
 
@@ -175,12 +179,14 @@ def _put_key(input: Tensor, indices: Any) -> tuple[Any, ...]:
 
 
 @method
+@guarded
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Assign `values` at index tensors (or masks), or add them with `accumulate`, in place."""
     return put_at(self, _put_key(self, indices), values, accumulate, number=False)
 
 
 @method
+@guarded
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` assigned (or added) at index tensors.
 
@@ -245,6 +251,7 @@ def _check_flat(input: Tensor, index: Tensor) -> None:
 
 
 @method
+@guarded
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elements by their number in the flattened tensor.
 
@@ -257,6 +264,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @method
+@guarded
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with elements replaced (or added to) by their number in the flattened tensor."""
     _check_flat(input, index)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import CPU, array_module, device_of, host, move
+from .._device import CPU, array_module, device_of, guard, host, move
 from .._graph.grad_mode import MODE
 from .._tensor import Tensor, method
 from ._define import operator
@@ -112,7 +112,11 @@ def _placed(each: Any, array: Any) -> Any:
 
 def split_key(array: Any, key: Key) -> tuple[Key, dict[int, Any]]:
     """A key as a basic one, and the index arrays by the dimension of its result to which they apply."""
-    items = [_placed(_normal(each), array) for each in key]
+    with guard(array):
+        return _split(array, [_placed(_normal(each), array) for each in key])
+
+
+def _split(array: Any, items: list[Any]) -> tuple[Key, dict[int, Any]]:
     used = sum(_dims_used(each) for each in items)
     if used > array.ndim:
         if array.ndim == 0 and len(items) == 1 and items[0].__class__ is int:
@@ -154,7 +158,7 @@ def _add_arrays(array: Any, each: Any, basic: list[Any], arrays: dict[int, Any],
         return 1
     if each.ndim == 0:
         basic.append(None)
-        arrays[at] = np.zeros(int(each), np.int64)
+        arrays[at] = array_module(array).zeros(int(each), np.int64)
         return 1
     start = sum(1 for one in basic if one is not None)
     for i, length in enumerate(each.shape):
@@ -209,7 +213,10 @@ def array_key(arrays: dict[int, Any], recorded: bool) -> Key:
     """Index arrays as a key; copies if a node will need them when they may have changed."""
     last = max(arrays)
     key = tuple(arrays.get(i, _ALL) for i in range(last + 1))
-    return tuple(each.copy() if each.__class__ is not slice else each for each in key) if recorded else key
+    if not recorded:
+        return key
+    with guard(arrays[last]):
+        return tuple(each.copy() if each.__class__ is not slice else each for each in key)
 
 
 def index(tensor: Tensor, key: Key) -> Tensor:

@@ -10,6 +10,7 @@ from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._arguments import c_name
 from ._define import operator
+from ._guarded import guarded
 from ._inplace import in_place
 from ._out import deliver
 from .broadcasting import check_pair
@@ -136,6 +137,7 @@ SCATTER = operator("masked_scatter", _scatter, _scatter_backward, saves=(1,))
 
 
 @method
+@guarded
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, one after the other, where the mask is True."""
     if mask._array.dtype.kind != "b":
@@ -157,6 +159,7 @@ method(in_place(masked_scatter), "masked_scatter_")
 
 
 @method
+@guarded
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices for each, or a tuple of index vectors.
 
@@ -177,6 +180,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 
 @method
+@guarded
 def argwhere(input: Tensor) -> Tensor:
     """Where elements are not zero, a row of indices for each."""
     return nonzero(input)

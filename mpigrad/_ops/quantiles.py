@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, method
+from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors
 from ._dims import wrap_dim
+from ._guarded import guarded
 from ._out import deliver
 from .create import tensor
 
@@ -39,6 +40,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return deliver(found, out)
 
 
+@guarded
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
              out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The value below which the part `q` of the elements lies (all, or along a dimension).
@@ -50,6 +52,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out)
 
 
+@guarded
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Like `quantile`, of the elements that are numbers.
@@ -73,7 +76,7 @@ def _quantile(
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
-    parts = q if isinstance(q, Tensor) else tensor(q, dtype=input.dtype)
+    parts = q if isinstance(q, Tensor) else tensor(q, dtype=input.dtype, device=input.device)
     if not bool(((parts._array >= 0) & (parts._array <= 1)).all()):
         what = "q values must be in the range [0, 1]"
         raise RuntimeError(
@@ -92,7 +95,7 @@ def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: st
         found = _counted(ordered, (~unknown._array).sum(-1, keepdims=True), parts, way)
         unknown = unknown.all(-1, keepdim=True)
     else:
-        found = _counted(ordered, np.full((), count), parts, way)
+        found = _counted(ordered, count, parts, way)
         unknown = unknown.any(-1, keepdim=True)
     found = found.masked_fill(unknown, float("nan"))
     found = found.movedim(-1, 0)
@@ -107,8 +110,8 @@ def _counted(ordered: Tensor, count: Any, parts: Tensor, way: str) -> Tensor:
     weight, low = _places(rank, way)
     high = np.minimum(low + (weight > 0), np.maximum(count - 1, 0))
     shape = (*ordered._array.shape[:-1], weight.shape[-1])
-    first, second = (ordered.gather(-1, tensor(np.broadcast_to(at, shape).copy())) for at in (low, high))
-    return first + (second - first) * tensor(weight, dtype=ordered.dtype)
+    first, second = (ordered.gather(-1, wrap(np.broadcast_to(at, shape).copy())) for at in (low, high))
+    return first + (second - first) * wrap(weight.astype(ordered._array.dtype))
 
 
 def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from ._arguments import need_tensors, title
 from ._data import place_and_type
 from ._define import operator
 from ._dims import size_from
+from ._guarded import guarded
 from ._out import deliver
 from .create import Place, new
 
@@ -156,6 +157,7 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
     return randint(low, high, shape, generator=generator, requires_grad=requires_grad, **kw)
 
 
+@guarded
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = None, out: Tensor | None = None,
            dtype: dtype | None = None, device: Place = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers of normal distributions; `mean` and `std` are tensors, or numbers beside a `size`.
@@ -208,6 +210,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None
     return deliver(BERNOULLI(x, generator=generator), out)
 
 
+@guarded
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Source = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Indices drawn from each row of `input`, in proportion to its elements.

@@ -9,6 +9,7 @@ import numpy as np
 from .._generator import Generator, generator_for
 from .._tensor import Tensor, method, wrap
 from ._arguments import title
+from ._guarded import guarded
 from .random import check_bounds, drawn, integers
 
 Source = Generator | None
@@ -24,6 +25,7 @@ def _standard(self: Tensor, how: str, generator: Source) -> Any:
 
 
 @method
+@guarded
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Source = None, **names: Any) -> Tensor:
     """Fill with numbers drawn evenly from [from, to)."""
     low = names.pop("from", from_)
@@ -36,6 +38,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: So
 
 
 @method
+@guarded
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Source = None) -> Tensor:
     """Fill with numbers of a normal distribution."""
     _need_float(self, "normal_kernel_cpu")
@@ -51,6 +54,7 @@ def _array(values: Any) -> Any:
 
 
 @method
+@guarded
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Source = None) -> Tensor:
     """Fill with numbers whose logarithms are normally distributed."""
     _need_float(self, "log_normal")
@@ -62,6 +66,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
 
 @method
+@guarded
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Source = None) -> Tensor:
     """Fill with numbers of an exponential distribution."""
     _need_float(self, "exponential")
@@ -72,6 +77,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Source = None) 
 
 
 @method
+@guarded
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Source = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution."""
     _need_float(self, "cauchy")
@@ -82,6 +88,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
 
 @method
+@guarded
 def geometric_(self: Tensor, p: float, *, generator: Source = None) -> Tensor:
     """Fill with the numbers of trials until the first success of probability `p`."""
     if not 0 < p < 1:
@@ -92,6 +99,7 @@ def geometric_(self: Tensor, p: float, *, generator: Source = None) -> Tensor:
 
 
 @method
+@guarded
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Source = None) -> Tensor:
     """Fill with ones with probability `p` (a number or a tensor), zeros otherwise."""
     chance = p._array if isinstance(p, Tensor) else p
@@ -103,6 +111,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Source = None) -> Tenso
 
 
 @method
+@guarded
 def random_(self: Tensor, from_: Any = None, to: Any = None, *, generator: Source = None, **names: Any) -> Tensor:
     """Fill with integers: from [from, to), from [0, to), or from all that the type can hold."""
     low = names.pop("from", from_)

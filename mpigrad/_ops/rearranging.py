@@ -13,6 +13,7 @@ from .._layout import contiguous_format
 from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim, wrap_dims
+from ._guarded import guarded
 from ._sizes import sizes_of
 from .fitting import expand as _expand
 from .gathering import index_select
@@ -174,6 +175,7 @@ method(_tile_method, "tile")
 
 
 @method
+@guarded
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -211,6 +213,7 @@ def _places(length: int, repeats: Any) -> Any:
 
 
 @method
+@guarded
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, as rows.
 

@@ -15,6 +15,7 @@ from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
 from ._define import RESULT, operator
 from ._dims import wrap_dim, wrap_dims
+from ._guarded import guarded
 from ._out import deliver
 from ._unary import as_float
 from .compare import plain
@@ -225,6 +226,7 @@ any = _logical("any", any_reduce, "Whether at least one element (of all, or alon
 all = _logical("all", all_reduce, "Whether all elements (or all along dimensions) are nonzero.")
 
 
+@guarded
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero.
 

@@ -10,6 +10,7 @@ from .._device import array_module
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor, method, wrap
 from ._define import RESULT, operator
+from ._guarded import guarded
 from ._inplace import in_place
 from ._scatter import combine_at
 from .gathering import back_to_source, check_source, grid
@@ -134,6 +135,7 @@ _REDUCE = operator("scatter_reduce", _reduce, _backward, saves=(0, 1, 2, RESULT)
 
 
 @method
+@guarded
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

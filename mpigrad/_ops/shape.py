@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._device import array_module
+from .._device import array_module, guard
 from .._dtype import dtype as Dtype
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor, method
@@ -60,7 +60,8 @@ def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
 
 def _fits(array: Any, shape: tuple[int, ...]) -> bool:
     """Whether the shape can be had without copying."""
-    return array.size == 0 or array_module(array).may_share_memory(array.reshape(shape), array)
+    with guard(array):
+        return array.size == 0 or array_module(array).may_share_memory(array.reshape(shape), array)
 
 
 add_to_both("reshape", _as, lambda input, *, shape: _reshape(input, shape))

@@ -11,6 +11,7 @@ from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim
+from ._guarded import guarded
 from ._out import deliver
 from ._running import running
 
@@ -104,6 +105,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 
 
 @method
+@guarded
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that put a dimension in order.
 
@@ -166,6 +168,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 method(sort)
 
 
+@guarded
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -193,6 +196,7 @@ def _unique_results(found: Any, inverse: Any, counts: Any, with_inverse: bool, w
     return tuple(results) if len(results) > 1 else results[0]
 
 
+@guarded
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

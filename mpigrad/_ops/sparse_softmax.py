@@ -11,6 +11,7 @@ from .._kernels.runs import rows_added
 from .._sparse_array.array import SparseArray
 from .._tensor import Tensor
 from ._define import RESULT, operator
+from ._guarded import guarded
 from ._sparse_calls import on_arrays
 from .softmaxes import log_softmax as dense_log_softmax
 from .softmaxes import softmax as dense_softmax
@@ -60,6 +61,7 @@ def _groups(array: SparseArray, dim: int) -> tuple[Any, int]:
     return group, int(kept.shape[0])
 
 
+@guarded
 def sparse_softmax(input: Tensor, dim: int, logarithm: bool) -> Tensor:
     """Softmax, or its logarithm, along any dimension of a sparse tensor."""
     like = input._array.coalesce().frozen()

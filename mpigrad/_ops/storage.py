@@ -11,6 +11,7 @@ from .._device import CPU, device, device_of, pointer
 from .._dtype import as_dtype, dtype
 from .._tensor import Tensor, counter, method, wrap
 from ._dims import size_from
+from ._guarded import guarded
 from ._inplace import check_in_place
 from .create import Place, tensor
 
@@ -111,18 +112,21 @@ def _each(name: str, self: Tensor, others: Sequence[Tensor], callable: Callable[
 
 
 @method
+@guarded
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by `callable(element)`. Slow: for a few elements only."""
     return _each("apply_", self, (), callable)
 
 
 @method
+@guarded
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each element by `callable(element, element of tensor)`."""
     return _each("map_", self, (tensor,), callable)
 
 
 @method
+@guarded
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Replace each element by `callable(element, element of x, element of y)`."""
     return _each("map2_", self, (x, y), callable)

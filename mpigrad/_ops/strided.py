@@ -11,6 +11,7 @@ from .._device import array_module, device_of, move, pointer
 from .._tensor import Tensor, counter, method
 from ._define import operator
 from ._dims import as_int, wrap_dim
+from ._guarded import guarded
 from ._sizes import sizes_of
 from .viewing import view_operator
 
@@ -159,6 +160,7 @@ _AS_STRIDED = view_operator("as_strided", _as_strided, _as_strided_backward, "As
 
 
 @method
+@guarded
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view with any shape, strides and offset into the tensor's memory.
 
@@ -186,6 +188,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 @method
+@guarded
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give this tensor another number of elements, keeping those that fit; new ones are not initialised."""
     if self._requires:
@@ -204,6 +207,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 @method
+@guarded
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another."""
     return resize_(self, other._array.shape)

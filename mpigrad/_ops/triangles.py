@@ -12,6 +12,7 @@ from .._dtype import int64
 from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim
+from ._guarded import guarded
 from ._inplace import in_place
 from ._out import deliver
 from .slicing import select as _select_view
@@ -216,6 +217,7 @@ def _scatter_part(op: Any, input: Tensor, src: Tensor, view: Any) -> Tensor:
 
 
 @method
+@guarded
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy with `src` as its diagonal."""
     ndim = input._array.ndim
@@ -224,6 +226,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 
 @method
+@guarded
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with `src` as one slice of a dimension."""
     _select_view(input.detach(), dim, index)
@@ -232,6 +235,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @method
+@guarded
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

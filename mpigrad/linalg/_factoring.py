@@ -9,11 +9,13 @@ import numpy as np
 from .. import return_types
 from .._device import array_module
 from .._ops import factorizations
+from .._ops._guarded import guarded
 from .._ops._out import deliver
 from .._tensor import Tensor, method, wrap
 from ._checking import check_matrix, indefinite_infos, raise_indefinite
 
 
+@guarded
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L with A = L L^H (the upper one with A = U^H U).
 
@@ -34,6 +36,7 @@ def _factor(name: str, A: Tensor, upper: bool, operator: Any = factorizations.ch
     return lower.mH if upper else lower
 
 
+@guarded
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """`cholesky`, and per matrix 0 or the order of the minor at which it failed.
 
@@ -50,6 +53,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
     return return_types.linalg_cholesky_ex(wrap(array_module(A._array).full_like(A._array, np.nan)), wrap(found))
 
 
+@guarded
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` under its old name.
 
@@ -61,6 +65,7 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = Non
     return deliver(_factor("cholesky", input, upper, factorizations.old_cholesky), out)
 
 
+@guarded
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and an upper triangular R with A = Q R.
 
@@ -84,6 +89,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return return_types.linalg_qr(*factorizations.qr(A, mode=mode))
 
 
+@guarded
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """`linalg.qr` under its old name.
 
@@ -116,6 +122,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
     return deliver(factorizations.svd(A, full_matrices=False)[1], out)
 
 
+@guarded
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """U, S and V with A = U diag(S) V^H.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._ops._guarded import guarded
 from .._ops._out import deliver
 from .._ops.contractions import cross as _cross
 from .._ops.matmul import vdot
@@ -101,6 +102,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     return deliver(matrix_norm(A, p) * matrix_norm(inv(A), p), out)
 
 
+@guarded
 def matrix_rank(
     A: Tensor,
     *,

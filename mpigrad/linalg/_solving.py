@@ -12,6 +12,7 @@ from .._device import array_module
 from .._ops import inverses
 from .._ops._arguments import need_tensors
 from .._ops._binary import check_shapes
+from .._ops._guarded import guarded
 from .._ops._out import deliver
 from .._ops.contractions import multiply_chain
 from .._ops.matmul import matmul
@@ -28,6 +29,7 @@ def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
         raise_singular(name, a)
 
 
+@guarded
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices.
 
@@ -40,6 +42,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     return deliver(_regular("linalg.inv", A._array, lambda: inverses.inverse(A)), out)
 
 
+@guarded
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """The inverse, and per matrix 0 or the place where it failed.
 
@@ -60,6 +63,7 @@ def _is_vector(a: Any, b: Any) -> bool:
     return b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
 
 
+@guarded
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """X with A X = B (X A = B unless `left`).
 
@@ -104,6 +108,7 @@ def _refuse_shapes(name: str, a: Any, b: Any, side: str) -> None:
     )
 
 
+@guarded
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
@@ -151,6 +156,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
     return return_types.linalg_slogdet(*inverses.signed_log_determinant(A))
 
 
+@guarded
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; nan where that is negative.
 
@@ -196,6 +202,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond=rcond)
 
 
+@guarded
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A multiplied by itself n times; negative powers are those of the inverse.
 
@@ -236,6 +243,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     return inverses.exponential(A)
 
 
+@guarded
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """`solve`, and per matrix 0 or the place of its first zero pivot.
 
@@ -282,6 +290,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     return deliver(multiply_chain(given).view([*ends[0], *ends[1]]), out)
 
 
+@guarded
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X for which |A X - B| is smallest, with residuals, rank and singular values.
 
@@ -314,6 +323,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     return return_types.linalg_lstsq(solution, rest, wrap(rank), shown)
 
 
+@guarded
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse under `tensordot(..., ind)`.
 
@@ -328,6 +338,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return deliver(inv(A.reshape(rows, -1)).reshape([*shape[ind:], *shape[:ind]]), out)
 
 
+@guarded
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B.
 
@@ -342,6 +353,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
     return deliver(solve(A.reshape(-1, int(np.prod(rest))), B.reshape(-1)).reshape(rest), out)
 
 
+@guarded
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """X with A X = B, from the Cholesky factor of A.
 
@@ -354,6 +366,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
     return deliver(solve_triangular(lower.mH, half, upper=True), out)
 
 
+@guarded
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, from its Cholesky factor.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._device import array_module
 from .._graph.grad_mode import no_grad
+from .._ops._guarded import guarded
 from .._tensor import Tensor, wrap
 
 _LINEAR = (
@@ -98,6 +99,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
+@guarded
 def eye_(tensor: Tensor) -> Tensor:
     """Make a matrix the identity."""
     if tensor.ndim != 2:
@@ -107,6 +109,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
+@guarded
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Make the weight of a convolution pass on as many input channels as it can."""
     if tensor.ndim not in (3, 4, 5):
@@ -180,6 +183,7 @@ def kaiming_normal_(
 
 
 @no_grad()
+@guarded
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with an orthogonal matrix (the trailing dimensions taken together)."""
     if tensor.ndim < 2:
@@ -198,6 +202,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 @no_grad()
+@guarded
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix normally, then make that fraction of each column zero."""
     if tensor.ndim != 2:

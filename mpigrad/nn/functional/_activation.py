@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._ops import activation, gates
 from ..._ops._arguments import need_tensors
+from ..._ops._guarded import guarded
 from ..._ops._inplace import change
 from ..._ops.random import rand
 from ..._tensor import Tensor, wrap
@@ -201,6 +202,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return gates.prelu(input, weight.reshape((1,) * len(shape)))
 
 
+@guarded
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -240,6 +242,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@guarded
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random one-hot row, softened by `tau` (or hard, with the soft one's gradient).
 
@@ -294,6 +297,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     return _in_place(gates.threshold, input, True, threshold=threshold, value=value)
 
 
+@guarded
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """`rrelu` in place."""
     return rrelu(input, lower, upper, training, inplace=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._device import array_module
 from ..._ops._arguments import need_tensors
+from ..._ops._guarded import guarded
 from ..._ops.joining import cat
 from ..._ops.linear import linear
 from ..._tensor import Tensor, wrap
@@ -31,6 +32,7 @@ def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
     return wrap(xp.where(mask._array, 0.0, -np.inf).astype(like._array.dtype))
 
 
+@guarded
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -113,6 +115,7 @@ def _canonical(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     return wrap(xp.where(mask._array, -np.inf, 0.0).astype(like._array.dtype))
 
 
+@guarded
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -143,41 +146,47 @@ def multi_head_attention_forward(
     """Attention with several heads over (length, batch, size) tensors; gives the output and the weights."""
     if query.dim() == 2:
         return _unbatched(locals())
-    length, batch, size = query.shape
-    if size != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
-    if size % num_heads:
-        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
-    if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    _check_heads(query.shape[-1], embed_dim_to_check, num_heads, is_causal and attn_mask is None)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
     shared = None if use_separate_proj_weight else in_proj_weight
     q, k, v = _project(query, key, value, shared, in_proj_bias, separate)
-    mask = _canonical(attn_mask, "attn_mask", query)
-    padding = _canonical(key_padding_mask, "key_padding_mask", query)
-    more = 0
-    if bias_k is not None and bias_v is not None:
-        k, v, more = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)]), more + 1
-    q, k, v = _heads(q, num_heads), _heads(k, num_heads), _heads(v, num_heads)
-    if static_k is not None:
-        k = static_k.reshape(batch, num_heads, -1, size // num_heads)
-    if static_v is not None:
-        v = static_v.reshape(batch, num_heads, -1, size // num_heads)
+    k, v, more = _extended(k, v, bias_k, bias_v)
+    q, k, v = (_heads(each, num_heads) for each in (q, k, v))
+    k, v = (
+        now if given is None else given.reshape(*now.shape[:2], -1, now.shape[3])
+        for now, given in ((k, static_k), (v, static_v))
+    )
     if add_zero_attn:
         k, v, more = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1)), more + 1
-    scores = (q * (1.0 / math.sqrt(size // num_heads))) @ k.transpose(-2, -1)
-    scores = _masked(scores, mask, padding, more, batch, num_heads)
-    weights = scores.softmax(-1)
+    masks = _canonical(attn_mask, "attn_mask", query), _canonical(key_padding_mask, "key_padding_mask", query)
+    weights = _masked((q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1), *masks, more).softmax(-1)
     if training and dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    joined = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, size)
-    made = linear(joined, out_proj_weight, out_proj_bias)
+    made = linear((weights @ v).permute(2, 0, 1, 3).reshape(query.shape), out_proj_weight, out_proj_bias)
     if not need_weights:
         return made, None
     return made, weights.mean(1) if average_attn_weights else weights
 
 
-def _masked(scores: Tensor, mask: Tensor | None, padding: Tensor | None, more: int, batch: int, heads: int) -> Tensor:
+def _check_heads(size: int, wanted: int, heads: int, hint_alone: bool) -> None:
+    if size != wanted:
+        raise AssertionError(f"was expecting embedding dimension of {wanted}, but got {size}")
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
+    if hint_alone:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+
+
+def _extended(k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None) -> tuple[Tensor, Tensor, int]:
+    """Keys and values with one that was learnt after them, if there is one; and how many were added."""
+    if bias_k is None or bias_v is None:
+        return k, v, 0
+    batch = k.shape[1]
+    return cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)]), 1
+
+
+def _masked(scores: Tensor, mask: Tensor | None, padding: Tensor | None, more: int) -> Tensor:
+    batch, heads = scores.shape[:2]
     if mask is not None:
         if mask.dim() == 3:
             mask = mask.reshape(batch, heads, *mask.shape[1:])

@@ -6,11 +6,13 @@ from typing import Any
 
 from ..._ops import losses
 from ..._ops._arguments import need_tensors, title
+from ..._ops._guarded import guarded
 from ..._ops.nll import likelihood, scale_of
 from ..._tensor import Tensor, wrap
 from ._reduction import kind, reduce_by
 
 
+@guarded
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -91,6 +93,7 @@ def _total_weight(target: Any, ignored: Any, weight: Tensor | None) -> float:
     return float(used.size if weight is None else weight._array[used].sum())
 
 
+@guarded
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -137,6 +140,7 @@ def _check_nll(x: Any, t: Any, weight: Tensor | None) -> None:
         )
 
 
+@guarded
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -10,6 +10,7 @@ from ..._device import array_module
 from ..._graph.grad_mode import no_grad
 from ..._kernels.runs import largest_of_bags
 from ..._ops._arguments import need_tensors, title
+from ..._ops._guarded import guarded
 from ..._ops.embedding import bag_max, bag_sum, embedding_bags
 from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
@@ -44,6 +45,7 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
         counter(weight)[0] += 1
 
 
+@guarded
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -71,6 +73,7 @@ def embedding(
     return look_up(weight, input, padding_idx=padding, scale=scale_grad_by_freq, sparse=sparse)
 
 
+@guarded
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -190,6 +193,7 @@ def _bag_max(taken: Tensor, starts: Any) -> Tensor:
     return best * wrap((~empty).astype(values.dtype)[:, None]) if empty.any() else best
 
 
+@guarded
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows of zeros with a single one.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._device import array_module
 from ..._ops._arguments import need_tensors
+from ..._ops._guarded import guarded
 from ..._ops.random import rand
 from ..._tensor import Tensor, wrap
 
@@ -44,7 +45,7 @@ def _fractional(
         if o + k - 1 > size:
             raise RuntimeError(f"{name}: kernel size {k} and output size {o} are too large for an input of size {size}")
     if samples is None:
-        samples = rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype)
+        samples = rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype, device=input.device)
     where = _places(batched._array, kernel, out, samples)
     found = batched.flatten(2).gather(2, wrap(where.reshape(*where.shape[:2], -1))).reshape(where.shape)
     made = wrap(where)
@@ -76,6 +77,7 @@ def _places(x: Any, kernel: tuple[int, ...], out: tuple[int, ...], samples: Tens
     return where
 
 
+@guarded
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -93,6 +95,7 @@ def fractional_max_pool2d(
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@guarded
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,

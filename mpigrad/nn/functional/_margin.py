@@ -8,6 +8,7 @@ from typing import Any
 from ..._device import array_module
 from ..._ops._arguments import need_tensors, title
 from ..._ops._define import operator
+from ..._ops._guarded import guarded
 from ..._ops.distances import cosine_similarity, pairwise_distance
 from ..._tensor import Tensor, wrap
 from ._reduction import kind, reduce_by
@@ -43,6 +44,7 @@ def margin_ranking_loss(
     return reduce_by((-target * (input1 - input2) + margin).clamp_min(0), how)
 
 
+@guarded
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -64,6 +66,7 @@ def hinge_embedding_loss(
     return reduce_by((margin - input).clamp_min(0) * away + input * near, how)
 
 
+@guarded
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -153,6 +156,7 @@ def triplet_margin_with_distance_loss(
     return reduce_by((near - far + margin).clamp_min(0), how)
 
 
+@guarded
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -202,6 +206,7 @@ def _check_classes(input: Tensor, t: Any) -> None:
         raise RuntimeError("target out of range")
 
 
+@guarded
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

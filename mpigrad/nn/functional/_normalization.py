@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._ops import normalization
 from ..._ops._arguments import need_tensors
+from ..._ops._guarded import guarded
 from ..._tensor import Tensor, counter
 
 
@@ -21,6 +22,7 @@ def _blend(running: Tensor | None, fresh: Any, momentum: float) -> None:
     counter(running)[0] += 1
 
 
+@guarded
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -64,6 +66,7 @@ def batch_norm(
     return made
 
 
+@guarded
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,

@@ -9,6 +9,7 @@ from ..._device import array_module
 from ..._ops import losses
 from ..._ops._arguments import need_tensors
 from ..._ops._binary import check_shapes, common_dtype
+from ..._ops._guarded import guarded
 from ..._ops.fitting import to_dtype
 from ..._tensor import Tensor, wrap
 from ._reduction import kind, reduce_by
@@ -177,6 +178,7 @@ def poisson_nll_loss(
     return reduce_by(loss, how)
 
 
+@guarded
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
