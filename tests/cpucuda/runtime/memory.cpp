@@ -13,6 +13,7 @@ namespace cpucuda {
 namespace {
 
 constexpr size_t granule = 512;
+constexpr size_t huge_page = size_t(2) << 20;  // protecting is as dear as there are pages
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format, -1 in integers
 
 struct Arena {
@@ -85,16 +86,22 @@ void catch_faults() {  // again and again: MPI libraries install handlers of the
   sigaction(SIGSEGV, &ours, nullptr);
 }
 
+char *reserve(size_t bytes) {
+  void *found = mmap(nullptr, bytes + 2 * huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) { perror("cpucuda: no address space for device memory"); abort(); }
+  auto start = (reinterpret_cast<uintptr_t>(found) + huge_page - 1) / huge_page * huge_page;
+  madvise(reinterpret_cast<void *>(start), bytes + huge_page, MADV_HUGEPAGE);
+  return reinterpret_cast<char *>(start);
+}
+
 Memory::Memory() {
   count = count < 0 ? 0 : count > most_devices ? most_devices : count;
   size_t capacity = setting("CPUCUDA_MEMORY", size_t(4) << 30);
   for (int i = 0; i < count; i++) {
-    void *base = mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) { perror("cpucuda: no address space for device memory"); abort(); }
-    arenas[i].base = static_cast<char *>(base);
+    arenas[i].base = reserve(capacity);
     arenas[i].capacity = capacity;
+    arenas[i].holes[reinterpret_cast<uintptr_t>(arenas[i].base)] = capacity;
     reach[i] = 1u << i;
-    arenas[i].holes[reinterpret_cast<uintptr_t>(base)] = capacity;
   }
   signal_arenas = arenas;
   signal_count = count;
@@ -119,8 +126,7 @@ template <class Action> void with_open(int device, Action action) {
 }
 
 void grow_touched(Arena &arena, uintptr_t end, bool open) {
-  size_t page = sysconf(_SC_PAGESIZE);
-  size_t needed = (end - reinterpret_cast<uintptr_t>(arena.base) + page - 1) / page * page;
+  size_t needed = (end - reinterpret_cast<uintptr_t>(arena.base) + huge_page - 1) / huge_page * huge_page;
   if (needed <= arena.touched) return;
   arena.touched = needed;
   if (open) protect(arena, needed, PROT_READ | PROT_WRITE);
