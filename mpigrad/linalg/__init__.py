@@ -6,6 +6,7 @@ from .._ops.matmul import matmul
 from .._ops.reduce import vector_norm
 from ._checking import LinAlgError
 from ._factoring import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from ._lu import lu, lu_factor, lu_factor_ex, lu_solve, vander
 from ._norms import cond, cross, diagonal, matrix_norm, matrix_rank, norm, vecdot
 from ._solving import (
     det,
@@ -39,6 +40,10 @@ __all__ = [
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",
@@ -56,6 +61,7 @@ __all__ = [
     "svdvals",
     "tensorinv",
     "tensorsolve",
+    "vander",
     "vecdot",
     "vector_norm",
 ]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from ._factoring import old_cholesky as cholesky
 from ._factoring import old_qr as qr
 from ._factoring import old_svd as svd
+from ._lu import lu_unpack
+from ._lu import old_lu as lu
+from ._lu import old_lu_solve as lu_solve
 from ._solving import (
     cholesky_inverse,
     cholesky_solve,
@@ -24,6 +27,9 @@ __all__ = [
     "det",
     "inverse",
     "logdet",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "matrix_exp",
     "matrix_power",
     "pinverse",

@@ -82,6 +82,19 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         M(lib), 1, lib.tensor([0, 2]), _data(lib, 3, 2), "mean", include_self=False
     ),
     "index_reduce amax": lambda lib: lib.index_reduce(M(lib), 1, lib.tensor([3, 2]), _data(lib, 3, 2), "amax"),
+    "lu_factor": lambda lib: list(lib.linalg.lu_factor(_data(lib, 2, 3, 3))),
+    "lu_factor, wide": lambda lib: list(lib.linalg.lu_factor(_data(lib, 2, 4))),
+    "lu_factor, tall": lambda lib: list(lib.linalg.lu_factor_ex(_data(lib, 4, 2))),
+    "lu": lambda lib: list(lib.linalg.lu(_data(lib, 3, 3))),
+    "lu, wide": lambda lib: list(lib.linalg.lu(_data(lib, 2, 2, 4))),
+    "lu, tall": lambda lib: list(lib.linalg.lu(_data(lib, 4, 3))),
+    "lu_unpack": lambda lib: list(lib.lu_unpack(*lib.linalg.lu_factor(_data(lib, 3, 3)))),
+    "lu_solve": lambda lib: lib.linalg.lu_solve(*lib.linalg.lu_factor(_data(lib, 3, 3)), _data(lib, 3, 2)),
+    "lu_solve, right": lambda lib: lib.linalg.lu_solve(
+        *lib.linalg.lu_factor(_data(lib, 3, 3)), _data(lib, 2, 3), left=False, adjoint=True
+    ),
+    "lu_solve by its old name": lambda lib: _data(lib, 3, 2).lu_solve(*_data(lib, 3, 3).lu()),
+    "linalg.vander": lambda lib: lib.linalg.vander(_data(lib, 2, 3)).detach(),
     "hann": lambda lib: lib.hann_window(7, dtype=lib.float64),
     "hamming": lambda lib: lib.hamming_window(7, periodic=False, dtype=lib.float64),
     "blackman": lambda lib: lib.blackman_window(6, dtype=lib.float64),
@@ -102,6 +115,34 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "t_copy": lambda lib: lib.t_copy(M(lib)).detach(),
     "unsafe_chunk": lambda lib: [each.detach() for each in M(lib).unsafe_chunk(2)],
 }
+
+
+for _mode in ("bilinear", "nearest", "bicubic"):
+    for _padding in ("zeros", "border", "reflection"):
+        for _align in (True, False):
+            FUNCTIONS[f"grid_sample {_mode} {_padding} {_align}"] = lambda lib, how=(_mode, _padding, _align): _once(
+                lib, lib.nn.functional.grid_sample(_data(lib, 2, 2, 3, 4), _data(lib, 2, 3, 2, 2, low=-1.6, high=1.6), *how)
+            )
+FUNCTIONS["grid_sample of volumes"] = lambda lib: _once(
+    lib,
+    lib.nn.functional.grid_sample(
+        _data(lib, 1, 2, 2, 3, 4), _data(lib, 1, 2, 2, 2, 3, low=-1.3, high=1.3), align_corners=False
+    ),
+)
+for _align in (True, False):
+    FUNCTIONS[f"affine_grid {_align}"] = lambda lib, align=_align: lib.nn.functional.affine_grid(
+        _data(lib, 2, 2, 3), (2, 1, 3, 4), align_corners=align
+    )
+    FUNCTIONS[f"affine_grid of volumes {_align}"] = lambda lib, align=_align: lib.nn.functional.affine_grid(
+        _data(lib, 1, 3, 4), (1, 1, 2, 3, 2), align_corners=align
+    )
+
+
+def _once(lib: Any, value: Any) -> Any:
+    """First gradients only, as PyTorch has no second ones: the first become results that need none."""
+    leaves = _leaves(value.grad_fn, {})
+    grads = lib.autograd.grad((value**2).sum(), sorted(leaves, key=lambda leaf: tuple(leaf.shape)))
+    return [value.detach(), *grads]
 
 
 def _outputs(made: Any) -> list[Any]:
@@ -176,6 +217,15 @@ ERRORS: dict[str, Callable[[Any], Any]] = {
     "empty buffer": lambda lib: lib.frombuffer(bytearray(0), dtype=lib.float32),
     "buffer of odd length": lambda lib: lib.frombuffer(bytearray(5), dtype=lib.float32),
     "mvlgamma": lambda lib: lib.mvlgamma(lib.ones(2), 0),
+    "singular": lambda lib: lib.linalg.lu_factor(lib.zeros(2, 2)),
+    "lu of a vector": lambda lib: lib.linalg.lu_factor(lib.zeros(2)),
+    "lu without pivots": lambda lib: lib.linalg.lu(lib.eye(2), pivot=False),
+    "lu_solve, shapes": lambda lib: lib.linalg.lu_solve(*lib.linalg.lu_factor(lib.eye(3)), lib.ones(2, 1)),
+    "grid of another batch": lambda lib: lib.nn.functional.grid_sample(lib.ones(1, 1, 3, 3), lib.zeros(2, 2, 2, 2)),
+    "grid of another dimension": lambda lib: lib.nn.functional.grid_sample(lib.ones(1, 1, 3, 3), lib.zeros(1, 2, 2, 3)),
+    "grid mode": lambda lib: lib.nn.functional.grid_sample(lib.ones(1, 1, 3, 3), lib.zeros(1, 2, 2, 2), mode="x"),
+    "affine sizes": lambda lib: lib.nn.functional.affine_grid(lib.ones(1, 2, 3), (1, 1, 2)),
+    "affine matrices": lambda lib: lib.nn.functional.affine_grid(lib.ones(1, 2, 2), (1, 1, 2, 2)),
     "negative rate": lambda lib: lib.poisson(-lib.ones(2)),
     "derivative of igamma": lambda lib: lib.igamma(lib.ones(2, requires_grad=True), lib.ones(2)).sum().backward(),
     "unravel_index of floats": lambda lib: lib.unravel_index(lib.ones(2), (2,)),

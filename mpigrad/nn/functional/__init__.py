@@ -49,6 +49,7 @@ from ._ctc import ctc_loss
 from ._dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ._embedding import embedding, embedding_bag, one_hot
 from ._fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
+from ._grid import affine_grid, grid_sample
 from ._margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,

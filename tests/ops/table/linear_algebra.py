@@ -43,6 +43,10 @@ def linear_algebra() -> Iterator[Case]:
     )
     yield Case("linalg multi_dot", lambda *xs: la.multi_dot(xs), (real(2, 3), real(3, 2), real(2)))
     yield Case("linalg lstsq", lambda a, b: la.lstsq(a, b)[0], (real(4, 2), real(4, 1)))
+    for shape in ((3, 3), (2, 2, 2), (2, 3), (3, 2)):
+        yield Case(f"linalg lu {shape}", lambda a: la.lu(a)[1:], (of("apart", *shape),))
+        yield Case(f"linalg lu_factor {shape}", lambda a: la.lu_factor(a)[0], (of("apart", *shape),))
+    yield Case("linalg lu_solve", lambda a, b: la.lu_solve(*la.lu_factor(a), b), (of("well", 3, 3), real(3, 2)))
     yield Case("linalg vecdot", la.vecdot, (real(2, 3), real(2, 3)))
     yield Case("linalg complex inv", la.inv, (of("complex well", 2, 2),))
     yield Case("linalg complex solve", la.solve, (of("complex well", 2, 2), of("complex", 2)))

@@ -140,3 +140,23 @@ def networks() -> Iterator[Case]:
             lambda x, mode=mode: F.interpolate(x, scale_factor=1.5, mode=mode),
             (Input((1, 1) + (2,) * dims),),
         )
+    yield from _grids()
+
+
+def _grids() -> Iterator[Case]:
+    places = of("unit", 1, 2, 2, 2)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            yield Case(
+                f"grid_sample {mode} {padding}",
+                lambda x, at, how=(mode, padding): F.grid_sample(x, at, *how, align_corners=False),
+                (real(1, 2, 3, 3), places),
+                second=mode == "bilinear",
+                single=False,
+            )
+    yield Case(
+        "grid_sample of volumes",
+        lambda x, at: F.grid_sample(x, at, align_corners=True),
+        (real(1, 1, 2, 2, 2), of("unit", 1, 1, 2, 2, 3)),
+    )
+    yield Case("affine_grid", lambda theta: F.affine_grid(theta, (2, 1, 2, 2), align_corners=False), (real(2, 2, 3),))
