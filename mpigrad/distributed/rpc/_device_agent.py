@@ -57,6 +57,7 @@ class _Pending(dict[int, Future]):
 
     def __setitem__(self, call_id: int, fut: Future) -> None:
         self.streams[call_id] = Streams.current(self._devices)
+        fut.__class__ = DeviceFuture  # now: whoever waits for it already will not look again which class it has
         super().__setitem__(call_id, fut)
 
     def pop(self, call_id: int, *default: Any) -> Any:  # type: ignore[override]
@@ -129,9 +130,8 @@ class DeviceAgent(Agent):
         streams = self._streams_of(frame)
         if type(frame) is Bulk and frame.streams is not None:
             fut = self._pending.get(_unpack(frame)[10])
-            if type(fut) is Future:
+            if fut is not None:
                 _arrival[fut] = streams.record()
-                fut.__class__ = DeviceFuture
         with streams.acting():
             super()._complete(frame)
 

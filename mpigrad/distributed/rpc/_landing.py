@@ -13,7 +13,7 @@ from ._channel import Channel
 from ._cuda_aware import AwareReceive
 from ._outgoing import Outgoing
 from ._staging import StagedReceive
-from ._streams import Streams
+from ._streams import Streams, enter, leave
 
 
 class Landing:
@@ -32,8 +32,13 @@ class Landing:
         """Memory for one transfer; on the host if the GPU is not one of ours, which decoding will tell the sender."""
         if target not in self.devices:
             return receive_array(nbytes)
-        with on_device(target), self.streams(bulk).of(target):
-            return cupy().empty(nbytes, "u1")
+        stream = self.streams(bulk).of(target)
+        with on_device(target):
+            before = enter(stream)
+            try:
+                return cupy().empty(nbytes, "u1")
+            finally:
+                leave(stream, before)
 
     def receive(self, bulk: Any, number: int, channel: Channel) -> tuple[Any, Any]:
         """Begin to receive a transfer: its memory, and a request."""

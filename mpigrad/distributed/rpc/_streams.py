@@ -19,6 +19,20 @@ from mpigrad._device import cupy, current_stream, device, on_device
 POOL = 8  # sets of streams for handlers
 
 
+def enter(stream: Any) -> Any:
+    """Make a stream the current one of this thread and of the current device; the one before, for `leave`."""
+    before = cupy().cuda.get_current_stream()
+    stream.__enter__()
+    return before
+
+
+def leave(stream: Any, before: Any) -> None:
+    """Undo `enter`. CuPy's `with stream:` returns to the stream of the `with` around it, not to one that was chosen with
+    `use()`; so does it inside our streams only if we enter them as `with` does, and we must return by ourselves."""
+    stream.__exit__()
+    before.use()
+
+
 class Streams:
     """One stream for each GPU in use."""
 
@@ -79,16 +93,15 @@ class Acting:
         self._before = []
         for index, stream in self._streams.by_index.items():
             with on_device(device("cuda", index)):
-                before = cupy().cuda.get_current_stream()
+                before = enter(stream)
                 self._before.append((index, before))
-                stream.use()
                 self._begin(stream, before)
 
     def __exit__(self, *error: object) -> None:
         for index, stream in self._before:
             with on_device(device("cuda", index)):
                 self._end(self._streams.by_index[index], stream)
-                stream.use()
+                leave(self._streams.by_index[index], stream)
 
     def _begin(self, stream: Any, before: Any) -> None: ...
 
