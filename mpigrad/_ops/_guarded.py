@@ -1,4 +1,4 @@
-"""Functions that compute on their tensors' arrays outside of operators: on a GPU they run with that GPU as the current one."""
+"""Functions that compute on their tensors' arrays outside of operators: on one device, which is the current one meanwhile."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._device import guard
+from .._device import on_device
 from .._tensor import Tensor
+from ._define import check_one_device
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def guarded(fn: Fn) -> Fn:
-    """`fn`, with the device of its first tensor as the current one; CuPy refuses to work on arrays of another."""
+    """`fn`, on the device of its tensors: CuPy refuses arrays of another than the current one, and kernels cannot reach
+    them. Tensors of several devices are refused, as operators do."""
     ndarray = np.ndarray
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for each in args:
-            if isinstance(each, Tensor):
-                array = each._array
-                if array.__class__ is ndarray:
-                    break
-                with guard(array):
-                    return fn(*args, **kwargs)
+        for each in (*args, *kwargs.values()) if kwargs else args:
+            if isinstance(each, Tensor) and each._array.__class__ is not ndarray:
+                return _on_one_device(fn, args, kwargs)
         return fn(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+def _on_one_device(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    arrays = [each._array for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+    with on_device(check_one_device(fn.__name__, arrays)):
+        return fn(*args, **kwargs)

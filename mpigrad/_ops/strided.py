@@ -207,7 +207,6 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 @method
-@guarded
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another."""
     return resize_(self, other._array.shape)
