@@ -1,7 +1,8 @@
 """Fusion: chains of elementwise operators become one node, which reuses buffers where no gradient is recorded.
 
-Where a gradient is recorded, or the operands are anything but floats of one shape and type in host memory, the operators
-run one by one as written. Arrays larger than the cache are worked through in pieces that stay in it.
+Where a gradient is recorded, or the operands are anything but floats of one shape and type in one place, the operators run
+one by one as written. On the host, arrays larger than the cache are worked through in pieces that stay in it; on a GPU a chain
+is one generated kernel (`_gpu_fusion`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from .._device import device_of, on_device
 from .._graph.grad_mode import MODE, TRACING
 from .._ops._binary import PLAIN
+from .._sparse_array.array import SparseArray
 from .._tensor import wrap
+from ._gpu_fusion import GpuKernel
 from ._graph import Block, Graph, Node, Value
 from ._pure import is_pure, short
 from ._types import FLOAT, INT, TENSOR
@@ -123,6 +127,7 @@ class Kernel:
         self._plain = _plain(group, inputs)
         self._steps, self._registers = _steps(group, inputs)
         self._run = _written(self._steps, len(inputs), self._registers)
+        self._on_gpu = GpuKernel(self.names, self._steps, self.tensors, len(inputs))
 
     def __repr__(self) -> str:
         return "+".join(self.names)
@@ -133,28 +138,30 @@ class Kernel:
                 if args[number]._requires:
                     return self._plain(*args)
         first = args[self.tensors[0]]._array
-        if (
-            first.__class__ is not np.ndarray
-            or not first.ndim
-            or first.dtype.char not in "fd"
-            or TRACING.on
-            or MODE.inference
-        ):
+        kept = first.__class__
+        if not first.ndim or first.dtype.char not in "fd" or TRACING.on or MODE.inference or kept is SparseArray:
             return self._plain(*args)
         values: list[Any] = list(args)
         shape, kind = first.shape, first.dtype
         for number in self.tensors:
             tensor = args[number]
             array = values[number] = tensor._array
-            if array is not first and (
-                array.__class__ is not np.ndarray or array.shape != shape or array.dtype != kind
-            ):
+            if array is not first and (array.__class__ is not kept or array.shape != shape or array.dtype != kind):
                 return self._plain(*args)
             if tensor.__class__ not in PLAIN:
                 return self._plain(*args)
+        if kept is not np.ndarray:
+            return self._run_on_gpu(args, values, first)
         if first.size < LARGE:
             return wrap(self._run(*values))
         return wrap(self._run_in_pieces(values, shape, kind))
+
+    def _run_on_gpu(self, args: tuple[Any, ...], values: list[Any], first: Any) -> Any:
+        place = device_of(first)
+        if any(device_of(values[number]) != place for number in self.tensors):
+            return self._plain(*args)  # the operators say what is wrong
+        with on_device(place):
+            return wrap(self._on_gpu(values))
 
     def _run_in_pieces(self, values: list[Any], shape: Any, kind: Any) -> Any:
         for number in self.tensors:
