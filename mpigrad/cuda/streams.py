@@ -160,12 +160,15 @@ class StreamContext:
             return
         runtime = seam.cupy().cuda.runtime
         self._before = runtime.getDevice(), current_stream(self.stream.device)
-        set_stream(self.stream)
+        with seam.on_device(self.stream.device):  # as `with` does: one of CuPy's inside returns to this stream
+            self.stream._stream.__enter__()
         runtime.setDevice(self.stream.device_index)
 
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
             device, stream = self._before
+            with seam.on_device(stream.device):
+                self.stream._stream.__exit__()  # type: ignore[union-attr]
             set_stream(stream)
             seam.cupy().cuda.runtime.setDevice(device)
 

@@ -34,6 +34,15 @@ def stream_of_handler(index: int) -> int:
     return mpigrad.cuda.current_stream(index).cuda_stream
 
 
+def stream_after_others(to: str) -> tuple[int, int]:
+    """The current stream, and the same after calls and streams of CuPy have come and gone."""
+    before = stream_of_handler(0)
+    rpc.rpc_sync(to, chain, (mpigrad.ones(3, device="cuda:0"), 1))
+    with cupy().cuda.Stream(non_blocking=True):
+        rpc.rpc_sync(to, chain, (mpigrad.ones(3, device="cuda:0"), 1))
+    return before, stream_of_handler(0)
+
+
 def relay(to: str, x: mpigrad.Tensor) -> mpigrad.Tensor:
     return chain(rpc.rpc_sync(to, chain, (chain(x, 2), 3)), 4)
 
@@ -62,6 +71,16 @@ def test_results_are_used_right_away(swapped: World, length: int) -> None:
 def test_each_handler_has_a_stream_of_its_own(swapped: World) -> None:
     seen = {rpc.rpc_sync(swapped.next_name, stream_of_handler, (index,)) for index in (0, 1) for _ in range(4)}
     assert 0 not in seen and len(seen) == 8
+
+
+def test_the_stream_stays_the_same_whatever_happens_meanwhile(swapped: World) -> None:
+    for _ in range(4):
+        before, after = rpc.rpc_sync(swapped.next_name, stream_after_others, (swapped.name,))
+        assert before == after != 0
+    stream = mpigrad.cuda.Stream(0)
+    with mpigrad.cuda.stream(stream):
+        assert stream_after_others(swapped.next_name) == (stream.cuda_stream, stream.cuda_stream)
+    assert stream_of_handler(0) == 0
 
 
 def test_without_devices_handlers_use_the_default_stream(start: Any) -> None:
