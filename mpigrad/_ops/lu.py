@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._graph.namespace import RAW
 from .._tensor import Tensor
 from . import factorizations as factorizations  # derivatives use its F.lower_mask
 from ._composite import composite
@@ -60,7 +61,7 @@ def _upper(lu: Any) -> Any:
 
 
 kernel("permutation", permutation)
-kernel("lower_of", _lower)
+kernel("ones_down", lambda x: array_module(x).eye(*x.shape[-2:], dtype=x.dtype))
 
 
 def _packed_gradient(F: Any, shape: tuple[int, ...], gl: Any, gu: Any) -> Any:
@@ -77,25 +78,19 @@ def _packed_gradient(F: Any, shape: tuple[int, ...], gl: Any, gu: Any) -> Any:
     return total
 
 
-def _factor_backward(F: Any, node: Any, grads: Any, lu: Any, pivots: Any) -> Any:
-    """The gradient of the matrix. With L and U cut to squares L1 and U1 it is L1^-H (lower + upper) U1^-H there."""
-    g = grads[0]
-    if g is None:
-        return None
-    shape = node.shapes[0]
+def _matrix_gradient(F: Any, shape: tuple[int, ...], g: Any, lower: Any, upper: Any, p: Any) -> Any:
+    """The gradient of the matrix, from that of its factors in one array: L1^-H (below + above) U1^-H where L1 and U1 are
+    the factors cut to squares, and what follows from it beside or below."""
     rows, columns = shape[-2:]
     n = min(rows, columns)
-    square = lu[..., :n, :n]
-    mask = F.lower_mask(square, diagonal=0.0)
-    one = F.identity_of(square)
-    lower, upper = square * mask + one, square - square * mask
-    g1 = g[..., :n, :n]
-    below, above = adjoint_of(F, lower) @ (g1 * mask), (g1 - g1 * mask) @ adjoint_of(F, upper)
+    l1, u1, g1 = lower[..., :n, :], upper[..., :n], g[..., :n, :n]
+    mask = F.lower_mask(l1, diagonal=0.0)
+    below, above = adjoint_of(F, l1) @ (g1 * mask), (g1 - g1 * mask) @ adjoint_of(F, u1)
     if columns > n:
-        below = below - g[..., n:] @ adjoint_of(F, lu[..., n:])
+        below = below - g[..., n:] @ adjoint_of(F, upper[..., n:])
     if rows > n:
-        above = above - adjoint_of(F, lu[..., n:, :]) @ g[..., n:, :]
-    left, right = adjoint_of(F, F.inverse(lower)), adjoint_of(F, F.inverse(upper))
+        above = above - adjoint_of(F, lower[..., n:, :]) @ g[..., n:, :]
+    left, right = adjoint_of(F, F.inverse(l1)), adjoint_of(F, F.inverse(u1))
     made = left @ (below * mask + above - above * mask) @ right
     outer = ((0, 0),) * (len(shape) - 2)
     if columns > n:
@@ -106,7 +101,22 @@ def _factor_backward(F: Any, node: Any, grads: Any, lu: Any, pivots: Any) -> Any
         made = F.constant_pad(made, sides=(*outer, (0, rows - n), (0, 0)), value=0) + F.constant_pad(
             g[..., n:, :] @ right, sides=(*outer, (n, 0), (0, 0)), value=0
         )
-    return F.permutation(pivots, rows=rows, kind=lu.dtype if isinstance(lu.dtype, np.dtype) else lu._array.dtype) @ made
+    return p @ made
+
+
+def _factor_backward(F: Any, node: Any, grads: Any, lu: Any, pivots: Any) -> Any:
+    if grads[0] is None:
+        return None
+    shape = node.shapes[0]
+    n = min(shape[-2:])
+    lower, upper = F.tril(lu[..., :n], diagonal=-1), F.triu(lu[..., :n, :], diagonal=0)
+    p = F.permutation(pivots, rows=shape[-2], kind=lu.dtype if F is RAW else lu._array.dtype)
+    return _matrix_gradient(F, shape, grads[0], lower + F.ones_down(lower), upper, p)
+
+
+def _parts_backward(F: Any, node: Any, grads: Any, p: Any, lower: Any, upper: Any) -> Any:
+    g = _packed_gradient(F, node.shapes[0], grads[1], grads[2])
+    return None if g is None else _matrix_gradient(F, node.shapes[0], g, lower, upper, p)
 
 
 def _unpack(lu: Any, pivots: Any) -> Any:
@@ -123,6 +133,9 @@ def _solution(lu: Tensor, pivots: Tensor, b: Tensor, *, left: bool, adjoint: boo
 
 
 LU_FACTOR = operator("lu_factor", factor, _factor_backward, saves=(-1, -2), node="LinalgLuFactorExBackward0")
+LU = operator(
+    "lu", lambda a: _unpack(*factor(a)), _parts_backward, saves=(-1, -2, -3), node="LinalgLuBackward0"
+)
 LU_UNPACK = operator(
     "lu_unpack", _unpack, lambda F, node, g: (_packed_gradient(F, node.shapes[0], g[1], g[2]), None), node="LuUnpackBackward0"
 )

@@ -25,7 +25,7 @@ def _flip(x: Any, *, dims: tuple[int, ...]) -> Any:
 
 
 def _roll(x: Any, *, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
-    return array_module(x).roll(x, shifts, dims)
+    return array_module(x).roll(x, shifts, dims) if dims else array_module(x).roll(x, shifts[0])
 
 
 def _roll_backward(F: Any, node: Any, g: Any) -> Any:
@@ -108,11 +108,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
     if not by:
         raise RuntimeError("`shifts` required")
     if not at and len(by) == 1:
-        return (
-            ROLL(input.reshape(-1), shifts=by, dims=(0,)).reshape(input._array.shape)
-            if input._array.size
-            else input.clone()
-        )
+        return ROLL(input, shifts=by, dims=())
     if len(by) != len(at):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(at)}")
     return ROLL(input, shifts=by, dims=at)

@@ -11,7 +11,7 @@ from .._device import array_module
 from .._ops._arguments import need_tensors
 from .._ops._define import check_one_device
 from .._ops.estimates import rising_vander as vander
-from .._ops.lu import LU_FACTOR, LU_SOLVE, LU_UNPACK
+from .._ops.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
 from .._tensor import Tensor, method, wrap
 from ._checking import check_matrix, check_same_type
 
@@ -87,7 +87,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     need_tensors("linalg.lu", A=A)
     check_matrix("linalg.lu", A)
     _check_pivoting(pivot)
-    p, lower, upper = LU_UNPACK(*LU_FACTOR(A))
+    p, lower, upper = LU(A)
     return return_types.linalg_lu(p.detach(), lower, upper)
 
 
