@@ -25,7 +25,8 @@ from ._buffers import (
     typed,
 )
 from ._groups import ProcessGroup, resolve
-from ._work import Finished, Work, mpi_turn
+from ._mpi import mpi_turn
+from ._work import Finished, Work
 
 
 class ReduceOp(enum.Enum):

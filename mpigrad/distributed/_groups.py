@@ -12,7 +12,8 @@ from .._rank import local_rank
 from . import _mpi
 from ._buffers import choose
 from ._gpu.binding import bind_if_asked
-from ._work import Work, mpi_turn
+from ._mpi import mpi_turn
+from ._work import Work
 
 logger = logging.getLogger(__name__)
 DEFAULT_TIMEOUT = timedelta(minutes=30)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
 _abort_installed = False
+_turn = threading.Lock()
 
 
 def mpi() -> Any:
@@ -39,6 +42,22 @@ def check_thread_level() -> None:
             f"RPC needs an MPI initialised with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE, this one has "
             f"{names.get(level, level)}; import mpigrad.distributed before MPI is initialised otherwise"
         )
+
+
+def turn_lock() -> Any:
+    """The lock to hold during MPI calls that other threads of the same user of MPI make too.
+
+    With MPI_THREAD_MULTIPLE every user of MPI (an RPC agent, a process group) has a lock of its own. With
+    MPI_THREAD_SERIALIZED there is one for the whole process.
+    """
+    MPI = mpi()
+    return threading.Lock() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
+
+
+def mpi_turn() -> Any:
+    """A context manager around one MPI call: nothing with MPI_THREAD_MULTIPLE, else the lock of the process."""
+    MPI = mpi()
+    return nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
 
 
 def oversubscribed() -> bool:

@@ -1,8 +1,9 @@
 """`Work`: an MPI operation under way, and how to wait for it without standing in anybody's way.
 
 Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
-RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread. With
-an MPI that allows only one thread at a time (MPI_THREAD_SERIALIZED) every call takes a lock.
+RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread; for
+futures, which complete without anybody waiting, by a thread that lives as long as there are any. With an MPI that allows
+only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC takes too.
 """
 
 from __future__ import annotations
@@ -10,20 +11,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 from ..futures import Future
 from . import _mpi
+from ._mpi import mpi_turn
 
 _SHORTEST, _LONGEST = 20e-6, 1e-3
-_serialized = threading.Lock()
-
-
-def mpi_turn() -> Any:
-    """A context manager for one MPI call."""
-    MPI = _mpi.mpi()
-    return nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _serialized
 
 
 class Work:
@@ -79,10 +73,55 @@ class Work:
         return self._result
 
     def get_future(self) -> Future:
-        """A Future of the result; completed by waiting here."""
+        """A Future of the result, which completes when the operation does."""
         future: Future = Future()
-        future.set_result(self.result())
+        _complete_later(self, future)
         return future
+
+
+_awaited: list[tuple[Work, Future, float | None]] = []  # with the time at which each is given up
+_awaiting = threading.Lock()
+
+
+def _complete_later(work: Work, future: Future) -> None:
+    """Have `future` completed when `work` is; starts the thread that does so, unless it runs."""
+    deadline = None if work._seconds is None else time.monotonic() + work._seconds
+    with _awaiting:
+        _awaited.append((work, future, deadline))
+        if len(_awaited) == 1:
+            threading.Thread(target=_complete_all, name="mpigrad-futures-of-work", daemon=True).start()
+
+
+def _complete_all() -> None:
+    pause = _SHORTEST
+    while True:
+        with _awaiting:
+            entries = list(_awaited)
+        ended = [entry for entry in entries if _completed(*entry)]
+        with _awaiting:
+            for entry in ended:
+                _awaited.remove(entry)
+            if not _awaited:
+                return
+        pause = _SHORTEST if ended else min(pause * 1.3, _LONGEST)
+        time.sleep(pause)
+
+
+def _completed(work: Work, future: Future, deadline: float | None) -> bool:
+    """Complete `future` if there is reason to."""
+    try:
+        if not work.is_completed():
+            if deadline is None or time.monotonic() < deadline:
+                return False
+            raise RuntimeError(
+                f"{work._name} did not end within {work._seconds} s: another rank of the group has not called it, or is gone"
+            )
+        result = work._result
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    return True
 
 
 class Finished(Work):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -11,6 +13,8 @@ import pytest
 import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed import _mpi
+from mpigrad.distributed.rpc._current import current
 
 DTYPES = [mpigrad.float32, mpigrad.float64, mpigrad.float16, mpigrad.int64, mpigrad.int32, mpigrad.complex64]
 
@@ -208,3 +212,50 @@ def test_errors_before_and_after(world) -> None:
     world.barrier()
     dist.destroy_process_group()
     assert not dist.is_initialized()
+
+
+@pytest.mark.mpi(min_size=2)
+def test_the_future_of_a_receive_completes_when_the_message_comes_without_anybody_waiting(group) -> None:
+    if group.rank == 0:
+        tensor = mpigrad.zeros(2)
+        future = dist.irecv(tensor, src=1).get_future()
+        assert not future.done()
+        seen = future.then(lambda done: tensor.tolist())
+        group.barrier()
+        assert seen.wait() == [7.0, 8.0]
+    else:
+        group.barrier()
+        if group.rank == 1:
+            dist.send(mpigrad.tensor([7.0, 8.0]), dst=0)
+
+
+@pytest.mark.mpi(min_size=2)
+def test_many_futures_of_work_complete_and_their_thread_ends(group) -> None:
+    tensors = [mpigrad.full((3,), float(i)) for i in range(20)]
+    futures = [dist.all_reduce(tensor, async_op=True).get_future() for tensor in tensors]
+    for future in futures:
+        future.wait()
+    assert all(tensor.tolist() == [i * group.world_size] * 3 for i, tensor in enumerate(tensors))
+    limit = time.monotonic() + 20
+    while any(thread.name == "mpigrad-futures-of-work" for thread in threading.enumerate()):
+        assert time.monotonic() < limit, "the thread that completes futures of work goes on without any"
+        time.sleep(0.01)
+
+
+@pytest.mark.mpi(min_size=2)
+def test_with_one_thread_at_a_time_rpc_and_collectives_take_turns(world, monkeypatch) -> None:
+    MPI = _mpi.mpi()
+    monkeypatch.setattr(MPI, "Query_thread", lambda: MPI.THREAD_SERIALIZED)
+    dist.init_process_group(timeout=timedelta(seconds=60))
+    rpc.init_rpc(f"turns{world.rank}", rank=world.rank, world_size=world.world_size)
+    try:
+        assert current.agent.progress.lock is _mpi.turn_lock()
+        calls = [rpc.rpc_async(f"turns{(world.rank + 1) % world.world_size}", abs, args=(-i,)) for i in range(50)]
+        for _ in range(50):
+            tensor = mpigrad.ones(4)
+            dist.all_reduce(tensor)
+            assert tensor.tolist() == [world.world_size] * 4
+        assert [call.wait() for call in calls] == list(range(50))
+    finally:
+        rpc.shutdown()
+        dist.destroy_process_group()

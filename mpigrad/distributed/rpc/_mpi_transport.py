@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad.distributed._mpi import mpi, oversubscribed
+from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 
 from ._blocks import receive_array
 from ._channel import Channel
@@ -59,6 +59,7 @@ class MPITransport(Transport):
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
         self.oversubscribed = oversubscribed()
+        self.lock = turn_lock()
         self._frame_tag = first_tag
         self._first_tag = first_tag + 1
         upper = comm.Get_attr(MPI.TAG_UB) or 32767
@@ -206,7 +207,10 @@ _abandoned: list[Any] = []  # sends to ranks that left: their buffers must live 
 def wait_for(request: Any, deadline: float, what: str) -> None:
     """Wait for a request without blocking inside MPI; TimeoutError after the deadline."""
     nap = 20e-6
-    while not request.Test():
+    while True:
+        with mpi_turn():
+            if request.Test():
+                return
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited in vain for {what}")
         time.sleep(nap)

@@ -20,7 +20,7 @@ class Sending:
 
     def __init__(self, transport: Transport, send_failed: Callable[[int, bytes, Exception], None]) -> None:
         self.transport = transport
-        self.lock = threading.Lock()
+        self.lock = transport.lock or threading.Lock()
         self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
         self._send_failed = send_failed
         self._beat = 0  # how often anybody has polled

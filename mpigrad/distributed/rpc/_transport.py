@@ -1,6 +1,6 @@
 """Transport: how frames and the arrays that follow them get from rank to rank.
 
-An agent calls `send` and `poll` by one thread at a time (under its lock); an implementation needs no lock of its own.
+An agent calls `send` and `poll` by one thread at a time (under `lock`); an implementation takes no lock itself.
 
 Contract
 - Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
@@ -43,6 +43,7 @@ class Transport(ABC):
     oversubscribed: bool = False
     bytes_sent: int = 0
     bytes_received: int = 0
+    lock: Any = None  # to be held around calls, if it must be a certain one
     landing: Any = None  # where device arrays arrive, in worlds that use GPUs
 
     @abstractmethod
