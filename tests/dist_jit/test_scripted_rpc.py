@@ -39,6 +39,46 @@ def test_a_script_gives_the_same_gradients_everywhere(rpc_world, how) -> None:
         assert grads[t1].tolist() == grads[t2].tolist() == [[2.0] * 3] * 3
 
 
+def sparse_leaf(*values: float) -> Tensor:
+    return mpigrad.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], list(values), (3, 3), requires_grad=True)
+
+
+@pytest.mark.parametrize("how", ["local", "sync", "async", "remote"])
+def test_a_script_of_sparse_tensors_gives_the_same_gradients_everywhere(rpc_world, how) -> None:
+    t1, t2 = sparse_leaf(1.0, 2.0, 3.0), sparse_leaf(4.0, 5.0, 6.0)
+    with dist_autograd.context() as context_id:
+        loss = mpigrad.sparse.sum(call(how, rpc_world.next_name, scripts.local_add, t1, t2))
+        assert loss.item() == 21.0
+        dist_autograd.backward(context_id, [loss])
+        grads = dist_autograd.get_gradients(context_id)
+        found = [grads[each].to_dense() if grads[each].is_sparse else grads[each] for each in (t1, t2)]
+        (wanted,) = mpigrad.autograd.grad(mpigrad.sparse.sum(t1 + t2), t1)
+        wanted = wanted.to_dense() if wanted.is_sparse else wanted
+        assert found[0].tolist() == found[1].tolist() == wanted.tolist()
+
+
+def train_beside_others(server_rref, t2: Tensor) -> list[list[float]]:
+    """Runs on each trainer, at the same time: what the server has for this trainer's context alone."""
+    with dist_autograd.context() as context_id:
+        answer = rpc.rpc_sync(server_rref.owner(), scripts.ref_add, args=(server_rref, t2))
+        loss = mpigrad.sparse.sum(answer) if answer.is_sparse else (answer * (rpc.get_worker_info().id + 1)).sum()
+        scripts.train_step(context_id, loss)
+        assert len(dist_autograd.get_gradients(context_id)) == 1  # of what travelled here
+        return rpc.rpc_sync(server_rref.owner(), gradients_there, args=(context_id, server_rref)).tolist()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_trainers_at_once_with_a_scripted_parameter_server(rpc_world, sparse) -> None:
+    if rpc_world.rank == 0:
+        rref = rpc.remote(rpc_world.name, scripts.make_ones)
+        t2 = sparse_leaf(3.2, 4.1, 5.3) if sparse else leaf(3, 3)
+        trainers = range(1, rpc_world.world_size)
+        going = [rpc.rpc_async(rpc_world.worker(rank), train_beside_others, args=(rref, t2)) for rank in trainers]
+        for rank, each in zip(trainers, going):
+            assert each.wait() == [[1.0 + rank] * 3] * 3
+    rpc_world.barrier()
+
+
 def test_get_gradients_in_a_script(rpc_world) -> None:
     @mpigrad.jit.script
     def dist_get_gradients(context_id: int) -> dict[Tensor, Tensor]:
