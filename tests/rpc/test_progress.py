@@ -57,6 +57,18 @@ def test_slow_function_does_not_hold_up_others() -> None:
         assert slow.wait() == "slow"
 
 
+def test_slow_function_after_a_busy_time_does_not_hold_up_others() -> None:
+    with in_process_world(2) as agents, acting_as(agents[0]):
+        busy = time.monotonic() + 0.3  # by now the monitor looks rarely, since somebody always polls
+        while time.monotonic() < busy:
+            rpc.rpc_sync(1, far.add, args=(1, 1))
+        slow = rpc.rpc_async(1, far.poll_flag, args=("slow after busy",))
+        assert rpc.rpc_sync(1, far.add, args=(2, 1)) == 3
+        assert not slow.done()
+        rpc.rpc_sync(1, far.set_flag, args=("slow after busy",))
+        assert slow.wait() == "slow after busy"
+
+
 def test_at_most_so_many_functions_run_at_a_time() -> None:
     running, most = [], []
 
