@@ -323,7 +323,7 @@ def _go_where(grad: Any) -> None:
     for each in grad if grad.__class__ is list else (grad,):
         if each is not None:
             place = each.device if isinstance(each, Tensor) else device_of(each)
-            if place.type == "cuda":
+            if place.type == "cuda" and place.index is not None:
                 use_gpu(place.index)
             return
 

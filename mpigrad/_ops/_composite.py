@@ -24,7 +24,7 @@ def composite(name: str, compute: Callable[..., Tensor], inputs: int, *, node: s
         return _unrecorded(lambda: compute(*(None if x is None else wrap(x) for x in arrays), **kw)._array)
 
     def backward(F: Any, node: Any, g: Any, *saved: Any) -> Any:
-        given = [_fresh(F, value) if needed else _constant(F, value) for needed, value in zip(node.needs, saved)]
+        given: list[Any] = [_fresh(F, value) if needed else _constant(F, value) for needed, value in zip(node.needs, saved)]
         before, MODE.enabled = MODE.enabled, True
         try:
             made = compute(*given, **node.kw)

@@ -25,8 +25,8 @@ def _complex(lib: Any, *shape: int) -> Any:
     return lib.tensor(random.normal(size=shape) + 1j * random.normal(size=shape)).requires_grad_()
 
 
-V: Callable[[Any], Any] = lambda lib: _data(lib, 5)  # noqa: E731
-M: Callable[[Any], Any] = lambda lib: _data(lib, 3, 4, low=-1)  # noqa: E731
+V: Callable[[Any], Any] = lambda lib: _data(lib, 5)
+M: Callable[[Any], Any] = lambda lib: _data(lib, 3, 4, low=-1)
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cov": lambda lib: lib.cov(M(lib)),
     "cov of a vector": lambda lib: V(lib).cov(),
