@@ -108,6 +108,7 @@ def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContex
     for message_id, many in heads:
         items.append((message_id, values[taken : taken + many]))
         taken += many
+    arrays.clear()  # nobody else holds the gradients then, and the context may keep them
     return items
 
 

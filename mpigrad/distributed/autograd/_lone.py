@@ -34,11 +34,11 @@ def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: lis
         return sink.outgoing
     user_code = source.runs_user_code()
     if source.path is not None and may_follow(one, user_code):
-        grad, grads[0] = grads[0], None
-        return follow(source.path, one, sink, grad)
+        return follow(source.path, one, sink, grads.pop())
     function = source.nodes[0]
     task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
-    task.buffers[function] = grads if function.outputs != 1 else grads[0]
+    task.buffers[function] = grads.copy() if function.outputs != 1 else grads[0]
+    grads.clear()
     task.ready.append(function)
     run_task(task, one, user_code)
     return sink.outgoing

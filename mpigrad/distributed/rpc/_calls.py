@@ -300,6 +300,7 @@ class Calls:
             try:
                 buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
                 value, tensors = decode(self, src, mode, buffer, offset, meta, followed)
+                buffer = followed = None  # whoever gets the value may keep what nobody else holds
                 if kind == _EXCEPTION:
                     value, state = unpack_error(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:

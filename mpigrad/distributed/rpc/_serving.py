@@ -191,6 +191,7 @@ class Serving(Calls):
             buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
             body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])
             message = _seams.RawMessage(src, body, arrays, extra, extra2, context_id, message_id)
+            buffer = followed = None  # the handler may keep what nobody else holds
             answer = handler(self, message)
             if isinstance(answer, Future):
                 answer._add(lambda fut: self._answer_internal_later(src, call_id, fut))
