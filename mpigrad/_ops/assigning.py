@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, device_of, guard, move
 from .._graph.grad_mode import MODE
 from .._tensor import Tensor, counter, method, wrap
 from ._arguments import title
@@ -119,8 +119,9 @@ def _assign(self: Tensor, key: Key, source: Tensor) -> None:
         raise as_pytorch(error, self._array) from None
     _check_assigned(part.shape, source._array.shape)
     check_writable(part)
-    values = source._array
-    part[...] = values.real if values.dtype.kind == "c" and part.dtype.kind != "c" else values
+    with guard(part):
+        values = source._array if source._array.__class__ is part.__class__ is ndarray else move(source._array, device_of(part))
+        part[...] = values.real if values.dtype.kind == "c" and part.dtype.kind != "c" else values
     counter(self)[0] += 1
 
 

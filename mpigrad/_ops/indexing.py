@@ -244,7 +244,7 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
             return take_basic(self, key)
     elif kind is Tensor or kind is list and _all_ints(key):
         places = key._array if kind is Tensor else np.asarray(key)
-        if places.dtype is _INT64 and places.ndim and self._array.__class__ is ndarray and self._array.ndim:
+        if places.dtype is _INT64 and places.ndim and self._array.__class__ is places.__class__ is ndarray and self._array.ndim:
             return index(self, (places.copy() if self._requires and MODE.enabled else places,))
     if self.is_sparse:
         return SELECT(self, key=as_tuple(key))

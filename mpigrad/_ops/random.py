@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, resolve
+from .._device import array_module, on_device, resolve
+from .._device import device as Device
 from .._dtype import as_dtype, dtype, int64
 from .._generator import Generator, default_for, generator_for
 from .._tensor import Tensor, method, wrap
@@ -33,10 +34,21 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
     return getattr(source, how)(count, kind).reshape(shape)
 
 
+def _source(given: Source, place: Device) -> Generator:
+    """The generator given, which must be of the kind of device that is filled, or the default one of the device."""
+    if given is None:
+        return default_for(place)
+    found = generator_for(given, None)
+    if found.device.type != place.type:
+        raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{found.device.type}'")
+    return found
+
+
 def _random(name: str, how: str, size: tuple[Any, ...], generator: Source, out: Any, kind: Any, place: Any, grad: bool,
             names: dict[str, Any]) -> Tensor:  # fmt: skip
     if "size" in names:
         size = (tuple(names.pop("size")),)
+    pin_memory = names.pop("pin_memory")
     if names:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(names))}'")
     shape = size_from(name, size)
@@ -44,8 +56,9 @@ def _random(name: str, how: str, size: tuple[Any, ...], generator: Source, out: 
     if found.category < 2:
         kernel = "check_uniform_bounds" if how == "uniform" else "normal_kernel_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(np.empty(0, found.numpy))}'")
-    source = default_for(where) if generator is None else generator_for(generator, None)
-    return deliver(new(drawn(source, how, shape, found.numpy), grad), out)
+    source = _source(generator, where)
+    with on_device(source.device):
+        return deliver(new(drawn(source, how, shape, found.numpy), grad, pin_memory), out)
 
 
 def rand(
@@ -58,6 +71,7 @@ def rand(
     >>> mpigrad.rand(2, 3).shape
     mpigrad.Size([2, 3])
     """
+    names["pin_memory"] = pin_memory
     return _random("rand", "uniform", size, generator, out, dtype, device, requires_grad, names)
 
 
@@ -71,6 +85,7 @@ def randn(
     >>> mpigrad.randn(2, 3).shape
     mpigrad.Size([2, 3])
     """
+    names["pin_memory"] = pin_memory
     return _random("randn", "normal", size, generator, out, dtype, device, requires_grad, names)
 
 
@@ -92,7 +107,7 @@ def randint(
     place, kind = place_and_type(device, int64 if dtype is None else dtype)
     check_bounds(low, high)
     shape = size_from("randint", (tuple(size),))
-    source = default_for(place) if generator is None else generator_for(generator, None)
+    source = _source(generator, place)
     return deliver(new(integers(source, shape, low, high, kind.numpy), requires_grad), out)
 
 
@@ -101,7 +116,8 @@ def integers(source: Generator, shape: tuple[int, ...], low: int, high: int, kin
     count = 1
     for length in shape:
         count *= length
-    return source.integers(count, int(low), int(high)).reshape(shape).astype(kind)
+    with on_device(source.device):
+        return source.integers(count, int(low), int(high)).reshape(shape).astype(kind)
 
 
 def check_bounds(low: Any, high: Any) -> None:
@@ -123,9 +139,10 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     place, kind = place_and_type(device, int64 if dtype is None else dtype)
-    source = default_for(place) if generator is None else generator_for(generator, None)
-    keys = source.integers(n, 0, 2**64)
-    return deliver(new(array_module(keys).argsort(keys).astype(kind.numpy), requires_grad), out)
+    source = _source(generator, place)
+    with on_device(source.device):
+        keys = source.integers(n, 0, 2**64)
+        return deliver(new(array_module(keys).argsort(keys).astype(kind.numpy), requires_grad, pin_memory), out)
 
 
 def _like(input: Tensor, kind: Any, place: Any) -> tuple[Any, dict[str, Any]]:

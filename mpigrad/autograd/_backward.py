@@ -230,6 +230,8 @@ def _initial(root: Any, grad: Tensor | None, place: int) -> Tensor:
             f"Mismatch in shape: grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape of "
             f"{root.shape}."
         )
+    if (grad._array.__class__ is not np.ndarray or array.__class__ is not np.ndarray) and grad.device != root.device:
+        raise RuntimeError(f"invalid gradient at index {place} - expected device {root.device} but got {grad.device}")
     if grad._array.dtype != array.dtype:
         if (grad._array.dtype.kind == "c") != (array.dtype.kind == "c"):
             raise RuntimeError(

@@ -6,6 +6,7 @@ import math
 import warnings
 
 from ..._ops._arguments import need_tensors
+from ..._ops._guarded import guarded
 from ..._ops._inplace import change
 from ..._ops.random import rand
 from ..._tensor import Tensor, wrap
@@ -16,6 +17,7 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+@guarded
 def _keep(input: Tensor, p: float, shape: tuple[int, ...], scale: float) -> Tensor:
     """`scale` where an element stays, which it does with probability 1 - p, and 0 elsewhere."""
     kind = input._array.dtype
