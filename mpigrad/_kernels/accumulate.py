@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._device import array_module
-from .kernel import FLOATS, INTEGERS, Kernel, launch, letters_of
+from .kernel import FLOATS, INTEGERS, Kernel, either_of_many, launch, letters_of
 from .table import alike, tables
 
 ADD_MANY = Kernel("add_many", "const __grid_constant__ Table table", """
@@ -16,21 +16,21 @@ ADD_MANY = Kernel("add_many", "const __grid_constant__ Table table", """
   EACH_OF_PIECE(i, piece) made[i] = (T)((A)x[i] + (A)y[i]);""", {"T": FLOATS + INTEGERS + "?"})  # fmt: skip
 
 
-def add_many(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """`held += grad` for each pair: arrays of one shape, none of which is the `held` of two pairs."""
-    for held, grad in pairs:
-        held += grad
+def _add_many(held: Sequence[Any], grads: Sequence[Any]) -> None:
+    """`held[i] += grads[i]` for arrays of equal shapes. No memory is held twice."""
+    for each, grad in zip(held, grads):
+        each += grad
 
 
-def add_many_on_device(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """The same for device arrays: one launch for each type, single additions for what is not contiguous."""
+def _add_on_device(held: Sequence[Any], grads: Sequence[Any]) -> None:
+    """One launch for each type, single additions for what is not contiguous."""
     kinds: dict[Any, list[Any]] = {}
-    for held, grad in pairs:
-        plain, other = _numbers(held), _numbers(grad)
+    for each, grad in zip(held, grads):
+        plain, other = _numbers(each), _numbers(grad)
         if plain.dtype.kind in "fiub" and alike((plain, other)):
             kinds.setdefault(plain.dtype, []).append((plain, plain, other))
         else:
-            held += grad
+            each += grad
     for arrays in kinds.values():
         xp = array_module(arrays[0][0])
         for table, blocks in tables(arrays):
@@ -42,3 +42,6 @@ def _numbers(array: Any) -> Any:
     if array.dtype.kind != "c" or not array.ndim or not array.flags.c_contiguous:
         return array
     return array.view("f4" if array.dtype.itemsize == 8 else "f8")
+
+
+add_many = either_of_many(_add_many, _add_on_device)

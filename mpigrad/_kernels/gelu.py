@@ -42,7 +42,7 @@ GELU_TANH_BACKWARD = Kernel("gelu_tanh_backward", _OF_TWO, f"""
 def _each(kernel: Kernel, *arrays: Any) -> Any:
     xp, first = array_module(arrays[0]), arrays[0]
     made = xp.empty(first.shape, first.dtype)
-    given = [xp.ascontiguousarray(each) for each in arrays]
+    given = [xp.ascontiguousarray(each, dtype=first.dtype) for each in arrays]
     launch(xp, kernel, letters_of(first), blocks_for(first.size), 256, *given, made, first.size)
     return made
 

@@ -139,3 +139,14 @@ def either(host: Callable[..., Any], device: Callable[..., Any], kinds: str = FL
 
     chosen.host, chosen.device = host, device  # type: ignore[attr-defined]
     return chosen
+
+
+def either_of_many(host: Callable[..., Any], device: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions of a list of arrays, all of one device."""
+
+    @functools.wraps(host)
+    def chosen(many: Sequence[Any], *rest: Any) -> Any:
+        return (host if isinstance(many[0], np.ndarray) else device)(many, *rest)
+
+    chosen.host, chosen.device = host, device  # type: ignore[attr-defined]
+    return chosen

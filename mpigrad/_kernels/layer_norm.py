@@ -91,7 +91,7 @@ def _layer_norm_on_device(x: Any, w: Any, b: Any, *, eps: float) -> tuple[Any, A
     xp, (rows, length) = array_module(x), x.shape
     made, mean, var = xp.empty(x.shape, x.dtype), xp.empty((rows, 1), x.dtype), xp.empty((rows, 1), x.dtype)
     blocks, threads, team = teams_for(rows, length, 1)
-    w, b = (None if each is None else xp.ascontiguousarray(each) for each in (w, b))
+    w, b = (None if each is None else xp.ascontiguousarray(each, dtype=x.dtype) for each in (w, b))
     launch(xp, LAYER_NORM, letters_of(x), blocks, threads, xp.ascontiguousarray(x), w, b, made, mean, var, rows, length, team,
            eps)  # fmt: skip
     return made, mean, var
@@ -117,7 +117,7 @@ def _layer_norm_backward(g: Any, x: Any, w: Any, mean: Any, var: Any, *, eps: fl
 
 def _layer_norm_backward_on_device(g: Any, x: Any, w: Any, mean: Any, var: Any, *, eps: float) -> tuple[Any, Any, Any]:
     xp, (rows, length) = array_module(x), x.shape
-    g, x, w, mean, var = (xp.ascontiguousarray(each) for each in (g, x, w, mean, var))
+    g, x, w, mean, var = (xp.ascontiguousarray(each, dtype=x.dtype) for each in (g, x, w, mean, var))
     made, letters = xp.empty(x.shape, x.dtype), letters_of(x)
     blocks, threads, team = teams_for(rows, length, 1)
     launch(xp, LAYER_NORM_BACKWARD, letters, blocks, threads, g, x, w, mean, var, made, rows, length, team, eps)

@@ -78,7 +78,7 @@ def _nll(x: Any, target: Any, scale: Any, *, summed: bool) -> Any:
 
 def _nll_on_device(x: Any, target: Any, scale: Any, *, summed: bool) -> Any:
     xp, n = array_module(x), target.size
-    given = xp.ascontiguousarray(x), _places(target), xp.ascontiguousarray(scale)
+    given = xp.ascontiguousarray(x), _places(target), xp.ascontiguousarray(scale, dtype=x.dtype)
     shape = n, x.shape[1], math.prod(x.shape[2:])
     if not summed:
         made = xp.empty(target.shape, x.dtype)
@@ -101,7 +101,8 @@ def _nll_backward(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
 def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
     xp = array_module(scale)
     made = xp.empty((target.shape[0], classes, *target.shape[1:]), scale.dtype)
-    launch(xp, NLL_BACKWARD, letters_of(scale), blocks_for(made.size), THREADS, xp.ascontiguousarray(g), _places(target),
+    launch(xp, NLL_BACKWARD, letters_of(scale), blocks_for(made.size), THREADS, xp.ascontiguousarray(g, dtype=scale.dtype),
+           _places(target),
            xp.ascontiguousarray(scale), made, made.size, classes, math.prod(target.shape[1:]), g.ndim == 0)  # fmt: skip
     return made
 
@@ -126,7 +127,7 @@ def _scales_on_device(x: Any, target: Any, weight: Any, ignored: int) -> tuple[A
     xp, n = array_module(x), target.size
     safe, scale = xp.empty(target.shape, np.int64), xp.empty(target.shape, x.dtype)
     parts = xp.zeros((min(blocks_for(n, 1024), 256), 2), np.float64)
-    weight = None if weight is None else xp.ascontiguousarray(weight)
+    weight = None if weight is None else xp.ascontiguousarray(weight, dtype=x.dtype)
     launch(xp, NLL_SCALE, letters_of(x, target), parts.shape[0], THREADS, xp.ascontiguousarray(target), weight, safe, scale,
            parts, n, x.shape[1], ignored)  # fmt: skip
     total, wrong = host(parts).sum(axis=0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .kernel import THREADS, Kernel, launch, letters_of
+from .kernel import THREADS, Kernel, either_of_many, launch, letters_of
 from .table import tables
 
 # how: 1 adds up sizes, 2 adds up squares, 3 takes the largest size, 4 adds up powers
@@ -58,16 +58,15 @@ def norm(values: Any, order: float) -> float:
     return float((abs(flat) ** order).sum()) ** (1.0 / order)
 
 
-def norm_of_many(arrays: Sequence[Any], order: float) -> Any:
+def _norm_of_many(arrays: Sequence[Any], order: float) -> Any:
     """The norm of the norms of several arrays, an array of no dimensions and the first one's type."""
     total = norm(np.asarray([norm(each, order) for each in arrays]), order)
     return array_module(arrays[0]).asarray(total, dtype=arrays[0].dtype)
 
 
-def norm_of_many_on_device(arrays: Sequence[Any], order: float) -> Any:
-    """The same for real floating arrays of one device."""
-    if order <= 0:  # not a norm: counts of counts, which the counterpart knows
-        return norm_of_many(arrays, order)
+def _norm_on_device(arrays: Sequence[Any], order: float) -> Any:
+    if order <= 0 or not all(each.dtype.kind == "f" for each in arrays):  # the counterpart knows counts of counts, too
+        return _norm_of_many(arrays, order)
     xp = array_module(arrays[0])
     how = _HOW.get(order, 4)
     kinds: dict[Any, list[Any]] = {}
@@ -84,7 +83,7 @@ def norm_of_many_on_device(arrays: Sequence[Any], order: float) -> Any:
     return made
 
 
-def scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
+def _scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
     """Scale NumPy arrays down in place, so that their norm, known already, does not exceed `most`."""
     factor = float(most) / (float(norm) + 1e-6)
     if factor >= 1.0:  # not a number goes on, and spoils the gradients as it should
@@ -93,11 +92,11 @@ def scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
         each *= each.dtype.type(factor)
 
 
-def scale_many_on_device(arrays: Sequence[Any], norm: Any, most: float) -> None:
-    """The same for device arrays of real floating types; the norm stays on the device."""
+def _scale_on_device(arrays: Sequence[Any], norm: Any, most: float) -> None:
+    """The norm stays on the device."""
     kinds: dict[Any, list[Any]] = {}
     for each in arrays:
-        if each.flags.c_contiguous or each.flags.f_contiguous:
+        if each.dtype.kind == "f" and (each.flags.c_contiguous or each.flags.f_contiguous):
             kinds.setdefault(each.dtype, []).append((each,))
         else:
             factor = float(most) / (norm.astype(np.float64) + 1e-6)
@@ -106,3 +105,7 @@ def scale_many_on_device(arrays: Sequence[Any], norm: Any, most: float) -> None:
         letters = letters_of(some[0][0], norm)
         for table, blocks in tables(some):
             launch(array_module(norm), SCALE_MANY, letters, blocks, THREADS, table, norm, most)
+
+
+norm_of_many = either_of_many(_norm_of_many, _norm_on_device)
+scale_many = either_of_many(_scale_many, _scale_on_device)

@@ -60,7 +60,7 @@ def _by_rows(kernel: Kernel, arrays: tuple[Any, ...], dim: int) -> Any:
         length, inner = shape[dim], math.prod(shape[dim + 1 :])
         rows = first.size // length
         blocks, threads, team = teams_for(rows, length, inner)
-        given = [xp.ascontiguousarray(each) for each in arrays]
+        given = [xp.ascontiguousarray(each, dtype=first.dtype) for each in arrays]
         launch(xp, kernel, letters_of(first), blocks, threads, *given, made, rows, length, inner, team)
     return made
 

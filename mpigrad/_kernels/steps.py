@@ -1,6 +1,7 @@
 """Steps of optimizers: SGD, Adam (AdamW) and Adagrad, on one array at a time or on many in one launch.
 
-The counterparts work in place without new memory: `room(like, slot)` lends scratch arrays.
+The counterparts work in place without new memory: `room(like, slot)` lends scratch arrays. They take the same settings as
+their kernels, in the same order.
 """
 
 from __future__ import annotations
@@ -91,16 +92,26 @@ def followed(p: Any, g: Any, decay: float, maximize: bool, room: Room, slot: int
     return g
 
 
+def descend(p: Any, g: Any, room: Room, lr: float, decay: float, maximize: bool) -> None:
+    """One step of SGD without momentum."""
+    made = room(p, 2)
+    if maximize or decay != 0:
+        g = followed(p, g, decay, maximize, room)
+    np.multiply(g, lr, out=made)
+    p -= made
+
+
 def sgd(
-    p: Any, g: Any, buffer: Any, room: Room, *, lr: float, momentum: float, dampening: float, decay: float,
+    p: Any, g: Any, buffer: Any, room: Room, lr: float, momentum: float, dampening: float, decay: float,
     nesterov: bool, maximize: bool, first: bool,
 ) -> None:  # fmt: skip
     """One step of SGD; `buffer` (None without momentum) is filled on the first one."""
-    g, made = followed(p, g, decay, maximize, room), room(p, 2)
     if momentum == 0:
-        np.multiply(g, lr, out=made)
-        p -= made
+        descend(p, g, room, lr, decay, maximize)
         return
+    made = room(p, 2)
+    if maximize or decay != 0:
+        g = followed(p, g, decay, maximize, room)
     if first:
         buffer[...] = g
     else:
@@ -120,14 +131,16 @@ def sgd(
 
 
 def adam(
-    p: Any, g: Any, mean: Any, square: Any, largest: Any, room: Room, *, lr: float, beta1: float, beta2: float,
-    eps: float, decay: float, size: float, spread: float, decoupled: bool, maximize: bool,
+    p: Any, g: Any, mean: Any, square: Any, largest: Any, room: Room, lr: float, beta1: float, beta2: float,
+    eps: float, decay: float, size: float, spread: float, decoupled: bool, amsgrad: bool, maximize: bool,
 ) -> None:  # fmt: skip
-    """One step of Adam or (`decoupled`) AdamW; `largest` is None without amsgrad."""
+    """One step of Adam or (`decoupled`) AdamW; `largest` is used with `amsgrad` only."""
     if decoupled:
         p *= 1 - lr * decay
         decay = 0
-    g, made = followed(p, g, decay, maximize, room), room(p, 2)
+    made = room(p, 2)
+    if maximize or decay != 0:
+        g = followed(p, g, decay, maximize, room)
     np.subtract(g, mean, out=made)
     made *= 1 - beta1
     mean += made
@@ -135,7 +148,7 @@ def adam(
     np.multiply(g, g, out=made)
     made *= 1 - beta2
     square += made
-    if largest is not None:
+    if amsgrad:
         square = np.maximum(largest, square, out=largest)
     np.sqrt(square, out=made)
     made /= spread
@@ -146,10 +159,12 @@ def adam(
 
 
 def adagrad(
-    p: Any, g: Any, total: Any, room: Room, *, size: float, eps: float, decay: float, maximize: bool
+    p: Any, g: Any, total: Any, room: Room, size: float, eps: float, decay: float, maximize: bool
 ) -> None:
     """One step of Adagrad."""
-    g, made = followed(p, g, decay, maximize, room), room(p, 2)
+    made = room(p, 2)
+    if maximize or decay != 0:
+        g = followed(p, g, decay, maximize, room)
     np.multiply(g, g, out=made)
     total += made
     np.sqrt(total, out=made)
@@ -160,7 +175,8 @@ def adagrad(
 
 
 def step_many(kernel: Kernel, many: Sequence[Sequence[Any]], *settings: Any) -> None:
-    """One step for many parameters at once, each given as the arrays of the kernel's roles, all of one type."""
+    """One step for many parameters of one device at once, each given as the arrays of the kernel's roles, all of one type.
+    The settings are the kernel's numbers, in its order."""
     first = many[0][0]
     for table, blocks in tables(many):
         launch(array_module(first), kernel, letters_of(first), blocks, 256, table, *settings)

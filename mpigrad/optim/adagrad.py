@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels import steps
 from .._tensor import Tensor, wrap
 from ._rows import read, rows_of
 from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number
@@ -60,17 +61,19 @@ class Adagrad(Optimizer):
             self._prepare(parameter, state, group)
         return number(group["lr"]) / (1 + (next_step(state) - 1) * group["lr_decay"])
 
+    _kernel = steps.ADAGRAD
+
+    def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
+        """What a step needs to know, counting it."""
+        return self._size(parameter, state, group), group["eps"], group["weight_decay"], group["maximize"]
+
+    def _roles(self, state: dict[str, Any]) -> list[Tensor]:
+        return [state["sum"]]
+
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
-        size = self._size(parameter, state, group)
+        size, eps = self._size(parameter, state, group), group["eps"]
         for p, g, total in self._blocks(parameter._array, grad, state["sum"]._array):
-            g, room = self._gradient(p, g, group), self._room(p, 2)
-            np.multiply(g, g, out=room)
-            total += room
-            np.sqrt(total, out=room)
-            room += group["eps"]
-            np.divide(g, room, out=room)
-            room *= size
-            p -= room
+            steps.adagrad(p, g, total, self._room, size, eps, group["weight_decay"], group["maximize"])
 
     def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if group["weight_decay"] != 0:

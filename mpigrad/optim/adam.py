@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from .._kernels import steps
 from .._tensor import Tensor
 from .optimizer import (
     Group,
     Optimizer,
     check_betas,
     check_settings,
-    decay_to_square,
-    drift,
     new_step,
     next_step,
     number,
@@ -59,36 +56,32 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+    _kernel = steps.ADAM
+
+    def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
+        """What a step needs to know, counting it."""
         if not state:
             state["step"] = new_step()
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_like(parameter)
-        step, lr = next_step(state), number(group["lr"])
-        beta1, beta2 = number(group["betas"][0]), number(group["betas"][1])
-        size, spread = lr / (1 - beta1**step), math.sqrt(1 - beta2**step)
+        step, lr, (beta1, beta2) = next_step(state), group["lr"], group["betas"]
+        if not lr.__class__ is beta1.__class__ is beta2.__class__ is float:
+            lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
+        size, spread, decay = lr / (1 - beta1**step), math.sqrt(1 - beta2**step), group["weight_decay"]
+        decoupled = group["decoupled_weight_decay"]
+        return lr, beta1, beta2, group["eps"], decay, size, spread, decoupled, group["amsgrad"], group["maximize"]
+
+    def _roles(self, state: dict[str, Any]) -> list[Tensor]:
+        return [state[name] for name in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if name in state]
+
+    def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        settings = self._settings(parameter, state, group)
         arrays = [parameter._array, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array]
         if group["amsgrad"]:
             arrays.append(state["max_exp_avg_sq"]._array)
-        decoupled = group["decoupled_weight_decay"]
         for p, g, mean, square, *largest in self._blocks(*arrays):
-            if decoupled:
-                p *= 1 - lr * group["weight_decay"]
-                g = np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
-            else:
-                g = self._gradient(p, g, group)
-            room = self._room(p, 2)
-            drift(mean, g, 1 - beta1, room)
-            decay_to_square(square, g, beta2, room)
-            if largest:
-                square = np.maximum(largest[0], square, out=largest[0])
-            np.sqrt(square, out=room)
-            room /= spread
-            room += group["eps"]
-            np.divide(mean, room, out=room)
-            room *= size
-            p -= room
+            steps.adam(p, g, mean, square, largest[0] if largest else None, self._room, *settings)
 
     def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, device_of, move
+from .._device import array_module, device_of, guard, move
 from .._graph.grad_mode import enable_grad
 from .._graph.node import RemovableHandle
+from .._kernels.steps import followed, step_many
+from .._kernels.table import alike
 from .._ops._clearing import clear_grad
 from .._tensor import Tensor, counter, wrap
 from ._layout import load_state, saved_state
@@ -151,18 +153,48 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
+            together: list[Any] = []
             for parameter in group["params"]:
                 held = parameter._grad
                 if held is not None:
                     grad, state = held._array, self.state[parameter]
-                    if getattr(grad, "is_sparse_array", False):
-                        self._sparse(parameter, grad, state, group)
-                    else:
+                    if grad.__class__ is ndarray:
                         self._dense(parameter, grad, state, group)
+                    elif getattr(grad, "is_sparse_array", False):
+                        with guard(grad):
+                            self._sparse(parameter, grad, state, group)
+                    else:
+                        together.append((parameter, grad, state))
+                        continue
                     if not state:
                         del self.state[parameter]
-                    counter(parameter)[0] += 1
+                    (parameter._counter or counter(parameter))[0] += 1
+            if together:
+                self._on_gpu(together, group)
         return loss
+
+    _kernel: Any = None  # that of a step, for optimizers whose `_roles` and `_settings` say what it works on
+    _roles: Callable[..., list[Tensor]]
+    _settings: Callable[..., tuple[Any, ...]]
+
+    def _on_gpu(self, many: list[Any], group: Group) -> None:
+        """Update parameters of GPUs: one launch for all that have a device, a type and settings in common."""
+        launches: dict[Any, list[Any]] = {}
+        for parameter, grad, state in many:
+            array = parameter._array
+            with guard(array):
+                if self._kernel is None or array.dtype.kind != "f" or not (array.flags.c_contiguous and alike((array, grad))):
+                    self._dense(parameter, grad, state, group)
+                else:
+                    settings = self._settings(parameter, state, group)
+                    roles = [array, grad, *(_contiguous(each) for each in self._roles(state))]
+                    launches.setdefault((array.device.id, array.dtype, *settings), []).append(roles)
+            if not state:
+                del self.state[parameter]
+            counter(parameter)[0] += 1
+        for (_, _, *numbers), arrays in launches.items():
+            with guard(arrays[0][0]):
+                step_many(self._kernel, arrays, *numbers)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         """Update one parameter."""
@@ -174,30 +206,26 @@ class Optimizer:
 
     def _room(self, like: Any, slot: int) -> Any:
         """A scratch array of the same shape, lent until the next call with the same slot."""
-        key = (like.shape, like.dtype, slot)
+        key: Any = like.shape, like.dtype.num, slot
+        if like.__class__ is not ndarray:
+            key = *key, like.device.id
         found = self._scratch.get(key)
-        if found is None or type(found) is not type(like):
+        if found is None:
             found = self._scratch[key] = array_module(like).empty(like.shape, like.dtype)
         return found
 
     def _blocks(self, *arrays: Any) -> Iterable[tuple[Any, ...]]:
         """The arrays, cut into pieces that fit into the cache when they are large."""
         first = arrays[0]
-        if first.size <= BLOCK or first.__class__ is not ndarray or not all(each.flags.c_contiguous for each in arrays):
+        if first.size <= BLOCK:
+            return (arrays,)
+        if first.__class__ is not ndarray or not all(each.flags.c_contiguous for each in arrays):
             return (arrays,)
         return _pieces([each.reshape(-1) for each in arrays])
 
     def _gradient(self, p: Any, g: Any, group: Group, slot: int = 0) -> Any:
         """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
-        decay = group["weight_decay"]
-        if group["maximize"]:
-            g = np.negative(g, out=self._room(g, slot))
-        if decay != 0:
-            room = self._room(p, slot + 1)
-            np.multiply(p, decay, out=room)
-            room += g
-            return room
-        return g
+        return followed(p, g, group["weight_decay"], group["maximize"], self._room, slot)
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -286,6 +314,12 @@ _HOOKS = [name for name in Optimizer.__annotations__ if name.endswith("_hooks")]
 def _pieces(arrays: list[Any]) -> Iterator[tuple[Any, ...]]:
     for start in range(0, arrays[0].size, BLOCK):
         yield tuple(each[start : start + BLOCK] for each in arrays)
+
+
+def _contiguous(state: Tensor) -> Any:
+    """State as kernels walk it, as it is unless it was loaded from elsewhere."""
+    state._array = array_module(state._array).ascontiguousarray(state._array)
+    return state._array
 
 
 def _title(tensor: Tensor) -> str:

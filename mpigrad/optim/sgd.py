@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels import steps
 from .._tensor import Tensor, wrap
 from ._rows import add_to_rows
 from .optimizer import Group, Optimizer, check_settings, number
@@ -53,42 +54,36 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    _kernel = steps.SGD
+
+    def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
+        """What the kernel needs to know; the last is whether the average starts here."""
+        first = group["momentum"] != 0 and self._started(parameter, state)
+        names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
+        return number(group["lr"]), *(group[name] for name in names), first
+
+    def _roles(self, state: dict[str, Any]) -> list[Tensor]:
+        return [state["momentum_buffer"]] if state else []
+
+    def _started(self, parameter: Tensor, state: dict[str, Any]) -> bool:
+        """Make room for the average of gradients, if there is none."""
+        if state.get("momentum_buffer") is not None:
+            return False
+        state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
+        return True
+
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
-        lr, momentum = number(group["lr"]), group["momentum"]
+        lr, momentum = group["lr"], group["momentum"]
+        decay, maximize = group["weight_decay"], group["maximize"]
+        if lr.__class__ is not float:
+            lr = number(lr)
         if momentum == 0:
             for p, g in self._blocks(parameter._array, grad):
-                g = self._gradient(p, g, group)
-                room = self._room(p, 2)
-                np.multiply(g, lr, out=room)
-                p -= room
+                steps.descend(p, g, self._room, lr, decay, maximize)
             return
-        held = state.get("momentum_buffer")
-        if held is None:
-            held = state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
-            first = True
-        else:
-            first = False
-        for p, g, buffer in self._blocks(parameter._array, grad, held._array):
-            self._with_momentum(p, g, buffer, first, lr, group)
-
-    def _with_momentum(self, p: Any, g: Any, buffer: Any, first: bool, lr: float, group: Group) -> None:
-        g, room, momentum = self._gradient(p, g, group), self._room(p, 2), group["momentum"]
-        if first:
-            buffer[...] = g
-        else:
-            buffer *= momentum
-            if group["dampening"]:
-                np.multiply(g, 1 - group["dampening"], out=room)
-                buffer += room
-            else:
-                buffer += g
-        if group["nesterov"]:
-            np.multiply(buffer, momentum, out=room)
-            room += g
-            room *= lr
-        else:
-            np.multiply(buffer, lr, out=room)
-        p -= room
+        first, dampening, nesterov = self._started(parameter, state), group["dampening"], group["nesterov"]
+        for p, g, buffer in self._blocks(parameter._array, grad, state["momentum_buffer"]._array):
+            steps.sgd(p, g, buffer, self._room, lr, momentum, dampening, decay, nesterov, maximize, first)
 
     def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if group["weight_decay"] != 0:

@@ -128,7 +128,7 @@ def test_many_gradients_in_one_launch(kind: str, launches: list[str]) -> None:
     rng = np.random.default_rng(0)
     arrays = [tuple(rng.integers(0, 9, size).astype(kind) for _ in range(2)) for size in (3, 0, 9000, (2, 4))]
     given = [tuple(map(there, pair)) for pair in arrays]
-    accumulate.add_many_on_device(given)
+    accumulate.add_many(*zip(*given))
     assert launches == ["add_many"]
     for (held, _), (was, grad) in zip(given, arrays):
         assert (host(held) == was + grad).all()
@@ -141,16 +141,17 @@ def test_steps(kind: str, launches: list[str]) -> None:
 
     arrays = [[abs(draw(size, kind, seed)) for seed in range(5)] for size in (3, 9000, (2, 4))]
     given = [[there(each) for each in some] for some in arrays]
-    steps.step_many(steps.SGD, given, 0.1, 0.9, 0.0, 0.01, True, False, False)
-    steps.step_many(steps.ADAGRAD, given, 0.1, 1e-3, 0.01, False)
-    steps.step_many(steps.ADAM, given, 0.1, 0.9, 0.99, 1e-3, 0.01, 0.2, 0.3, True, True, False)
+    sgd, adagrad = (0.1, 0.9, 0.0, 0.01, True, False, False), (0.1, 1e-3, 0.01, False)
+    adam = (0.1, 0.9, 0.99, 1e-3, 0.01, 0.2, 0.3, True, True, False)
+    steps.step_many(steps.SGD, given, *sgd)
+    steps.step_many(steps.ADAGRAD, given, *adagrad)
+    steps.step_many(steps.ADAM, given, *adam)
     assert launches == ["sgd_step", "adagrad_step", "adam_step"]
     for made, before in zip(given, arrays):
         wide = [each.astype("f4") if kind == "f2" else each for each in before]
-        steps.sgd(*wide[:3], room, lr=0.1, momentum=0.9, dampening=0, decay=0.01, nesterov=True, maximize=False, first=False)
-        steps.adagrad(*wide[:3], room, size=0.1, eps=1e-3, decay=0.01, maximize=False)
-        steps.adam(*wide, room, lr=0.1, beta1=0.9, beta2=0.99, eps=1e-3, decay=0.01, size=0.2, spread=0.3, decoupled=True,
-                   maximize=False)  # fmt: skip
+        steps.sgd(*wide[:3], room, *sgd)
+        steps.adagrad(*wide[:3], room, *adagrad)
+        steps.adam(*wide, room, *adam)
         for each, other in zip(made, wide):
             unit = 100 * float(np.finfo(kind).eps)
             np.testing.assert_allclose(host(each).astype("f8"), other.astype("f8"), rtol=unit, atol=unit)
@@ -160,9 +161,9 @@ def test_steps(kind: str, launches: list[str]) -> None:
 def test_norms(order: float) -> None:
     arrays = [draw(3, "f4"), draw(9000, "f4", 1), draw((2, 4), "f8", 2)]
     given = list(map(there, arrays))
-    total, wanted = norms.norm_of_many_on_device(given, order), norms.norm_of_many(arrays, order)
+    total, wanted = norms.norm_of_many.device(given, order), norms.norm_of_many(arrays, order)
     assert float(total) == pytest.approx(float(wanted), rel=1e-5)
-    norms.scale_many_on_device(given, total, 0.5)
+    norms.scale_many.device(given, total, 0.5)
     norms.scale_many(arrays, wanted, 0.5)
     for each, other in zip(given, arrays):
         np.testing.assert_allclose(host(each), other, rtol=1e-5)

@@ -199,7 +199,7 @@ def test_accumulation(sizes: Any, letter: str, seed: int, crowd: bool) -> None:
     pairs = [tuple(rng.integers(0, 9, size).astype(letter) for _ in range(2)) for size in sizes]
     pairs.append((rng.integers(0, 9, (3, 4)).astype(letter).T, rng.integers(0, 9, (4, 3)).astype(letter)))  # not alike
     wanted = [(held + grad).astype(letter) for held, grad in pairs]
-    accumulate.add_many_on_device(pairs)
+    accumulate.add_many.device(*zip(*pairs))
     assert all((held == sum_).all() for (held, _), sum_ in zip(pairs, wanted))
 
 
@@ -233,33 +233,27 @@ def _same_steps(kernel: Any, sizes: Any, kind: str, seed: int, roles: int, one_s
        st.sampled_from([0.0, 0.1]), st.booleans(), st.booleans(), st.booleans())  # fmt: skip
 def test_sgd(sizes: Any, kind: str, seed: int, lr: float, momentum: float, dampening: float, decay: float, nesterov: bool,
              maximize: bool, first: bool) -> None:  # fmt: skip
-    nesterov = nesterov and momentum > 0
-    kw = {"lr": lr, "momentum": momentum, "dampening": dampening, "decay": decay, "nesterov": nesterov, "maximize": maximize,
-          "first": first}  # fmt: skip
-    _same_steps(steps.SGD, sizes, kind, seed, 3, lambda p, g, b: steps.sgd(p, g, b, _room, **kw),
-                lr, momentum, dampening, decay, nesterov, maximize, first)  # fmt: skip
+    given_ = lr, momentum, dampening, decay, nesterov and momentum > 0, maximize, first
+    _same_steps(steps.SGD, sizes, kind, seed, 3, lambda p, g, b: steps.sgd(p, g, b, _room, *given_),
+                *given_)  # fmt: skip
 
 
 @checked
 @given(many, kinds, st.integers(0, 2**32), positive, st.sampled_from([0.0, 0.1]), st.booleans(), st.booleans(), st.booleans())
 def test_adam(sizes: Any, kind: str, seed: int, lr: float, decay: float, decoupled: bool, amsgrad: bool, maximize: bool) -> None:
-    size, spread, eps, beta1, beta2 = lr / 0.7, 0.8, 1e-2, 0.9, 0.98
-    kw = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay, "size": size, "spread": spread,
-          "decoupled": decoupled, "maximize": maximize}  # fmt: skip
+    given_ = lr, 0.9, 0.98, 1e-2, decay, lr / 0.7, 0.8, decoupled, amsgrad, maximize
 
     def one(p: Any, g: Any, mean: Any, square: Any, largest: Any = None) -> None:
-        steps.adam(p, g, mean, square, largest, _room, **kw)
+        steps.adam(p, g, mean, square, largest, _room, *given_)
 
-    _same_steps(steps.ADAM, sizes, kind, seed, 5 if amsgrad else 4, one, lr, beta1, beta2, eps, decay, size, spread, decoupled,
-                amsgrad, maximize)  # fmt: skip
+    _same_steps(steps.ADAM, sizes, kind, seed, 5 if amsgrad else 4, one, *given_)
 
 
 @checked
 @given(many, kinds, st.integers(0, 2**32), positive, st.sampled_from([0.0, 0.1]), st.booleans())
 def test_adagrad(sizes: Any, kind: str, seed: int, size: float, decay: float, maximize: bool) -> None:
-    kw = {"size": size, "eps": 1e-2, "decay": decay, "maximize": maximize}
-    _same_steps(steps.ADAGRAD, sizes, kind, seed, 3, lambda p, g, t: steps.adagrad(p, g, t, _room, **kw),
-                size, 1e-2, decay, maximize)  # fmt: skip
+    given_ = size, 1e-2, decay, maximize
+    _same_steps(steps.ADAGRAD, sizes, kind, seed, 3, lambda p, g, t: steps.adagrad(p, g, t, _room, *given_), *given_)
 
 
 @checked
@@ -267,7 +261,7 @@ def test_adagrad(sizes: Any, kind: str, seed: int, size: float, decay: float, ma
 def test_norm_of_many(data: st.DataObject, sizes: Any, kind: str, order: float, crowd: bool) -> None:
     arrays = [data.draw(numbers(size, kind)) for size in (sizes + [(2,)] * 70 if crowd else sizes)]
     arrays.append(np.ones(3, "f4"))  # types may differ
-    made = norms.norm_of_many_on_device(arrays, order)
+    made = norms.norm_of_many.device(arrays, order)
     wanted = norms.norm_of_many([each.astype("f8") for each in arrays], order)
     assert made.dtype == arrays[0].dtype and made.shape == ()
     close(made, wanted, loose=4)
@@ -278,7 +272,7 @@ def test_norm_of_many(data: st.DataObject, sizes: Any, kind: str, order: float, 
 def test_scaling_many(data: st.DataObject, sizes: Any, kind: str, total: float, of_norm: str) -> None:
     arrays = [data.draw(numbers(size, kind)) for size in sizes] + [np.ones((4, 3), kind).T[1:]]
     wanted, norm = [each.copy() for each in arrays], np.asarray(total, of_norm)
-    norms.scale_many_on_device(arrays, norm, 1.0)
+    norms.scale_many.device(arrays, norm, 1.0)
     norms.scale_many(wanted, norm, 1.0)
     for each, other in zip(arrays, wanted):
         close(each, other)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import array_module
+from ..._device import CPU, device_of, move, on_device
 from ..._dtype import get_default_dtype
+from ..._kernels.norms import norm_of_many, scale_many
 from ..._tensor import Tensor, wrap
 
 
@@ -20,18 +21,31 @@ def _with_gradients(parameters: Any) -> list[Tensor]:
 def _values(tensor: Tensor) -> Any:
     """The elements that count: those of a sparse tensor are its values."""
     array = tensor._array
-    return array.coalesce().values if getattr(array, "is_sparse_array", False) else array
+    if array.__class__ is np.ndarray or not getattr(array, "is_sparse_array", False):
+        return array
+    return array.coalesce().values
 
 
-def _norm(values: Any, norm_type: float) -> float:
-    flat = values.reshape(-1)
-    if norm_type == 2:
-        return float(flat @ flat) ** 0.5 if values.dtype != np.float16 else float(np.linalg.norm(flat.astype("f4")))
-    if norm_type == float("inf"):
-        return float(abs(flat).max()) if flat.size else 0.0
-    if norm_type == 0:
-        return float((flat != 0).sum())
-    return float((abs(flat) ** norm_type).sum()) ** (1.0 / norm_type)
+def _by_device(arrays: list[Any]) -> dict[Any, list[Any]]:
+    if set(map(type, arrays)) == {np.ndarray}:
+        return {CPU: arrays}
+    found: dict[Any, list[Any]] = {}
+    for each in arrays:
+        found.setdefault(device_of(each), []).append(each)
+    return found
+
+
+def _total(arrays: list[Any], norm_type: float) -> Any:
+    """The norm of all, an array of no dimensions on the first one's device: one launch for all arrays of a GPU."""
+    norms = []
+    for place, some in _by_device(arrays).items():
+        with on_device(place):
+            norms.append(norm_of_many(some, norm_type))
+    if len(norms) == 1:
+        return norms[0]
+    first = device_of(arrays[0])
+    with on_device(first):
+        return norm_of_many([move(each, first) for each in norms], norm_type)
 
 
 def get_total_norm(
@@ -45,31 +59,25 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not given:
         return wrap(np.asarray(0.0, get_default_dtype().numpy))
-    norms = np.asarray([_norm(_values(each), norm_type) for each in given])
-    total = _norm(norms, norm_type)
-    if error_if_nonfinite and not np.isfinite(total):
+    total = _total([_values(each) for each in given], norm_type)
+    if error_if_nonfinite and not np.isfinite(float(total)):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    first = given[0]._array
-    return wrap(array_module(first).asarray(total, dtype=first.dtype))
+    return wrap(total)
 
 
 def clip_grads_with_norm_(
     parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale gradients down, in place, so that a total norm known already does not exceed `max_norm`."""
-    grads = [each._grad for each in _with_gradients(parameters)]
-    factor = float(max_norm) / (float(total_norm._array) + 1e-6)
-    if factor >= 1.0:  # not a number goes on, and spoils the gradients as it should
-        return
-    for grad in grads:
-        array = grad._array  # type: ignore[union-attr]
-        if getattr(array, "is_sparse_array", False):
-            array = array.values
-        array *= array.dtype.type(factor)
+    arrays = [each._grad._array for each in _with_gradients(parameters)]  # type: ignore[union-attr]
+    arrays = [each if each.__class__ is np.ndarray else getattr(each, "values", each) for each in arrays]
+    for place, some in _by_device(arrays).items():
+        with on_device(place):
+            scale_many(some, move(total_norm._array, place), float(max_norm))
 
 
 def clip_grad_norm_(
