@@ -112,3 +112,14 @@ def test_a_hook_that_comes_between_two_passes_makes_a_call(agents) -> None:
         y.register_hook(lambda grad: grad * far_two())
         dist_autograd.backward(context_id, [loss], retain_graph=True)
         assert dist_autograd.get_gradients(context_id)[a].tolist() == [54.0, 108.0]
+
+
+def test_a_hook_of_a_shared_leaf_that_comes_between_two_passes_runs_once_with_the_sum(agents) -> None:
+    a, seen = leaf(1.0, 2.0), []
+    with dist_autograd.context() as context_id:
+        loss = (sum(rpc.rpc_sync(to, mpigrad.add, args=(a, a)) for to in ("worker1", "worker2")) + a).sum()
+        dist_autograd.backward(context_id, [loss], retain_graph=True)
+        a.register_hook(lambda grad: seen.append(grad.tolist()))
+        dist_autograd.backward(context_id, [loss], retain_graph=True)
+        assert seen == [[5.0, 5.0]]
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [10.0, 10.0]

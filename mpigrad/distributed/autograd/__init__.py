@@ -26,5 +26,10 @@ __all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients"
 
 
 def is_available() -> bool:
-    """Whether distributed autograd can be used: always."""
+    """Whether distributed autograd can be used: always.
+
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> dist_autograd.is_available()
+    True
+    """
     return True

@@ -20,11 +20,17 @@ from ._release import release
 class context:
     """A distributed autograd context: calls made inside are recorded, on every worker they reach.
 
+    >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
-    >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
-    ...     loss = rpc.rpc_sync("worker1", mpigrad.add, args=(x, y)).sum()
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.mul, args=(x, 3)).sum()
     ...     dist_autograd.backward(context_id, [loss])
-    ...     grads = dist_autograd.get_gradients(context_id)
+    ...     dist_autograd.get_gradients(context_id)[x]
+    tensor([3., 3.])
+    >>> rpc.shutdown()
     """
 
     def __enter__(self) -> int:
@@ -43,6 +49,19 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
 
     Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
     everywhere. `create_graph=True`, an addition to PyTorch, records the pass, so that gradients can be differentiated again.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.mul, args=(x, x)).sum()
+    ...     dist_autograd.backward(context_id, [loss], retain_graph=True)
+    ...     dist_autograd.backward(context_id, [loss])
+    ...     dist_autograd.get_gradients(context_id)[x], x.grad
+    (tensor([4., 4.]), None)
+    >>> rpc.shutdown()
     """
     if TRACING.on:
         with record_function("torch::distributed::autograd::backward"):
@@ -62,6 +81,18 @@ def grad(
     """Give the gradients of `outputs` with respect to `inputs`, tensors of this worker, through every worker in between.
 
     The distributed `mpigrad.autograd.grad`; an addition to PyTorch. The context's gradients are left alone.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.pow, args=(x, 3)).sum()
+    ...     (first,) = dist_autograd.grad(context_id, loss, x, create_graph=True)
+    ...     dist_autograd.grad(context_id, first.sum(), x)
+    (tensor([6., 6.]),)
+    >>> rpc.shutdown()
     """
     roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
@@ -83,7 +114,19 @@ _seams.backward = _backward_of_rref
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
-    """The gradients that passes in this context gathered on this worker, by leaf."""
+    """The gradients that passes in this context gathered on this worker, by leaf.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x, y = (mpigrad.ones(2, requires_grad=True) for _ in range(2))
+    >>> with dist_autograd.context() as context_id:
+    ...     dist_autograd.backward(context_id, [rpc.rpc_sync("solo", mpigrad.add, args=(x, y)).sum()])
+    ...     sorted(gradient.tolist() for gradient in dist_autograd.get_gradients(context_id).values())
+    [[1.0, 1.0], [1.0, 1.0]]
+    >>> rpc.shutdown()
+    """
     return _retrieve_context(context_id).give_gradients()
 
 

@@ -105,33 +105,39 @@ class Parts:
         self._hooks = 0  # how many nodes of the process had hooks when that was looked up
 
     def catch_up(self) -> None:
-        """Walk new send functions, if there are any: without the lock that `update` wants."""
-        if len(self._context.sends) != len(self.sources):
+        """Walk new send functions and look for new hooks, if there are any: without the lock that `update` wants."""
+        if len(self._context.sends) != len(self.sources) or Hooks.made != self._hooks:
             with self._context.lock:
                 self.update()
 
     def runs_user_code(self) -> bool:
         """Whether functions of the user's run below any send function, now."""
         self.catch_up()
-        if not self._user_code and Hooks.made != self._hooks:
-            self._hooks = Hooks.made
-            self._user_code = any(source.runs_user_code() for source in list(self.sources.values()))
         return self._user_code
 
     def update(self) -> None:
-        """Walk the send functions that were made since the last time."""
-        sends = self._context.sends
-        if len(sends) == len(self.sources):
-            return
-        for message_id, function in list(sends.items()):
-            if message_id not in self.sources:
-                self.sources[message_id] = self._walk(function, message_id)
+        """Walk the send functions that were made since the last time; leaves that have got hooks join parts."""
+        sends, hooks = self._context.sends, Hooks.made
+        if len(sends) != len(self.sources):
+            for message_id, function in list(sends.items()):
+                if message_id not in self.sources:
+                    self.sources[message_id] = self._walk(function, message_id)
+        if hooks != self._hooks:
+            self._hooks = hooks
+            for source in list(self.sources.values()):
+                self._join(source)
+                self._user_code = self._user_code or source.runs_user_code()
 
     def _walk(self, function: SendRpcBackward, message_id: int) -> Source:
-        source, owner = Source([function], message_id), self._owner
+        source = Source([function], message_id)
         self._user_code = self._user_code or source.runs_user_code()
-        part = Part()
-        part.add(source)
+        Part().add(source)
+        self._join(source)
+        return source
+
+    def _join(self, source: Source) -> None:
+        """Make one part of a source and all that share nodes with it."""
+        owner, part = self._owner, source.part
         for node in source.shared():
             other = owner.get(node)
             if other is None:
@@ -139,7 +145,6 @@ class Parts:
             elif other is not part:
                 part = self._merge(part, other)
                 owner[node] = part
-        return source
 
     def _merge(self, one: Part, other: Part) -> Part:
         """Make two parts one; nodes of the smaller find their part through its sources."""
