@@ -243,6 +243,8 @@ class GraphTask:
     def _end(self, leaf: Node) -> None:
         """Bring what arrived for a leaf to where it belongs."""
         grad = self.buffers.pop(leaf, None)
+        if grad is not None and grad.__class__ is not ndarray:
+            _go_where(grad)
         if leaf.hooks is not None or self.captures is not None:
             grad = self._before(leaf, grad)
         if self.sink is not None:

@@ -79,7 +79,9 @@ def _quickly_set(self: Tensor, key: Any, value: Any) -> bool:
         part = array[key] if kind is slice else array[(*key, ...) if kind is tuple and Ellipsis not in key else key]
     except IndexError as error:
         raise as_pytorch(error, array) from None
-    same = number or value._array.shape == part.shape and value._array.dtype is array.dtype
+    same = number or (
+        value._array.shape == part.shape and value._array.dtype is array.dtype and value._array.__class__ is ndarray
+    )
     if part.__class__ is not ndarray or not same:
         return False
     check_writable(part)
@@ -92,7 +94,8 @@ def _assigned(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        return wrap(array_module(self._array).asarray(value))
+        with guard(self._array):
+            return wrap(array_module(self._array).asarray(value))
     raise TypeError(f"can't assign a {_type_name(value)} to a mpigrad.{title(self._array)}Tensor")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, guard
 from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
@@ -197,7 +197,8 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 def zeros_for(tensor: Any) -> Any:
     """An array of zeros like the tensor's own."""
-    return array_module(tensor._array).zeros(tensor._array.shape, tensor._array.dtype)
+    with guard(tensor._array):
+        return array_module(tensor._array).zeros(tensor._array.shape, tensor._array.dtype)
 
 
 def _initial_gradients(roots: tuple[Tensor, ...], given: Gradients, create_graph: bool) -> list[Any]:
@@ -247,7 +248,8 @@ def _one(array: Any) -> Any:
     """A one for each element."""
     if array.__class__ is ndarray and not array.ndim:
         return np.array(1, array.dtype)  # a third of the time of np.ones
-    return array_module(array).ones(array.shape, array.dtype)
+    with guard(array):
+        return array_module(array).ones(array.shape, array.dtype)
 
 
 def _backward(
