@@ -12,8 +12,23 @@ from mpigrad.distributed.rpc._faults import Faults
 from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._message import MessageType
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions, FaultyTensorPipeRpcBackendOptions
+from mpigrad.futures import Future
 
 from . import support_functions as far
+
+
+def with_retries(agent, body: bytes) -> Future:
+    """The outcome of a control message to rank 1."""
+    outcome = Future()
+
+    def ended(last: Future) -> None:
+        try:
+            outcome.set_result(last.value())
+        except Exception as error:
+            outcome.set_exception(error)
+
+    agent.request_with_retries(1, MessageType.RREF_ACK, body, then=ended)
+    return outcome
 
 
 def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
@@ -44,10 +59,10 @@ def test_control_messages_are_sent_again(monkeypatch) -> None:
     monkeypatch.setattr("mpigrad.distributed.rpc._calls.RETRY_SECONDS", 0.005)
     with in_process_world(2) as agents, acting_as(agents[0]):
         agents[0].faults = Faults(["RREF_ACK"], {}, 3)
-        assert agents[0].request_with_retries(1, MessageType.RREF_ACK, b"x").wait() == (b"ok", [])
+        assert with_retries(agents[0], b"x").wait() == (b"ok", [])
         agents[0].faults = Faults(["RREF_ACK"], {}, 100)
         with pytest.raises(RuntimeError, match="failed intentionally"):
-            agents[0].request_with_retries(1, MessageType.RREF_ACK, b"y").wait()
+            with_retries(agents[0], b"y").wait()
     assert got == [b"x"]
 
 

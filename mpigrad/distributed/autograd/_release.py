@@ -45,7 +45,7 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
         return
     told = (rank, context_id)
     worker.releasing.add(told)
-    agent.request_with_retries(rank, _TYPE, extra=context_id)._add(lambda reply: worker.releasing.discard(told))
+    agent.request_with_retries(rank, _TYPE, b"", context_id, 0, lambda reply: worker.releasing.discard(told))
 
 
 def _handle(agent: Any, message: RawMessage) -> None:

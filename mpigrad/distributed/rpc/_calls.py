@@ -161,25 +161,33 @@ class Calls:
             self._fail_calls_to(dst)
         return fut
 
-    def request_with_retries(self, dst: int, kind: int, body: bytes = b"", extra: int = 0, extra2: int = 0) -> Future:
-        """Like `request`, for control messages that must arrive: failed sends are repeated, later and later. The
-        handler must
-        not mind being asked twice."""
-        result = Future()
-        result._info, result._deadline = (dst, NAMES[kind], 0.0), _NEVER
-        self._try(result, 0, lambda: self.request(dst, kind, body, extra=extra, extra2=extra2))
-        return result
+    def request_with_retries(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        extra: int = 0,
+        extra2: int = 0,
+        then: Callable[[Future], None] | None = None,
+    ) -> None:
+        """`request`, for control messages that must arrive: failed sends are repeated, later and later.
 
-    def _try(self, result: Future, failures: int, send: Callable[[], Future]) -> None:
+        `then` is called once, with the future of the last attempt. The handler must not mind being asked twice.
+        """
+        failures = 0
+
+        def send() -> None:
+            self.request(dst, kind, body, (), None, extra, extra2, (0, 0), answered)
+
         def answered(fut: Future) -> None:
-            if fut._state == 1:
-                result.set_result(fut._value)
-            elif failures >= MAX_RETRIES or not isinstance(fut._value, SendFailedError):
-                result.set_exception(fut._value)
-            else:
-                self.after(RETRY_SECONDS * 1.5**failures, lambda: self._try(result, failures + 1, send))
+            nonlocal failures
+            if fut._state == 2 and failures < MAX_RETRIES and isinstance(fut._value, SendFailedError):
+                failures += 1
+                self.after(RETRY_SECONDS * 1.5 ** (failures - 1), send)
+            elif then is not None:
+                then(fut)
 
-        send()._add(answered)
+        send()
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
         """Call `run`, which must not block, after a while."""

@@ -178,8 +178,7 @@ class Table:
             return
         token = self.new_id()
         self.deleting.add(token)
-        told = self.agent.request_with_retries(rank, _DELETE, extra=fork, extra2=number)
-        told._add(lambda reply: self.deleting.discard(token))
+        self.agent.request_with_retries(rank, _DELETE, b"", fork, number, lambda reply: self.deleting.discard(token))
 
     # -- what the rest of the layer does -----------------------------------------------------------------------------
     def owner(self, number: int) -> Owner:
