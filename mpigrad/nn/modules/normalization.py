@@ -16,7 +16,23 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """A normalisation with a weight and a bias after it, or without."""
+
+    def _make_affine(self, shape: tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any) -> None:
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(ones(*shape, **where)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(*shape, **where)) if affine and bias else None)
+
+    def reset_parameters(self) -> None:
+        """Make the affine map the identity again."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """The last dimensions of each sample to mean 0 and variance 1."""
 
     def __init__(
@@ -30,17 +46,7 @@ class LayerNorm(Module):
     ) -> None:
         super().__init__()
         self.normalized_shape, self.eps, self.elementwise_affine = _shape(normalized_shape), eps, elementwise_affine
-        where: dict[str, Any] = {"device": device, "dtype": dtype}
-        shape = self.normalized_shape
-        self.register_parameter("weight", Parameter(ones(*shape, **where)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(zeros(*shape, **where)) if elementwise_affine and bias else None)
-
-    def reset_parameters(self) -> None:
-        """Make the affine map the identity again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._make_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -80,7 +86,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Each group of channels of each sample to mean 0 and variance 1."""
 
     def __init__(
@@ -98,16 +104,7 @@ class GroupNorm(Module):
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.register_parameter("weight", Parameter(ones(num_channels, **where)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_channels, **where)) if affine and bias else None)
-
-    def reset_parameters(self) -> None:
-        """Make the affine map the identity again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._make_affine((num_channels,), affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

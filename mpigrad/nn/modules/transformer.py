@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,28 +41,9 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers have in common: the feed-forward network and its settings."""
+    """What encoder and decoder layers have in common: attentions, then a feed-forward network; a norm and a dropout each."""
 
-    def _make_feed_forward(
-        self,
-        d_model: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        bias: bool,
-        where: dict[str, Any],
-    ) -> None:
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
-        self.activation = _activation(activation)
-
-    def _through(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward network, each with a residual connection and normalisation."""
+    attentions: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -80,12 +61,32 @@ class TransformerEncoderLayer(_Layer):
     ) -> None:
         super().__init__()
         where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
-        self._make_feed_forward(d_model, dim_feedforward, dropout, activation, bias, where)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where))
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
+        self.activation, self.norm_first = _activation(activation), norm_first
+        parts = range(1, len(self.attentions) + 2)
+        for number in parts:
+            setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
+        for number in parts:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+
+    def _through(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Tensor:
+        attended = self.self_attn(
+            x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
+        )
+        return self.dropout1(attended[0])
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network, each with a residual connection and normalisation."""
+
+    attentions = ("self_attn",)
 
     def forward(
         self,
@@ -100,12 +101,6 @@ class TransformerEncoderLayer(_Layer):
         src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(src + self._ff_block(src))
 
-    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Tensor:
-        attended = self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
-        )
-        return self.dropout1(attended[0])
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self._through(x))
 
@@ -113,30 +108,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, and a feed-forward network."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
-        self._make_feed_forward(d_model, dim_feedforward, dropout, activation, bias, where)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
+    attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -158,12 +130,6 @@ class TransformerDecoderLayer(_Layer):
         tgt = self.norm1(tgt + self._sa_block(tgt, *own))
         tgt = self.norm2(tgt + self._mha_block(tgt, memory, *other))
         return self.norm3(tgt + self._ff_block(tgt))
-
-    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Tensor:
-        attended = self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
-        )
-        return self.dropout1(attended[0])
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False
