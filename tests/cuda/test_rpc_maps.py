@@ -87,3 +87,14 @@ def test_devices_that_the_target_does_not_use(world: World) -> None:
         given.set_device_map("worker1", {0: 0})
     with pytest.raises(ValueError, match="Node worker0 has unexpected target devices in its device map for worker1"):
         rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size, rpc_backend_options=given)
+
+
+def test_dynamic_groups_learn_maps_as_workers_join(world: World) -> None:
+    given = rpc.MPIRpcBackendOptions()
+    given.set_device_map(world.next_name, {0: 1, 1: 0})
+    rpc.init_rpc(world.name, rank=world.rank, rpc_backend_options=given)
+    world.barrier()
+    got = rpc.rpc_sync(world.next_name, mpigrad.add, (make("cuda:0"), 1))
+    assert got.device == mpigrad.device("cuda:0") and float(got.sum()) == 4
+    world.barrier()
+    rpc.shutdown()

@@ -70,12 +70,14 @@ class DeviceAgent(Agent):
 
     _pending: _Pending
 
-    def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool) -> None:
-        """Begin, knowing everybody's maps."""
+    def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool, static: bool) -> None:
+        """Begin, knowing everybody's maps; in a dynamic group they come later, and may name any GPU."""
         mine = profiles[self.info.name]
         self._maps: dict[str, DeviceMap] = mine.maps
         self._ways_back = reverse_maps(self.info.name, profiles)
         devices = devices_in_use(mine, self._ways_back)
+        if not static and not mine.devices:
+            devices = [device("cuda", index) for index in range(mine.available)]
         self.devices = devices
         self.moves_host_tensors = any(CPU in each for each in (*self._maps.values(), *self._ways_back.values()))
         _wire.count_host_maps(int(self.moves_host_tensors))

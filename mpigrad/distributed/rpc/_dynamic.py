@@ -25,6 +25,8 @@ from mpigrad.distributed._mpi import mpi
 from mpigrad.futures import Future
 
 from . import _current, _seams
+from ._device_maps import Profile
+from ._exchange import agent_class, begin, introduced, introduction, met, own_profile
 from ._farewell import note_bye, used_group
 from ._message import MessageType
 from ._probed_transport import open_transport
@@ -50,7 +52,9 @@ def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
 
 def join(name: str, transport: Transport, options: Any) -> Agent:
     """Join the dynamic group of a transport; RuntimeError if the name is taken."""
-    agent = new_agent(name, transport, options)
+    profiles = own_profile(name, options)
+    agent = new_agent(name, transport, options, agent_class(name, profiles))
+    begin(agent, profiles, options, static=False)
     agent.static = False
     agent.epoch = (next(_lives) - 1) % 65535 + 1
     agent.membership = Membership(agent)
@@ -82,7 +86,7 @@ class Membership:
         agent = self._agent
         others = [rank for rank in range(agent.transport.size) if rank != agent.rank]
         for rank in others:
-            agent.notify(rank, MessageType.JOIN, agent.info.name.encode(), extra=agent.epoch)
+            agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
         limit = time.monotonic() + SETTLE
         while others and time.monotonic() < limit and self._refused is None:
             if self._expected and self._expected <= self._welcomed:
@@ -93,15 +97,16 @@ class Membership:
 
     def on_join(self, message: _seams.RawMessage) -> None:
         agent = self._agent
-        name = message.body.decode()
+        name, profile = introduced(message.body)
         taken = agent.by_name.get(name)
         if taken is not None and taken.id != message.src:
             text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
             agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode())
             return
-        self._add(message.src, name, message.extra)
+        self._add(message.src, name, profile, message.extra)
         members = b"".join(_RANK.pack(rank) for rank in list(agent.workers))
-        body = b"\1" + _RANK.pack(len(agent.info.name)) + agent.info.name.encode() + members
+        mine = introduction(agent)
+        body = b"\1" + _RANK.pack(len(mine)) + mine + members
         agent.notify(message.src, MessageType.WELCOME, body, extra=agent.epoch)
 
     def on_welcome(self, message: _seams.RawMessage) -> None:
@@ -110,12 +115,12 @@ class Membership:
             self._refused = body[1:].decode()
             return
         end = 5 + _RANK.unpack_from(body, 1)[0]
-        self._add(message.src, body[5:end].decode(), message.extra)
+        self._add(message.src, *introduced(body[5:end]), message.extra)
         known = {rank for (rank,) in _RANK.iter_unpack(body[end:])}
         self._welcomed.add(message.src)
         self._expected |= known - {self._agent.rank}
 
-    def _add(self, rank: int, name: str, epoch: int) -> None:
+    def _add(self, rank: int, name: str, profile: Profile, epoch: int) -> None:
         agent = self._agent
         known = agent.workers.get(rank)
         if known is not None and agent.epochs.get(rank) == epoch:
@@ -125,6 +130,7 @@ class Membership:
         agent.gone.pop(rank, None)
         agent.epochs[rank] = epoch
         agent.workers[rank] = agent.by_name[name] = WorkerInfo(name, rank)
+        met(agent, name, profile)
 
     def await_worker(self, to: Any) -> WorkerInfo | None:
         """Wait a while for a worker that may be about to join."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from ._agent import Agent
 from ._device_agent import DeviceAgent
 from ._device_maps import Profile, check_profiles, devices_in_use, profile_of, reverse_maps
 from ._transport import Transport
+
+logger = logging.getLogger(__name__)
 
 _PART = 240  # bytes of one round
 _MARK = b"\0gpu"
@@ -58,10 +61,42 @@ def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
     return DeviceAgent if mine or devices_in_use(mine, reverse_maps(name, profiles)) else Agent
 
 
-def begin(agent: Agent, profiles: dict[str, Profile], options: Any) -> None:
+def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool = True) -> None:
     """Let an agent use its devices, before it serves anything."""
     bind_if_asked()
     if Bound.place is not None:
         agent.progress.adopt_thread = use_bound  # type: ignore[method-assign]
     if isinstance(agent, DeviceAgent):
-        agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers))
+        agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers), static)
+
+
+# -- dynamic groups ----------------------------------------------------------------------------------------------------
+def own_profile(name: str, options: Any) -> dict[str, Profile]:
+    """This worker's profile, checked as far as that can be done alone; nothing for a worker without device options."""
+    mine = profile_of(options)
+    if not mine:
+        return {}
+    check_profiles({name: mine}, static=False)
+    return {name: mine}
+
+
+def introduction(agent: Agent) -> bytes:
+    """What a member of a dynamic group tells the others: its name, and its profile if it uses GPUs."""
+    profile = profile_of(agent.options)
+    return agent.info.name.encode() + (b"\0" + profile.encode() if profile else b"")
+
+
+def introduced(told: bytes) -> tuple[str, Profile]:
+    """Name and profile of an introduction."""
+    name, _, profile = told.partition(b"\0")
+    return name.decode(), Profile.decode(profile)
+
+
+def met(agent: Agent, name: str, profile: Profile) -> None:
+    """A worker has joined: learn which way answers to it take, and complain of maps that do not fit together."""
+    if isinstance(agent, DeviceAgent):
+        agent.learn(name, profile)
+    try:
+        check_profiles({agent.info.name: profile_of(agent.options), name: profile}, static=False)
+    except ValueError as error:
+        logger.error("device maps of %s and %s do not fit together: %s", agent.info.name, name, error)
