@@ -1,9 +1,13 @@
-"""The reference: one Markdown page for each public module, from docstrings."""
+"""The reference: one Markdown page for each public module, from docstrings.
+
+The modules that people import have a page each; so has any other public module that lists names found on none of these.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +20,7 @@ MODULES = (
     "mpigrad.autograd.functional",
     "mpigrad.autograd.graph",
     "mpigrad.autograd.profiler",
+    "mpigrad.cuda",
     "mpigrad.distributed",
     "mpigrad.distributed.autograd",
     "mpigrad.distributed.checkpoint",
@@ -23,6 +28,7 @@ MODULES = (
     "mpigrad.distributed.optim",
     "mpigrad.distributed.rpc",
     "mpigrad.distributions",
+    "mpigrad.fft",
     "mpigrad.futures",
     "mpigrad.jit",
     "mpigrad.linalg",
@@ -35,18 +41,42 @@ MODULES = (
     "mpigrad.optim.lr_scheduler",
     "mpigrad.profiler",
     "mpigrad.random",
+    "mpigrad.serialization",
     "mpigrad.sparse",
+    "mpigrad.special",
+    "mpigrad.testing",
     "mpigrad.utils.data",
 )
 SESSION = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
+def modules() -> list[str]:
+    """The names of all modules that have a page."""
+    import mpigrad
+
+    found = list(MODULES)
+    paged = {id(value) for name in MODULES for _, value in public(importlib.import_module(name))}
+    for each in pkgutil.walk_packages(mpigrad.__path__, "mpigrad."):
+        if not any(part.startswith("_") for part in each.name.split(".")) and each.name not in MODULES:
+            new = {id(value) for value in listed(importlib.import_module(each.name))} - paged
+            if new:
+                found.append(each.name)
+                paged |= new
+    return sorted(found)
+
+
+def listed(module: ModuleType) -> list[Any]:
+    """The functions and classes of ours in a module's `__all__`."""
+    values = [getattr(module, name) for name in getattr(module, "__all__", ())]
+    return [value for value in values if is_ours(value) and (inspect.isfunction(value) or inspect.isclass(value))]
+
+
 def write(folder: Path) -> None:
     """Write all pages and their index."""
     folder.mkdir(parents=True)
-    for name in MODULES:
+    for name in modules():
         (folder / f"{name}.md").write_text("\n".join(page(importlib.import_module(name))))
-    entries = "\n".join(MODULES)
+    entries = "\n".join(modules())
     (folder / "index.md").write_text(f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n")
 
 

@@ -49,6 +49,8 @@ class _Simplex(Constraint):
 
 
 class _GreaterThan(Constraint):
+    """Larger than a bound."""
+
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
 
@@ -60,6 +62,8 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(_GreaterThan):
+    """At least a bound."""
+
     def check(self, value: Tensor) -> Tensor:
         return value >= self.lower_bound
 
@@ -68,6 +72,8 @@ class _GreaterThanEq(_GreaterThan):
 
 
 class _LessThan(Constraint):
+    """Smaller than a bound."""
+
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
@@ -79,6 +85,8 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
+    """Between two bounds, or at one of them."""
+
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
@@ -90,6 +98,8 @@ class _Interval(Constraint):
 
 
 class _IntegerInterval(_Interval):
+    """A whole number between two bounds, or at one of them."""
+
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:

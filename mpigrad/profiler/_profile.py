@@ -30,7 +30,12 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be looked at here: work that the host does."""
+    """What can be looked at here: work that the host does.
+
+    >>> import mpigrad.profiler
+    >>> mpigrad.profiler.supported_activities()
+    {<ProfilerActivity.CPU: 0>}
+    """
     return {ProfilerActivity.CPU}
 
 
@@ -65,7 +70,16 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """An `on_trace_ready` that writes each trace into a folder."""
+    """An `on_trace_ready` that writes each trace into a folder.
+
+    >>> import os, tempfile
+    >>> import mpigrad, mpigrad.profiler
+    >>> folder = tempfile.mkdtemp()
+    >>> with mpigrad.profiler.profile(on_trace_ready=mpigrad.profiler.tensorboard_trace_handler(folder, "me")):
+    ...     y = mpigrad.ones(2) + 1
+    >>> [name.startswith("me.") for name in os.listdir(folder)]
+    [True]
+    """
 
     def write(prof: profile) -> None:
         import os

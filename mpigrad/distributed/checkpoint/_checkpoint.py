@@ -103,6 +103,17 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
     `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, or RRefs of any of them. `extra` is
     anything that JSON can hold, such as the number of the step. Until the save is complete the previous one stays valid.
     A worker that has not written its share after `timeout` seconds (0: no limit) is named in the error.
+
+    >>> import os, tempfile
+    >>> import mpigrad.distributed.checkpoint as checkpoint
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad import nn
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> layer, path = nn.Linear(2, 2), os.path.join(tempfile.mkdtemp(), "checkpoint")
+    >>> checkpoint.save(path, {"layer": layer}, extra={"step": 100})
+    >>> checkpoint.load(path, {"layer": layer})["step"]
+    100
+    >>> rpc.shutdown()
     """
     where, shares = Path(path), _shares(parts)
     name = new_directory(where)
@@ -119,6 +130,17 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
     """Put the states of the last complete `save` back, on workers of the same names; gives `extra`.
 
     A worker that has not read its share after `timeout` seconds (0: no limit) is named in the error.
+
+    >>> import os, tempfile
+    >>> import mpigrad.distributed.checkpoint as checkpoint
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad import nn
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> layer, path = nn.Linear(2, 2), os.path.join(tempfile.mkdtemp(), "checkpoint")
+    >>> checkpoint.save(path, {"layer": layer}, extra={"step": 100})
+    >>> checkpoint.load(path, {"layer": layer})["step"]
+    100
+    >>> rpc.shutdown()
     """
     where, shares = Path(path), _shares(parts)
     manifest = read_manifest(where)

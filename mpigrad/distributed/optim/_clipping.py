@@ -18,6 +18,19 @@ def clip_grad_norm_(context_id: int, params_rref: Sequence[RRef], max_norm: floa
     """Scale the context's gradients of `params_rref`, wherever they are, so that their joint norm is at most `max_norm`.
 
     Gives the norm before clipping.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad.distributed.optim import clip_grad_norm_
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     dist_autograd.backward(context_id, [rpc.rpc_sync("solo", mpigrad.mul, args=(x, mpigrad.tensor([3.0, 4.0]))).sum()])
+    ...     norm = clip_grad_norm_(context_id, [rpc.RRef(x)], max_norm=1.0)
+    ...     norm, dist_autograd.get_gradients(context_id)[x]
+    (5.0, tensor([0.6000, 0.8000]))
+    >>> rpc.shutdown()
     """
     by_owner: dict[Any, list[RRef]] = {}
     for each in params_rref:

@@ -77,14 +77,12 @@ def trace_workers(path: str | None = None) -> Iterator[Trace]:
     are held), and an arrow for every message and its answer. Clocks are compared before and after by asking for the time;
     the file says how well they are known (`otherData`). While no trace is on, nothing of this costs anything.
 
-    >>> import json, os, tempfile
     >>> import mpigrad, mpigrad.distributed.rpc as rpc, mpigrad.profiler
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
-    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
-    >>> with mpigrad.profiler.trace_workers(path):
+    >>> with mpigrad.profiler.trace_workers() as trace:    # or trace_workers("trace.json")
     ...     y = rpc.rpc_sync("solo", mpigrad.add, args=(mpigrad.ones(2), 1))
     >>> rpc.shutdown()
-    >>> names = [event["name"] for event in json.load(open(path))["traceEvents"]]
+    >>> names = [event["name"] for event in trace.chrome["traceEvents"]]
     >>> "rpc_sync#aten::add(solo -> solo)" in names, "aten::add" in names
     (True, True)
     """
