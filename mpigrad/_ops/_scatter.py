@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._kernels.kernel import COMPLEX, FLOATS, INTEGERS, either
+from .._kernels.runs import scatter_rows
 
 Key = tuple[Any, ...]  # integer arrays and full slices
 _PIECE = 1 << 16  # elements
@@ -14,20 +16,17 @@ _PIECE = 1 << 16  # elements
 
 def add_at(into: Any, key: Key, values: Any) -> None:
     """`into[key] += values`, adding up where the key names an element more than once."""
-    xp = array_module(into)
-    if xp is not np:
-        combine_at("add", into, key, values)
-        return
     dims = [dim for dim, each in enumerate(key) if each.__class__ is not slice]
     if dims != list(range(len(key))):
         _add_general(into, key, values, dims)
-    elif into.size == 0:
-        np.add.at(into, key, values)
-    else:
+    elif into.size:
         _add_rows(into, key, values)
+    elif into.__class__ is np.ndarray:
+        np.add.at(into, key, values)  # has nothing to do, but refuses indices
 
 
-_ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8 f4 f8", "minimum": "i4 i8 u4 u8 f4 f8"}
+# What CuPy does with atomic operations. Its extremes of doubles are rounded to single precision (14.2), and skip nan.
+_ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8", "minimum": "i4 i8 u4 u8"}
 
 
 def combine_at(function: str, into: Any, key: Key, values: Any) -> None:
@@ -78,7 +77,7 @@ def _add_rows(into: Any, key: Key, values: Any) -> None:
     if into.flags.c_contiguous:
         _add_elements(into.reshape(-1), flat, rows)
     else:
-        sums = np.zeros(into.shape, into.dtype)
+        sums = array_module(into).zeros(into.shape, into.dtype)
         _add_elements(sums.reshape(-1), flat, rows)
         into += sums
 
@@ -88,13 +87,13 @@ def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
     made: Any = 0
     for each, length in zip(arrays, shape):
         place = each.reshape(-1).astype(np.int64, copy=False)
-        if place.size and place.min() < 0:
+        if place.__class__ is not np.ndarray or place.size and place.min() < 0:  # a GPU is not asked: it would have to answer
             place = np.where(place < 0, place + length, place)
         made = made * length + place
     return made
 
 
-def _add_elements(into: Any, flat: Any, rows: Any) -> None:
+def _on_host(into: Any, flat: Any, rows: Any) -> None:
     """Add rows element by element: NumPy is quickest at that with one index into one vector. Piece by piece, since the
     indices of single elements take more memory than the rows."""
     width = rows[:1].size if rows.size else 1
@@ -105,3 +104,12 @@ def _add_elements(into: Any, flat: Any, rows: Any) -> None:
     for start in range(0, flat.size, step):
         places = flat[start : start + step, None] * width + inner
         np.add.at(into, places.reshape(-1), rows[start : start + step].reshape(-1))
+
+
+def _on_device(into: Any, flat: Any, rows: Any) -> None:
+    if rows.size:
+        width = rows.size // flat.size
+        scatter_rows(into.reshape(-1, width), flat, rows.reshape(-1, width))
+
+
+_add_elements = either(_on_host, _on_device, FLOATS + INTEGERS + COMPLEX + "?")

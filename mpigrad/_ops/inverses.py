@@ -160,7 +160,7 @@ _PADE = (
 def _exponential(a: Any) -> Any:
     """Pade's approximation of order 13 to exp(a / 2^n), squared n times."""
     xp = array_module(a)
-    size = float(xp.abs(a).sum(axis=-2).max(initial=0)) if a.size else 0.0
+    size = float(xp.abs(a).sum(axis=-2).max()) if a.size else 0.0
     squarings = max(0, int(np.ceil(np.log2(size / 5.37)))) if size > 5.37 else 0
     a = a / a.dtype.type(2**squarings)
     unit = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)

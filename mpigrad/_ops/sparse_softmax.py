@@ -12,10 +12,8 @@ from .._sparse_array.array import SparseArray
 from .._tensor import Tensor
 from ._define import RESULT, operator
 from ._guarded import guarded
+from ._scatter import combine_at
 from ._sparse_calls import on_arrays
-from .softmaxes import log_softmax as dense_log_softmax
-from .softmaxes import softmax as dense_softmax
-from .sparse_forms import sparse_like, values_op
 
 
 def _totals(v: Any, *, group: Any, count: int) -> Any:
@@ -26,10 +24,24 @@ def _totals(v: Any, *, group: Any, count: int) -> Any:
 operator("group_totals", _totals, lambda F, node, g: F.group_totals(g, **node.kw), node="IndexAddBackward0")
 
 
-def _forward(x: Any, *, like: SparseArray, group: Any, count: int, logarithm: bool) -> SparseArray:
+def _along_dense(x: Any, *, like: SparseArray, axis: int, logarithm: bool) -> SparseArray:
+    values, xp = like.values, array_module(like.values)
+    shifted = values - values.max(axis=axis, keepdims=True) if values.size else values
+    powers = xp.exp(shifted)
+    totals = powers.sum(axis=axis, keepdims=True)
+    return like.with_values(shifted - xp.log(totals) if logarithm else powers / totals)
+
+
+def _forward(x: Any, *, like: SparseArray, logarithm: bool, **where: Any) -> SparseArray:
+    if "axis" in where:
+        return _along_dense(x, like=like, logarithm=logarithm, **where)
+    return _along_sparse(x, like=like, logarithm=logarithm, **where)
+
+
+def _along_sparse(x: Any, *, like: SparseArray, group: Any, count: int, logarithm: bool) -> SparseArray:
     values, xp = like.values, array_module(like.values)
     top = xp.full((count, *values.shape[1:]), -np.inf, values.dtype)
-    xp.maximum.at(top, group, values)
+    combine_at("maximum", top, (group,), values)
     shifted = values - top[group]
     powers = xp.exp(shifted)
     totals = _totals(powers, group=group, count=count)
@@ -37,12 +49,19 @@ def _forward(x: Any, *, like: SparseArray, group: Any, count: int, logarithm: bo
 
 
 def _backward(F: Any, node: Any, g: Any, y: Any) -> Any:
-    kw = node.kw
-    like, among = kw["like"], {"group": kw["group"], "count": kw["count"]}
+    like = node.kw["like"]
     g, y = F.values_like(g, like=like), F.values_like(y, like=like)
-    if kw["logarithm"]:
-        return F.sparse_like(g - F.exp(y) * F.group_totals(g, **among), like=like)
-    return F.sparse_like(y * (g - F.group_totals(g * y, **among)), like=like)
+    if node.kw["logarithm"]:
+        return F.sparse_like(g - F.exp(y) * _summed(F, node, g), like=like)
+    return F.sparse_like(y * (g - _summed(F, node, g * y)), like=like)
+
+
+def _summed(F: Any, node: Any, x: Any) -> Any:
+    """The sums over what a softmax was taken over."""
+    kw = node.kw
+    if "axis" in kw:
+        return F.sum(x, dim=(kw["axis"],), keepdim=True)
+    return F.group_totals(x, group=kw["group"], count=kw["count"])
 
 
 _SOFTMAX = operator("sparse_softmax", _forward, _backward, saves=(RESULT,), node="SparseSoftmaxBackward0")
@@ -65,13 +84,11 @@ def _groups(array: SparseArray, dim: int) -> tuple[Any, int]:
 def sparse_softmax(input: Tensor, dim: int, logarithm: bool) -> Tensor:
     """Softmax, or its logarithm, along any dimension of a sparse tensor."""
     like = input._array.coalesce().frozen()
-    if dim < like.sparse_dim:
-        group, count = _groups(like, dim)
-        return (_LOG_SOFTMAX if logarithm else _SOFTMAX)(input, like=like, group=group, count=count, logarithm=logarithm)
-    found = input.coalesce()
-    values = values_op(found, places=found._array.frozen())
-    made = (dense_log_softmax if logarithm else dense_softmax)(values, dim - like.sparse_dim + 1)
-    return sparse_like(made, like=like)
+    op = _LOG_SOFTMAX if logarithm else _SOFTMAX
+    if dim >= like.sparse_dim:
+        return op(input, like=like, logarithm=logarithm, axis=dim - like.sparse_dim + 1)
+    group, count = _groups(like, dim)
+    return op(input, like=like, logarithm=logarithm, group=group, count=count)
 
 
 __all__: list[str] = []
