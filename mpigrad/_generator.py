@@ -85,6 +85,13 @@ class Generator:
         made.set_state(self.get_state())
         return made
 
+    def reserve(self, count: int) -> tuple[int, int]:
+        """Pass over the next `count` words: the seed and the block at which they begin, for a kernel that draws them itself."""
+        with self._lock:
+            start = self._offset
+            self._offset = start + (count + 3) // 4
+            return self._seed, start
+
     def words(self, count: int) -> Any:
         """The next `count` random 32-bit words, as an array on this generator's device."""
         blocks = (count + 3) // 4

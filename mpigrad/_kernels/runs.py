@@ -215,7 +215,7 @@ def _scatter_on_device(into: Any, keys: Any, rows: Any) -> None:
     if rows.size:
         xp = array_module(into)
         order = xp.argsort(keys, kind="stable")
-        numbers, table = _as_numbers(rows), _as_numbers(into)
+        numbers, table = _as_numbers(rows.astype(into.dtype, copy=False)), _as_numbers(into)
         launch(xp, SCATTER_ROWS, letters_of(table), blocks_for(numbers.size), 256,
                table, *_places(keys.take(order), order), numbers, keys.shape[0], numbers.shape[1])  # fmt: skip
 

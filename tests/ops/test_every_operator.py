@@ -121,5 +121,5 @@ def _belongs_here(operator: Operator) -> bool:
 
 # Operators without a derivative, or that need another device.
 ELSEWHERE = {"bernoulli", "floor_divide", "gcd", "lcm", "move", "nextafter", "remainder_of_number", "retype"}
-ELSEWHERE |= {"poisson", "two_to", "bag_numbers"}  # random, and of integers
+ELSEWHERE |= {"poisson", "two_to", "bag_numbers", "native_dropout"}  # random, and of integers
 ELSEWHERE |= {"ctc_slopes"}  # the derivative of ctc_loss, which has none itself

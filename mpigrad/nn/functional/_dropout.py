@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 
+from ..._generator import default_for
+from ..._kernels.dropout import words_for
 from ..._ops._arguments import need_tensors
 from ..._ops._guarded import guarded
 from ..._ops._inplace import change
+from ..._ops.dropping import draws_again, native_dropout
 from ..._ops.random import rand
 from ..._tensor import Tensor, wrap
 
@@ -31,7 +34,11 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[i
     _check(p)
     if not training or p == 0.0:
         return input
-    mask = _keep(input, p, shape, 0.0 if p == 1.0 else 1.0 / (1.0 - p))
+    array, scale = input._array, 0.0 if p == 1.0 else 1.0 / (1.0 - p)
+    if draws_again(array) and shape == array.shape and not inplace:
+        key, start = default_for(input.device).reserve(words_for(array.size, array.dtype))
+        return native_dropout(input, key=key, start=start, p=p, scale=scale)
+    mask = _keep(input, p, shape, scale)
     return change(input, lambda old: old * mask) if inplace else input * mask
 
 

@@ -1,0 +1,113 @@
+"""Operators and optimizers on a GPU: they launch the kernels, and compute what they compute on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mpigrad
+import mpigrad.nn.functional as F
+from mpigrad import optim
+from mpigrad._device import cupy, host
+from mpigrad._kernels import kernel as definition
+from mpigrad._ops._scatter import add_at
+from mpigrad.nn.utils import clip_grad_norm_
+
+
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the kernels launched, in order."""
+    seen: list[str] = []
+    compiled = definition._compiled
+
+    def noting(wanted: Any, letters: str, xp: Any) -> Any:
+        seen.append(wanted.name)
+        return compiled(wanted, letters, xp)
+
+    monkeypatch.setattr(definition, "_compiled", noting)
+    return seen
+
+
+def trained(place: str, make: Callable[[Any], optim.Optimizer]) -> list[np.ndarray]:
+    """Three steps of a small model with everything in it that has a kernel."""
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> mpigrad.Tensor:
+        return mpigrad.tensor(rng.standard_normal(shape).astype("f4"), device=place, requires_grad=True)
+
+    table, first, second, bias, weight, shift = model = [drawn(11, 8), drawn(8, 16), drawn(16, 5), drawn(5), drawn(16), drawn(16)]
+    optimizer = make(model)
+    ids, starts = (mpigrad.tensor(each, device=place) for each in ([1, 2, 2, 5, 7, 7, 0], [0, 2, 3, 6]))
+    target = mpigrad.tensor([0, 1, 4, -100], device=place)
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        hidden = F.embedding_bag(ids, table, starts, mode="mean") @ first
+        hidden = F.gelu(F.layer_norm(hidden, (16,), weight, shift)) + F.gelu(hidden, approximate="tanh")
+        loss = F.cross_entropy(F.softmax(hidden, 1) @ second + bias, target)
+        loss.backward()
+        F.cross_entropy(F.log_softmax(first, 1)[:4, :5] + bias, target).backward()  # a second gradient for some
+        losses += [loss, clip_grad_norm_(model, 0.05)]
+        optimizer.step()
+    return [host(each.detach()._array) for each in (*model, *losses)]
+
+
+EVERY_STEP = {
+    "bag_sums", "scatter_rows", "layer_norm", "layer_norm_backward", "layer_norm_parameters", "gelu", "gelu_backward",
+    "gelu_tanh", "gelu_tanh_backward", "softmax", "softmax_backward", "log_softmax", "log_softmax_backward", "nll_scale",
+    "nll_sum", "nll_backward", "norm_parts", "norm_of_parts", "scale_many",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel, make", [
+    ("sgd_step", lambda model: optim.SGD(model, lr=0.5, momentum=0.9)),
+    ("sgd_step", lambda model: optim.SGD(model, lr=0.5, weight_decay=0.1, maximize=True)),
+    ("adam_step", lambda model: optim.Adam(model, lr=0.01, weight_decay=0.1, amsgrad=True)),
+    ("adam_step", lambda model: optim.AdamW(model, lr=0.01)),
+    ("adagrad_step", lambda model: optim.Adagrad(model, lr=0.1, lr_decay=0.1)),
+])  # fmt: skip
+def test_training(kernel: str, make: Any, launches: list[str]) -> None:
+    wanted = trained("cpu", make)
+    assert not launches
+    for each, other in zip(trained("cuda:0", make), wanted):
+        np.testing.assert_allclose(each, other, rtol=2e-4, atol=2e-5)
+    assert EVERY_STEP | {kernel} <= set(launches)
+    assert launches.count(kernel) == launches.count("scale_many") == 3  # one launch for all parameters
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "i8", "u1", "c8", "?"])
+def test_adding_at_indices(kind: str, launches: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    ids = rng.integers(-2, 2, 7)
+    cases: list[tuple[Any, tuple[int, ...]]] = [
+        ((ids,), (4, 3)),
+        ((ids.reshape(1, 7), rng.integers(0, 3, (2, 1))), (4, 3, 2)),
+        ((slice(None), ids), (4, 3, 2)),
+        ((ids, slice(None), ids), (4, 3, 2)),
+    ]
+    for key, shape in cases:
+        into = rng.integers(0, 3, shape).astype(kind)
+        values = rng.integers(0, 3, into[key].shape).astype(kind)
+        wanted = into.copy()
+        np.add.at(wanted, key, values)
+        there = tuple(each if isinstance(each, slice) else cupy().asarray(each) for each in key)
+        for made in (cupy().asarray(into), cupy().asarray(into.T.copy()).T):
+            add_at(made, there, cupy().asarray(values))
+            assert (host(made) == wanted).all()
+    assert set(launches) == {"scatter_rows"}
+
+
+def test_dropout_draws_the_numbers_of_the_cpu_and_draws_them_again(launches: list[str]) -> None:
+    mpigrad.manual_seed(3)
+    x = mpigrad.ones(5, 7, device="cuda:0", requires_grad=True)
+    y = F.dropout(x, 0.4)
+    after = mpigrad.rand(3, device="cuda:0")
+    y.sum().backward()
+    assert x.grad is not None and (host(x.grad._array) == host(y._array)).all()
+    assert launches.count("dropout") == 2
+    mpigrad.manual_seed(3)
+    assert (F.dropout(mpigrad.ones(5, 7, device="cpu"), 0.4)._array == host(y._array)).all()
+    assert (mpigrad.rand(3, device="cpu")._array == host(after._array)).all()
