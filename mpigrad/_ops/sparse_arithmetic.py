@@ -72,7 +72,7 @@ def _install() -> None:
         if name in DIFF.__dict__:
             getattr(DIFF, name).sparse = _copied
     DIFF.stack.sparse, DIFF.cat.sparse = _stack, _cat  # type: ignore[attr-defined]
-    DIFF.mm.sparse = _mm  # type: ignore[attr-defined]
+    DIFF.mm.sparse, DIFF.addmm.sparse = _mm, _addmm  # type: ignore[attr-defined]
 
 
 # -- joining -------------------------------------------------------------------------------------------------------------
@@ -180,9 +180,41 @@ def _sampled_backward(F: Any, node: Any, s: Any, a: Any, g: Any, b: Any) -> Any:
     return None, F.sparse_mm(s, b) if node.needs[1] else None, F.sparse_tmm(s, g) if node.needs[2] else None
 
 
+def _addmm_raw(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    made = _mm_raw(a, b)
+    if alpha != 1:
+        made *= made.dtype.type(alpha)
+    if c is not None and beta != 0:  # with 0, even nan in c is ignored
+        made += c if beta == 1 else c * c.dtype.type(beta)
+    return made
+
+
+def _addmm_gradients(F: Any, node: Any, g: Any, a: Any, b: Any, sparse: bool) -> tuple[Any, Any, Any]:
+    kw, needs = node.kw, node.needs
+    into_c = None
+    if needs[0]:
+        into_c = F.sum_to(g if kw.get("beta", 1) == 1 else g * kw["beta"], shape=node.shapes[0])
+    g = g if kw.get("alpha", 1) == 1 else g * kw["alpha"]
+    into_a = None if not needs[1] else F.sampled_product(a, g, b) if sparse else F.mm(g, F.mt(b))
+    return into_c, into_a, F.sparse_tmm(a, g) if needs[2] else None
+
+
+def _addmm(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
+    c, a, b = inputs
+    if c.is_sparse:
+        raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
+    if b.is_sparse:
+        raise NotImplementedError("addmm: the second factor is sparse; use to_dense() on it first")
+    return addmm_of_sparse(c, a, b, beta=kw.get("beta", 1), alpha=kw.get("alpha", 1))
+
+
 sparse_addmm = operator(
-    "sparse_addmm", lambda _, a, b: _mm_raw(a, b), lambda F, node, g, a, b: (None, *_both_factors(F, node.needs[1:], g, a, b)),
-    (1, 2), node="SparseAddmmBackward0",
+    "sparse_addmm", _addmm_raw, lambda F, node, g, a, b: _addmm_gradients(F, node, g, a, b, True), (1, 2),
+    node="SparseAddmmBackward0",
+)  # fmt: skip
+addmm_of_sparse = operator(
+    "addmm_of_sparse", _addmm_raw, lambda F, node, g, a, b: _addmm_gradients(F, node, g, a, b, False), (1, 2),
+    node="AddmmBackward0",
 )  # fmt: skip
 sparse_mm = operator(
     "sparse_mm", _mm_raw, lambda F, node, g, a, b: _both_factors(F, node.needs, g, a, b), (0, 1), node="MmBackward0"
@@ -190,7 +222,7 @@ sparse_mm = operator(
 mm_of_sparse = operator("mm_of_sparse", _mm_raw, _dense_mm_backward, (0, 1), node="MmBackward0")
 sparse_tmm = operator("sparse_tmm", _transposed_raw, _tmm_backward, (0, 1), node="MmBackward0")
 sampled_product = operator("sampled_product", sampled, _sampled_backward, (0, 1, 2), node="SparseSampledBackward0")
-for _each in (sparse_addmm, sparse_mm, mm_of_sparse, sparse_tmm, sampled_product, sparse_stack, sparse_cat):
+for _each in (sparse_addmm, addmm_of_sparse, sparse_mm, mm_of_sparse, sparse_tmm, sampled_product, sparse_stack, sparse_cat):
     _each.sparse = on_arrays
 
 

@@ -300,12 +300,21 @@ def common(a: SparseArray, b: SparseArray) -> SparseArray:
         )
     if a.nnz == b.nnz and a.indices is b.indices and a.is_coalesced:
         return a.with_values(a.values * b.values)
+    if not (a.is_coalesced and b.is_coalesced) and a.nnz and b.nnz:
+        return _common_of_lists(a, b)
     a, b = a.coalesce(), b.coalesce()
     xp = array_module(a.values)
     mine, theirs = a.flat_indices(), b.flat_indices()
     both = xp.isin(mine, theirs)
     at = xp.searchsorted(theirs, mine[both])
     return SparseArray(a.indices[:, both], a.values[both] * b.values[at], a.shape, True)
+
+
+def _common_of_lists(a: SparseArray, b: SparseArray) -> SparseArray:
+    """The product when places may repeat: at all places of the one that repeats (the shorter of two), as in PyTorch."""
+    first = not a.is_coalesced and (b.is_coalesced or a.nnz < b.nnz)
+    some, other = (a, b) if first else (b, a)
+    return SparseArray(some.indices, some.values * other.values_at(some.indices), a.shape)
 
 
 def dense_at(dense: Any, places: SparseArray) -> Any:

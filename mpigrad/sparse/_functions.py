@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .._dtype import as_dtype, dtype
 from .._ops._dims import wrap_dim, wrap_dims
+from .._ops.addmm import addmm as dense_addmm
+from .._ops.addmm import check_addmm
 from .._ops.matmul import mm as dense_mm
 from .._ops.sparse_arithmetic import sparse_addmm, sum_dims
 from .._ops.sparse_forms import values_op
@@ -47,8 +49,10 @@ def mm(sparse: Tensor, dense: Tensor) -> Tensor:
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """`beta * mat + alpha * (mat1 @ mat2)` with a sparse `mat1`."""
-    product = mm(mat1, mat2)
-    return mat * beta + (product if alpha == 1 else product * alpha)
+    if not mat1.is_sparse or mat2.is_sparse:
+        return dense_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    check_addmm(mat._array, mat1._array, mat2._array)
+    return sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def _softmax(input: Tensor, dim: int, kind: dtype | None, logarithm: bool) -> Tensor:
