@@ -10,6 +10,7 @@ from .. import return_types
 from .._device import array_module
 from .._ops._arguments import need_tensors
 from .._ops._define import check_one_device
+from .._ops._guarded import guarded
 from .._ops.estimates import rising_vander as vander
 from .._ops.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
 from .._tensor import Tensor, method, wrap
@@ -21,6 +22,7 @@ def _check_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
+@guarded
 def _factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Any]:
     need_tensors(name, A=A)
     if A.ndim < 2:
