@@ -11,6 +11,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad import Tensor
 from mpigrad.distributed.rpc import RRef, rpc_async
+from mpigrad.jit import Future
 
 
 @mpigrad.jit.script
@@ -80,6 +81,27 @@ def on_two(t1, t2, first: str, second: str, scale: Optional[float] = None) -> Te
 @mpigrad.jit.script
 def train_step(context_id: int, loss: Tensor):
     dist_autograd.backward(context_id, [loss])
+
+
+@mpigrad.jit.script
+def started(t1, t2, dst: str) -> Future[Tensor]:
+    return rpc.rpc_async(dst, local_add, (t1, t2))
+
+
+@mpigrad.jit.script
+def finished(first: Future[Tensor], others: list[Future[Tensor]]) -> Tensor:
+    total = first.wait()
+    for each in others:
+        total = total + mpigrad.jit.wait(each)
+    return total
+
+
+@mpigrad.jit.script
+def gathered(t1, t2, names: list[str]) -> Tensor:
+    futures: list[Future[Tensor]] = []
+    for name in names:
+        futures.append(started(t1, t2, name))
+    return finished(futures[0], futures[1:])
 
 
 def python_has_script(name: str) -> bool:

@@ -142,6 +142,19 @@ def test_calls_from_scripts_show_in_the_graph_and_run(rpc_world) -> None:
     assert scripts.on_two(t1, t2, dst, rpc_world.name, 0.5).tolist() == [2.0, 2.0]
 
 
+def test_futures_are_values_of_scripts(rpc_world) -> None:
+    FileCheck().check("Future[Tensor]").check("aten::wait").run(scripts.finished.graph)
+    names = [rpc_world.worker(rank) for rank in range(rpc_world.world_size)]
+    with dist_autograd.context() as context_id:
+        t1, t2 = leaf(2), leaf(2)
+        futures = [scripts.started(t1, t2, name) for name in names]
+        both = scripts.finished(futures[0], futures[1:]) + scripts.gathered(t1, t2, names)
+        scripts.train_step(context_id, both.sum())
+        assert dist_autograd.get_gradients(context_id)[t1].tolist() == [2.0 * len(names)] * 2
+    with pytest.raises(RuntimeError, match=r"Expected a value of type 'Future\[Tensor\]' for argument 'first'"):
+        scripts.finished(t1, [])
+
+
 def test_scripts_of_scripts_on_several_workers(rpc_world) -> None:
     """The script runs on the next worker and calls the one after it."""
     after = rpc_world.worker((rpc_world.rank + 2) % rpc_world.world_size)
