@@ -158,3 +158,27 @@ def test_tensors_of_a_gpu_can_be_mapped_to_the_host(start: Any) -> None:
         place, got = rpc.rpc_sync(world.next_name, place_and_double, (mpigrad.from_numpy(values[:length]).to(CUDA1),))
         assert place == "cpu"
         check(got, values[:length] * 2, CUDA1)
+
+
+def limit_memory(nbytes: int) -> None:
+    pool = cupy().get_default_memory_pool()
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.total_bytes() + nbytes if nbytes else 0)
+
+
+def test_no_memory_left_on_the_gpu_is_an_error_of_the_call(swapped: World) -> None:
+    tensor = mpigrad.ones(6 << 20, device="cuda:0")
+    rpc.rpc_sync(swapped.next_name, set_limit_on, (1, 1 << 20))
+    swapped.barrier()
+    try:
+        with pytest.raises(RuntimeError, match="25165824 bytes could not be received on cuda:1: Out of memory"):
+            rpc.rpc_sync(swapped.next_name, place_and_double, (tensor,))
+    finally:
+        swapped.barrier()
+        rpc.rpc_sync(swapped.next_name, set_limit_on, (1, 0))
+    assert rpc.rpc_sync(swapped.next_name, place_and_double, (tensor[:3],))[0] == "cuda:1"
+
+
+def set_limit_on(index: int, nbytes: int) -> None:
+    with cupy().cuda.Device(index):
+        limit_memory(nbytes)

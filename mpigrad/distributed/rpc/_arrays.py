@@ -204,6 +204,25 @@ def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nb
     return followed[nth].view(dtype).reshape(shape)
 
 
+class _Stranded(np.ndarray):
+    """Bytes for a GPU that had no memory for them."""
+
+    error: Exception
+
+
+def stranded(array: np.ndarray, error: Exception) -> np.ndarray:
+    """Host memory for bytes that could not land on their GPU, with the reason, which decoding raises."""
+    made = array.view(_Stranded)
+    made.error = error
+    return made
+
+
+def _no_place(block: np.ndarray, target: device) -> Exception:
+    if isinstance(block, _Stranded):
+        return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {block.error}")
+    return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
+
+
 class Arrived(list[Any]):
     """Values (or the tensors among them) of a message, with the devices that some of them left, by their places."""
 
@@ -235,8 +254,8 @@ def _take_moving(
     if number >= len(transfers) or offset + nbytes > transfers[number].nbytes:
         raise ValueError(f"malformed message: an array of shape {shape} and dtype {dtype} did not come with its bytes")
     block = transfers[number]
-    if type(block) is _ndarray and target is not CPU:
-        raise RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
+    if isinstance(block, _ndarray) and target is not CPU:
+        raise _no_place(block, target)
     with on_device(target):
         array = block[offset : offset + nbytes].view(dtype).reshape(shape) if nbytes else _empty(block, shape, dtype)
     values.origins[len(values)] = source

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from mpigrad._device import CPU, cupy, device, keep_until_done, on_device, pointer
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
 
+from ._arrays import stranded
 from ._blocks import receive_array
 from ._channel import Channel
 from ._cuda_aware import AwareReceive
@@ -29,7 +32,7 @@ class Landing:
         return bulk.streams
 
     def memory(self, bulk: Any, nbytes: int, target: device) -> Any:
-        """Memory for one transfer; on the host if the GPU is not one of ours, which decoding will tell the sender."""
+        """Memory for one transfer; on the host if the GPU is not one of ours or has none left: decoding tells the sender."""
         if target not in self.devices:
             return receive_array(nbytes)
         stream = self.streams(bulk).of(target)
@@ -37,6 +40,8 @@ class Landing:
             before = enter(stream)
             try:
                 return cupy().empty(nbytes, "u1")
+            except Exception as error:
+                return stranded(receive_array(nbytes), error)
             finally:
                 leave(stream, before)
 
@@ -44,7 +49,7 @@ class Landing:
         """Begin to receive a transfer: its memory, and a request."""
         nbytes, target, length = read_entry(number)
         array = self.memory(bulk, nbytes, target)
-        if target not in self.devices:
+        if isinstance(array, np.ndarray):
             return array, HostReceive(channel, array, length)
         stream = bulk.streams.of(target)
         kind = AwareReceive if self.cuda_aware and nbytes > PACKED_MAX else StagedReceive
@@ -53,7 +58,7 @@ class Landing:
     def receive_here(self, bulk: Any, outgoing: Outgoing) -> Any:
         """A transfer that does not leave this process."""
         array = self.memory(bulk, outgoing.nbytes, outgoing.target)
-        if outgoing.target not in self.devices:
+        if isinstance(array, np.ndarray):
             _copy_to_host(outgoing, array)
             return array
         stream = bulk.streams.of(outgoing.target)
