@@ -13,6 +13,7 @@ from .._device import guard
 from .._tensor import Tensor, counter, wrap
 from .namespace import RAW
 from .tracing import unwatched
+from .waiting import waits
 
 ndarray = np.ndarray
 _lock = threading.RLock()  # several backward passes may meet at one leaf
@@ -40,8 +41,11 @@ def sum_of_tensors(held: Any, grad: Any) -> Any:
 
 
 def _sum_into(held: Any, grad: Any) -> Any:
-    if (held.__class__ is not ndarray or grad.__class__ is not ndarray) and _either_sparse(held, grad):
-        return held + grad
+    if held.__class__ is not ndarray or grad.__class__ is not ndarray:
+        if _either_sparse(held, grad):
+            return held + grad
+        if waits(held, grad):
+            return held
     held += grad
     return held
 

@@ -26,6 +26,7 @@ from .grad_mode import TRACING
 from .namespace import RAW
 from .node import Node
 from .tracing import run_traced
+from .waiting import WAITING, settle
 
 ndarray = np.ndarray
 Captures = dict[Node, list[tuple[int, int]]]  # node -> (output number, place in the result)
@@ -158,11 +159,15 @@ class GraphTask:
         """Run every node that is ready, and those that become ready, until none is."""
         above, _RUNNING.task = _RUNNING.task, self
         gpu = current_gpu()
+        if gpu is not None:
+            WAITING.passes += 1
         try:
             self._run(gpu is not None)
         finally:
             _RUNNING.task = above
             if gpu is not None:
+                WAITING.passes -= 1
+                settle()
                 use_gpu(gpu)
 
     def run_alone(self) -> None:
@@ -264,6 +269,7 @@ class GraphTask:
     # -- hooks -------------------------------------------------------------------------------------------------------
     def _before(self, node: Node, grad: Any) -> Any:
         """Run the hooks of the node's tensors, keep the gradients that somebody asked for."""
+        settle()
         if node.hooks is not None and (node.hooks.tensor or node.hooks.retained) and grad is not None:
             grads = list(grad) if node.outputs != 1 else [grad]
             for nr, value in enumerate(grads):
@@ -296,11 +302,13 @@ class GraphTask:
         hooks = node.hooks
         if hooks is None or not (hooks.pre or hooks.post):
             return run_traced(node, self.F, grad) if TRACING.on else node.run(self.F, grad)
+        settle()
         given = self._as_tensors(grad, node.outputs)
         for hook in list(hooks.pre.values()):
             given = check_hook_results(hook, hook(given), given)
         value = [self.as_value(each) for each in given] if node.outputs != 1 else self.as_value(given[0])
         outs = run_traced(node, self.F, value) if TRACING.on else node.run(self.F, value)
+        settle()
         made = tuple(self.as_tensor(each) for each in outs)
         for hook in list(hooks.post.values()):
             made = check_hook_results(hook, hook(made, given), made)

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._tensor import Tensor, extra
 from .accumulate import add_to_grad
+from .waiting import settle
 
 Edge = tuple["Node", int]
 
@@ -140,6 +141,7 @@ class AccumulateGrad(Node):
             leaf = self.variable
             add_to_grad(leaf, grad, F)
             if leaf._extra is not None and leaf._extra.post_hooks:
+                settle()
                 for hook in list(leaf._extra.post_hooks.values()):
                     hook(leaf)
         return ()

@@ -10,6 +10,7 @@ from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW
 from .._graph.node import Hooks, Node, edge_of
 from .._graph.saved import TWICE, Saved
+from .._graph.waiting import settle
 from .._tensor import Tensor, wrap
 
 _set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__  # of the slots
@@ -104,6 +105,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # -- the gradients -----------------------------------------------------------------------------------------------
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        settle()
         given = grad if self.outputs != 1 else [grad]
         if grad is None:
             given = [None] * self.outputs

@@ -111,3 +111,87 @@ def test_dropout_draws_the_numbers_of_the_cpu_and_draws_them_again(launches: lis
     mpigrad.manual_seed(3)
     assert (F.dropout(mpigrad.ones(5, 7, device="cpu"), 0.4)._array == host(y._array)).all()
     assert (mpigrad.rand(3, device="cpu")._array == host(after._array)).all()
+
+
+# -- gradients that wait -------------------------------------------------------------------------------------------------
+def leaves(count: int) -> list[mpigrad.Tensor]:
+    return [mpigrad.full((size,), 2.0, device="cuda:0", requires_grad=True) for size in range(1, count + 1)]
+
+
+def total(some: list[mpigrad.Tensor]) -> mpigrad.Tensor:
+    return mpigrad.cat([each * each for each in some]).sum()
+
+
+def grads(some: list[mpigrad.Tensor]) -> list[list[float]]:
+    return [each.grad.tolist() for each in some]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("count, expected", [(5, 1), (70, 2)])
+def test_many_gradients_are_added_in_one_launch(count: int, expected: int, launches: list[str]) -> None:
+    some = leaves(count)
+    total(some).backward()
+    assert "add_many" not in launches  # the first gradients are kept as they are
+    held = [each.grad for each in some]
+    total(some).backward()
+    assert launches.count("add_many") == expected
+    assert all(each.grad is before for each, before in zip(some, held))
+    assert grads(some) == [[8.0] * size for size in range(1, count + 1)]
+
+
+def test_large_gradients_do_not_wait(launches: list[str]) -> None:
+    leaf = mpigrad.ones(1 << 17, device="cuda:0", requires_grad=True)
+    for _ in range(2):
+        leaf.sum().backward()
+    assert "add_many" not in launches and float(leaf.grad.sum()) == 2.0 * (1 << 17)  # type: ignore[union-attr]
+
+
+def test_hooks_see_what_was_added() -> None:
+    some = leaves(4)
+    total(some).backward()
+    seen = []
+    some[2].register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
+    y = some[0] * 1.0
+    y.register_hook(lambda grad: seen.append(grads(some[1:])))
+    (y * total(some[1:]) * 0 + y * 3.0 + total(some[1:])).sum().backward()
+    assert [8.0] * 3 in seen
+    for each in seen:
+        if isinstance(each[0], list):
+            assert all(set(one) <= {4.0, 8.0} for one in each)
+    assert grads(some) == [[7.0], [8.0] * 2, [8.0] * 3, [8.0] * 4]
+
+
+def test_a_function_of_the_user_may_go_backward_into_the_same_leaves() -> None:
+    some = leaves(3)
+    total(some).backward()
+
+    class Inner(mpigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: mpigrad.Tensor) -> mpigrad.Tensor:
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx: Any, grad: mpigrad.Tensor) -> mpigrad.Tensor:
+            with mpigrad.enable_grad():
+                total(some).backward()
+            assert all(one[0] in (8.0, 12.0) for one in grads(some))
+            return grad
+
+    x = mpigrad.ones(1, device="cuda:0", requires_grad=True)
+    (Inner.apply(x).sum() + total(some)).backward()
+    assert grads(some) == [[12.0], [12.0] * 2, [12.0] * 3]
+
+
+def test_an_error_in_the_pass_leaves_nothing_waiting() -> None:
+    some = leaves(3)
+    total(some).backward()
+
+    def refuse(grad: mpigrad.Tensor) -> None:
+        raise ValueError("no")
+
+    y = some[0] * 1.0
+    y.register_hook(refuse)
+    with pytest.raises(ValueError, match="no"):
+        (y.sum() + total(some[1:])).backward()
+    before = grads(some)
+    mpigrad.ones(1, device="cuda:0", requires_grad=True).sum().backward()
+    assert grads(some) == before

@@ -1,0 +1,58 @@
+"""Gradients of leaves on GPUs that wait to be added to `.grad`, so that one launch adds many.
+
+A launch costs more than the addition of a small gradient. So while a pass runs, those of leaves that have a gradient already
+wait, and are added when there are enough of them, when the pass ends, or before anybody may look: whoever calls a hook or a
+function of the user's calls `settle` first.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .._device import device_of, on_device, pointer
+from .._kernels.accumulate import add_many
+from .._kernels.table import TENSORS
+
+_SMALL = 1 << 16  # elements; larger ones are worth a launch, and holding them would take memory
+
+
+class _Waiting(threading.local):
+    """What waits on this thread."""
+
+    passes = 0  # running on this thread, each of which ends with `settle`
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        self.grads: list[Any] = []
+        self.places: set[int] = set()  # the memory of `held`: one launch must not add to the same twice
+
+
+WAITING = _Waiting()
+
+
+def waits(held: Any, grad: Any) -> bool:
+    """Let a gradient wait to be added to `held`, both on a GPU, if that is allowed and worth while."""
+    if not WAITING.passes or held.size > _SMALL or held.shape != grad.shape or held.dtype != grad.dtype:
+        return False
+    place = pointer(held)
+    if place in WAITING.places or len(WAITING.held) == TENSORS:
+        settle()
+    WAITING.held.append(held)
+    WAITING.grads.append(grad)
+    WAITING.places.add(place)
+    return True
+
+
+def settle() -> None:
+    """Add everything that waits on this thread."""
+    if not WAITING.held:
+        return
+    held, grads = WAITING.held, WAITING.grads
+    WAITING.held, WAITING.grads, WAITING.places = [], [], set()
+    places: dict[Any, list[int]] = {}
+    for nr, each in enumerate(held):
+        places.setdefault(device_of(each), []).append(nr)
+    for place, numbers in places.items():
+        with on_device(place):
+            add_many([held[nr] for nr in numbers], [grads[nr] for nr in numbers])
