@@ -44,6 +44,7 @@ from ._graph.grad_mode import (
     set_grad_enabled,
 )
 from ._layout import contiguous_format, layout, memory_format, preserve_format, sparse_coo, strided
+from ._pool import OutOfMemoryError
 from ._tensor import Size, Tensor
 from ._threads import get_num_threads, set_num_threads
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ._pool import count_peaks
+
 _KNOWN = ("cpu", "cuda")
 _PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
 
@@ -126,7 +128,7 @@ def cupy() -> ModuleType:
         ) from error
     if not module.cuda.is_available():
         raise RuntimeError("No CUDA GPUs are available: CuPy is installed, but finds no device on this machine")
-    _count_peaks(module)
+    count_peaks(module)
     _Use.loaded = True
     return module
 
@@ -158,39 +160,6 @@ def is_available() -> bool:
     True
     """
     return device_count() > 0
-
-
-class Peak:
-    """The most bytes that arrays held, and that the pool had taken, on one GPU."""
-
-    __slots__ = ("allocated", "reserved")
-
-    def __init__(self) -> None:
-        self.allocated = self.reserved = 0
-
-
-_peaks: dict[int, Peak] = {}
-
-
-def peak_of(index: int) -> Peak:
-    """The peaks of a GPU's memory, by its index."""
-    return _peaks.get(index) or _peaks.setdefault(index, Peak())
-
-
-def _count_peaks(module: ModuleType) -> None:
-    """Let CuPy's pool count its peaks, unless the program has chosen another allocator."""
-    pool = module.get_default_memory_pool()
-    if module.cuda.get_allocator() != pool.malloc:
-        return
-
-    def malloc(size: int) -> Any:
-        made = pool.malloc(size)
-        peak = peak_of(made.device_id)
-        peak.allocated = max(peak.allocated, pool.used_bytes())
-        peak.reserved = max(peak.reserved, pool.total_bytes())
-        return made
-
-    module.cuda.set_allocator(malloc)
 
 
 def array_module(array: Any) -> ModuleType:

@@ -6,11 +6,8 @@ from collections import OrderedDict
 from typing import Any
 
 from .. import _device as seam
+from .._pool import OutOfMemoryError, Peak, peak_of
 from ._devices import Which, index_of
-
-
-class OutOfMemoryError(RuntimeError):
-    """A GPU has no memory left."""
 
 
 def _pool(device: Which) -> tuple[Any, Any] | None:
@@ -48,14 +45,14 @@ def max_memory_reserved(device: Which = None) -> int:
     return _peak(device).reserved if seam.is_loaded() else 0
 
 
-def _peak(device: Which) -> seam.Peak:
-    return seam.peak_of(index_of(device))
+def _peak(device: Which) -> Peak:
+    return peak_of(index_of(device))
 
 
 def reset_peak_memory_stats(device: Which = None) -> None:
     """Count the peaks from the present use on."""
     place = index_of(device)
-    peak = seam.peak_of(place)
+    peak = peak_of(place)
     peak.allocated, peak.reserved = memory_allocated(place), memory_reserved(place)
 
 

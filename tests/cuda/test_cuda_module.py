@@ -257,6 +257,12 @@ def test_memory_is_counted() -> None:
     assert 0 < free <= total
 
 
+def test_no_memory_left() -> None:
+    with pytest.raises(cuda.OutOfMemoryError, match="CUDA out of memory. Tried to allocate 67108864.00 MiB"):
+        T.empty(1 << 44, device="cuda")
+    assert cuda.OutOfMemoryError is T.OutOfMemoryError and issubclass(T.OutOfMemoryError, RuntimeError)
+
+
 DRAWS: dict[str, Any] = {
     "rand": lambda place: T.rand(1001, device=place),
     "rand double": lambda place: T.rand(33, dtype=T.float64, device=place),
