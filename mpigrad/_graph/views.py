@@ -11,11 +11,13 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from typing import Any
 
 from .._tensor import Tensor, counter, extra
 from .grad_mode import MODE
+from .namespace import RAW
 from .node import Edge, Node, edge_of, hooks_of, short_name
 
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
@@ -135,7 +137,10 @@ class CopySlices(Node):
     order: tuple[int, ...] | None  # the base's dimensions as they lie in memory; None: as they are numbered
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        into, *others = self.inner.run(F, F.read_view(grad, chain=self.chain))
+        # What a recorded derivative saves of the operation's results hangs on its node, which the coming pass may free
+        # before or after this one: so that is a node of its own.
+        inner = self.inner if F is RAW else copy.copy(self.inner)
+        into, *others = inner.run(F, F.read_view(grad, chain=self.chain))
         return F.write_view(grad, into, chain=self.chain, order=self.order), *others
 
     def release(self) -> None:

@@ -1,6 +1,6 @@
 """Activation functions: relu, gelu, silu, softplus, elu and relatives."""
 
-
+# ruff: noqa: E501 (rows of a table read best on one line)
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from .._graph.namespace import RAW
 from .._kernels import gelu as kernels
+from .._kernels.select import keep
 from .._tensor import Tensor, method
 from ._arguments import need_tensors
 from ._define import operator
@@ -98,8 +99,14 @@ def _hardtanh_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     return F.keep(g, (x > node.kw.get("min_val", -1.0)) & (x < node.kw.get("max_val", 1.0)))
 
 
-relu = unary("relu", lambda x: np.maximum(x, 0), lambda F, node, g, y: F.keep(g, y > 0), saves="result", refuse=_refuse_relu,
-             doc="Each element, or zero if it is negative.")  # fmt: skip
+def _relu_backward_backward(F: Any, node: Any, h: Any, y: Any) -> Any:
+    return F.keep(h, y > 0), F.zeros_of(y) if node.needs[1] else None
+
+
+operator("threshold_backward", lambda g, y: keep(g, y > 0), _relu_backward_backward, saves=(1,),
+         node="ThresholdBackwardBackward0")  # fmt: skip
+relu = unary("relu", lambda x: np.maximum(x, 0), lambda F, node, g, y: F.threshold_backward(g, y), saves="result", refuse=_refuse_relu,
+             raw=lambda g, y: keep(g, y > 0), doc="Each element, or zero if it is negative.")  # fmt: skip
 silu = unary("silu", lambda x: x * _sigmoid(x), _silu_backward, saves="input", refuse=refuse_kinds("biu", "silu_cpu"),
              doc="x * sigmoid(x).", attach=False)  # fmt: skip
 logsigmoid = unary("log_sigmoid", _log_sigmoid, lambda F, node, g, x: g * F.sigmoid(-x), saves="input", attach=False,

@@ -95,3 +95,16 @@ def test_gradients(expression: str) -> None:
     inputs = [leaves[name] for name in names]
     assert gradcheck(function, inputs)
     assert gradgradcheck(function, inputs)
+
+
+def test_second_derivatives_of_a_view_changed_by_an_operation_that_saves_its_result() -> None:
+    """The operation's node and the change of the base are both in the second pass's graph; either may be freed first."""
+    x = mpigrad.tensor([0.3, 0.8], dtype=mpigrad.float64, requires_grad=True)
+
+    def changed(x: mpigrad.Tensor) -> mpigrad.Tensor:
+        base = x.sin()
+        part = base[1]
+        part.sigmoid_()
+        return base * part
+
+    assert mpigrad.autograd.gradgradcheck(changed, (x,))
