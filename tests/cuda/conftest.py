@@ -17,6 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.gpu)
+            if item.get_closest_marker("deadline") is None:
+                item.add_marker(pytest.mark.deadline(300))  # kernels are compiled when they are first used
 
 
 @pytest.fixture
