@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import copy
 import weakref
 from typing import Any
 
@@ -139,7 +138,7 @@ class CopySlices(Node):
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         # What a recorded derivative saves of the operation's results hangs on its node, which the coming pass may free
         # before or after this one: so that is a node of its own.
-        inner = self.inner if F is RAW else copy.copy(self.inner)
+        inner = self.inner if F is RAW else _twin(self.inner)
         into, *others = inner.run(F, F.read_view(grad, chain=self.chain))
         return F.write_view(grad, into, chain=self.chain, order=self.order), *others
 
@@ -148,6 +147,12 @@ class CopySlices(Node):
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
+
+
+def _twin(node: Node) -> Node:
+    import copy
+
+    return copy.copy(node)
 
 
 class AsStridedBackward0(Node):
