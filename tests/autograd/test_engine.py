@@ -37,6 +37,7 @@ def test_only_the_way_to_the_targets_is_needed() -> None:
     assert needed_for([z.grad_fn], {z.grad_fn}) == set()
 
 
+@pytest.mark.host  # about the engine: 100,000 launches would say nothing more
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_long_chain_runs_and_is_freed(create_graph: bool) -> None:
     x = leaf(1.0, 2.0)
