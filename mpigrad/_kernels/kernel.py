@@ -15,12 +15,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-PRELUDE = Path(__file__).with_name("prelude.h").read_text()
 OPTIONS = ("-std=c++17",)
 THREADS = 256  # of a block; also the longest shared array of a reduction
 _MOST_BLOCKS = 1 << 16
@@ -34,6 +32,14 @@ _COMPUTING = {"d": "double", "e": "float", "f": "float", "Q": "u64"}
 _LETTERS = {np.dtype(letter): letter for letter in C_TYPES}
 _SCALARS: dict[str, Callable[[Any], Any]] = {"i64": np.int64, "u64": np.uint64, "double": np.float64}
 _NULL = np.uint64(0)
+
+
+@functools.cache
+def prelude() -> str:
+    """What stands before all kernels; read when the first is made."""
+    from pathlib import Path
+
+    return Path(__file__).with_name("prelude.h").read_text()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,7 @@ KERNELS: dict[str, Kernel] = {}
 
 def source(*functions: tuple[Kernel, str]) -> str:
     """One compilation unit with the functions of some kernels, for some element types each."""
-    return PRELUDE + "".join(kernel.function(letters) for kernel, letters in functions)
+    return prelude() + "".join(kernel.function(letters) for kernel, letters in functions)
 
 
 def letters_of(*arrays: Any) -> str:
