@@ -22,9 +22,13 @@ def gather_errors(futures: Sequence[Any]) -> list[Any]:
         return results
     first, *others = errors
     for other in others:
-        if hasattr(first, "add_note"):
-            first.add_note(f"and on another worker: {type(other).__name__}: {other}")
+        _note(first, f"and on another worker: {type(other).__name__}: {other}")
     raise first
+
+
+def _note(error: Exception, text: str) -> None:
+    """`add_note`, which Python 3.10 does not have."""
+    error.__notes__ = [*getattr(error, "__notes__", ()), text]
 
 
 class DistributedOptimizer:
