@@ -24,7 +24,8 @@ import mpigrad.distributed.rpc as rpc
 comm = MPI.COMM_WORLD
 rpc.init_rpc(f"worker{comm.rank}", rank=comm.rank, world_size=comm.size)
 there = rpc.rpc_sync(f"worker{(comm.rank + 1) % comm.size}", os.getenv, args=("SLURMD_NODENAME",))
-print("rank", comm.rank, "of", comm.size, "next on", there, "gpu", os.environ.get("CUDA_VISIBLE_DEVICES"), flush=True)
+gpu = os.environ.get("CUDA_VISIBLE_DEVICES")
+print(f"rank {comm.rank} of {comm.size} next on {there} gpu {gpu}\\n", end="", flush=True)  # in one piece
 rpc.shutdown()
 """
 FAIL = """
