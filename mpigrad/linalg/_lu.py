@@ -22,7 +22,6 @@ def _check_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@guarded
 def _factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Any]:
     need_tensors(name, A=A)
     if A.ndim < 2:
@@ -50,6 +49,7 @@ def _raise_zero(A: Tensor, info: Any) -> None:
     )
 
 
+@guarded
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """L and U of `A` with rows exchanged, in one matrix, and the exchanges.
 
@@ -64,6 +64,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     return return_types.linalg_lu_factor(lu, pivots)
 
 
+@guarded
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """`lu_factor` that says in `info` which element of the diagonal of U is the first zero, and 0 if none is.
 
@@ -77,6 +78,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
     return return_types.linalg_lu_factor_ex(lu, pivots, wrap(info))
 
 
+@guarded
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """P, L and U with A = P L U: exchanges of rows, and triangular matrices.
 
@@ -93,6 +95,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     return return_types.linalg_lu(p.detach(), lower, upper)
 
 
+@guarded
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
 ) -> Tensor:
@@ -120,17 +123,20 @@ def lu_solve(
     return deliver(LU_SOLVE(LU, pivots, B, left=left, adjoint=adjoint), out)
 
 
+@guarded
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` with its arguments in the old order."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
+@guarded
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """`linalg.lu_factor_ex` by its old name, with the infos if asked."""
     found, pivots, info = _factored("lu", A, pivot)
     return (found, pivots, wrap(info)) if get_infos else (found, pivots)
 
 
+@guarded
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U from what `linalg.lu_factor` gives.
 
