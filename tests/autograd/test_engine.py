@@ -53,6 +53,7 @@ def test_long_chain_runs_and_is_freed(create_graph: bool) -> None:
     assert first() is None
 
 
+@pytest.mark.host
 def test_long_chain_is_freed_without_a_pass() -> None:
     x = leaf(1.0)
     y = x
