@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, guard
+from .._device import array_module, guard, is_loaded
 from .._tensor import Tensor
 from . import _mpi
 from ._buffers import (
@@ -24,6 +24,7 @@ from ._buffers import (
     stacked,
     typed,
 )
+from ._gpu.finishing import finish_on_streams
 from ._groups import ProcessGroup, resolve
 from ._mpi import mpi_turn
 from ._work import Finished, Work
@@ -49,6 +50,8 @@ def _start(
     with mpi_turn():
         request = begin()
     work = Work(name, request, lambda _: finish(), found.timeout.total_seconds(), keep)
+    if is_loaded():
+        finish_on_streams(work)
     if async_op:
         return work
     work.wait()

@@ -32,6 +32,7 @@ class Work:
         self._done = False
         self._result: Any = None
         self._source = -1
+        self._on_taking: Callable[[], None] | None = None  # with GPUs: lets the streams of whoever takes the result wait
 
     def is_completed(self) -> bool:
         """Whether the operation is over; completes it if so."""
@@ -61,6 +62,8 @@ class Work:
                 )
             time.sleep(pause)
             pause = min(pause * 1.3, _LONGEST)
+        if self._on_taking is not None:
+            self._on_taking()
         return True
 
     def source_rank(self) -> int:

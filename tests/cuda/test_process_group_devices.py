@@ -64,6 +64,17 @@ def test_asynchronous(group: World) -> None:
     assert seen(x) == {sum(range(group.world_size))}
 
 
+def test_a_result_taken_on_another_stream(group: World) -> None:
+    with mpigrad.cuda.stream(mpigrad.cuda.Stream(1)):
+        x = made(group.rank)
+        work = dist.all_reduce(x, async_op=True)
+        assert work is not None
+    work.get_future().wait()  # ended by another thread
+    with mpigrad.cuda.stream(mpigrad.cuda.Stream(1)):
+        work.wait()
+        assert seen(x) == {sum(range(group.world_size))}
+
+
 @pytest.mark.parametrize("size", [3, LARGE])
 def test_broadcast_and_reduce(group: World, size: int) -> None:
     x = made(group.rank + 5, size, "cuda:0")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from mpigrad._device import CPU, current_stream, device, on_device
+from mpigrad._device import CPU, device
+from mpigrad.distributed._gpu.streams import StreamPool, Streams
 from mpigrad.futures import Future
 
 from . import _seams, _wire
@@ -15,7 +16,6 @@ from ._agent import Agent
 from ._device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
 from ._landing import Landing
 from ._message import HEADER, MessageType
-from ._streams import StreamPool, Streams
 from ._transport import Bulk
 
 _ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
@@ -40,11 +40,7 @@ class DeviceFuture(Future):
         return value
 
     def _order(self) -> None:
-        for index, (event, stream) in _arrival.get(self, {}).items():
-            mine = current_stream(device("cuda", index))
-            if mine.ptr != stream.ptr:
-                with on_device(device("cuda", index)):
-                    mine.wait_event(event)
+        Streams.wait_for(_arrival.get(self, {}))
 
 
 class _Pending(dict[int, Future]):

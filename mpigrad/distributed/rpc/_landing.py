@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._device import CPU, cupy, device, keep_until_done, on_device, pointer
+from mpigrad.distributed._gpu.streams import Streams, enter, leave
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
 
 from ._arrays import stranded
@@ -16,7 +17,6 @@ from ._channel import Channel
 from ._cuda_aware import AwareReceive
 from ._outgoing import Outgoing
 from ._staging import StagedReceive
-from ._streams import Streams, enter, leave
 
 
 class Landing:

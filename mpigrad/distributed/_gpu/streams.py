@@ -68,6 +68,16 @@ class Streams:
                 made[index] = stream.record(), stream
         return made
 
+    @staticmethod
+    def wait_for(marks: dict[int, tuple[Any, Any]]) -> None:
+        """Let this thread's current streams wait for what `record` gave, where they are other streams."""
+        for index, (event, stream) in marks.items():
+            place = device("cuda", index)
+            mine = current_stream(place)
+            if mine.ptr != stream.ptr:
+                with on_device(place):
+                    mine.wait_event(event)
+
     def acting(self) -> Acting:
         """A context manager in which they are the current ones of this thread."""
         return Acting(self)

@@ -1,0 +1,24 @@
+"""Collectives end on the streams on which they were begun, whatever thread ends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._device import device, device_count
+
+from .streams import Streams
+
+
+def finish_on_streams(work: Any) -> None:
+    """Let what brings the result of `work` into its tensors run on the present streams, and its takers wait for it there."""
+    streams = Streams.current([device("cuda", index) for index in range(device_count())])
+    finish = work._finish
+
+    def finishing(ended: Any) -> Any:
+        with streams.acting():
+            result = finish(ended)
+        marks = streams.record()
+        work._on_taking = lambda: Streams.wait_for(marks)
+        return result
+
+    work._finish = finishing
