@@ -10,7 +10,7 @@ env-cuda:
 
 test-cuda-emulated: env-cuda  ## every test again with device="cuda": the real CuPy on a CPU-backed CUDA runtime
 	$(CUDA)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/cpucuda
-	$(CUDA)/bin/python $(PYTEST) -n 2 --device cuda -m "not mpi" $(NO_FFT) tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/cli
+	$(CUDA)/bin/python $(PYTEST) -n 2 --device cuda -m "not mpi" $(NO_FFT) tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/kernels --ignore=tests/cli
 	tools/mpirun.sh $(CUDA) 2 1200 $(PYTEST) --with-mpi --device cuda -m mpi tests/cuda tests/sparse tests/dist_optim
 
 test-cuda-part: env-cuda  ## as much of test-cuda-emulated as fits into every run of the tests

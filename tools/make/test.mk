@@ -34,5 +34,5 @@ test-mpich: env-mpich  ## tests on 4 ranks of MPICH
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
 test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)
-	$(GPU)/bin/python $(PYTEST) --device cuda -m "not mpi" tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/cli
+	$(GPU)/bin/python $(PYTEST) --device cuda -m "not mpi" tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/kernels --ignore=tests/cli
 	tools/mpirun.sh $(GPU) 2 900 $(PYTEST) --with-mpi --device cuda -m mpi tests/cuda tests/sparse tests/dist_optim
