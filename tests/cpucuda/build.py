@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -40,9 +41,11 @@ def main() -> None:
     for folder in (TARGET, OBJECTS, LIBRARY.parent):
         folder.mkdir(parents=True, exist_ok=True)
     headers = cuda_headers()
-    build_library(headers)
-    build_shells()
-    build_binding(headers)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers run elsewhere
+        binding = pool.submit(binding_object, headers)
+        build_library(pool, headers)
+        build_shells()
+        build_binding(binding.result())
     shutil.copytree(HERE / "package", TARGET, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     (SITE / "cpucuda.pth").write_text("import cpucuda.hook\n")
 
@@ -68,14 +71,16 @@ def cuda_headers() -> list[str]:
     return [f"-I{folder / 'include'}" for folder in folders]
 
 
-def build_library(headers: Sequence[str]) -> None:
-    sources = sorted((HERE / "runtime").glob("*.cpp"))
+def build_library(pool: ThreadPoolExecutor, headers: Sequence[str]) -> None:
     common = sorted((HERE / "runtime").glob("*.h"))
-    for source in sources:
+
+    def compiled(source: Path) -> Path:
         made = OBJECTS / f"{source.stem}.o"
         if not is_newer(made, source, *common):
             run(["g++", "-std=c++17", "-O2", "-Wall", "-fPIC", *headers, "-c", source, "-o", made])
-    objects = [OBJECTS / f"{source.stem}.o" for source in sources]
+        return made
+
+    objects = list(pool.map(compiled, sorted((HERE / "runtime").glob("*.cpp"))))
     if not is_newer(LIBRARY, *objects):
         link(LIBRARY, *objects)
 
@@ -113,13 +118,18 @@ def build_shells() -> None:
         link(LIBRARY.parent / name, *parts, "-Wl,--no-as-needed", LIBRARY)
 
 
-def build_binding(headers: Sequence[str]) -> None:
-    """CuPy's `cupy_backends.cuda.api.runtime`, from its own source, linked with our runtime."""
+def binding_object(headers: Sequence[str]) -> Path:
+    """CuPy's `cupy_backends.cuda.api.runtime`, compiled from its own source."""
     release = version("cupy-cuda12x")
     compiled = OBJECTS / f"binding-{release}{EXTENSION}.o"
     if not compiled.exists():
         with tempfile.TemporaryDirectory() as scratch:
             compile_binding(Path(scratch), release, compiled, headers)
+    return compiled
+
+
+def build_binding(compiled: Path) -> None:
+    """The same, linked with our runtime in place of NVIDIA's."""
     needed = {symbol for symbol in symbols(compiled, "-u") if symbol.startswith("cuda")}
     rest = stubs("cuda", needed, NOT_SUPPORTED)
     result = SITE / "cupy_backends" / "cuda" / "api" / f"runtime{EXTENSION}"
