@@ -1,7 +1,8 @@
 """Fill in the costs and the predictions of docs/clusters.md from measurements: tools/scaling.py [RESULTS]
 
-RESULTS are those of `make bench` (benchmarks/results/latest.json), or of `mpigrad bench --json` on a cluster: then the tables
-are printed and the page stays as it is. Memory was measured by tools/memory_of_calls.py and is written down here.
+RESULTS are those of `make bench` (benchmarks/results/latest.json), whose costs are kept in docs/costs.json; or of
+`mpigrad bench --json` on a cluster: then the tables are printed and the page stays as it is. Memory was measured by
+tools/memory_of_calls.py and is written down here.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.compare import present, rounds_from_json, rounds_of, spread  # noqa: E402
 
 PAGE = ROOT / "docs" / "clusters.md"
+KEPT = ROOT / "docs" / "costs.json"
 LATEST = ROOT / "benchmarks" / "results" / "latest.json"
 RANKS = (64, 1024, 10_000)
 CALLER_KB, CALLEE_KB, NAME_KB = 1.3, 1.3, 0.19  # mpiexec -n 2 python tools/memory_of_calls.py
@@ -110,13 +112,21 @@ def filled(page: str, costs: Costs, machine: str) -> str:
     return page
 
 
+def kept() -> tuple[Costs, str]:
+    """The costs that the page shows, and the machine."""
+    found = json.loads(KEPT.read_text())
+    machine = found.pop("machine")
+    return Costs(**found), machine
+
+
 def main() -> None:
     results = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else LATEST).read_text())
     if "kinds" in results:
         costs = from_bench_command(results)
         print("\n".join([*costs_table(costs), "", *model_table(costs)]))
     else:
-        PAGE.write_text(filled(PAGE.read_text(), from_benchmarks(results), results["machine"]))
+        KEPT.write_text(json.dumps({"machine": results["machine"], **from_benchmarks(results)._asdict()}, indent=2) + "\n")
+        PAGE.write_text(filled(PAGE.read_text(), *kept()))
 
 
 if __name__ == "__main__":
