@@ -129,6 +129,7 @@ def test_several_objects_in_one_file() -> None:
         mpigrad.load(file)
 
 
+@pytest.mark.host
 def test_map_location() -> None:
     data = saved(mpigrad.ones(2))
     seen = []
@@ -142,6 +143,7 @@ def test_map_location() -> None:
     assert seen == ["cpu"]
 
 
+@pytest.mark.host
 def test_a_missing_device_is_named() -> None:
     data = saved(mpigrad.ones(2)).replace(b"cpu", b"xpu")
     with pytest.raises(RuntimeError, match="'xpu'.*map_location"):
