@@ -65,6 +65,7 @@ def test_a_reshaped_detached_twin_leaves_views_alone() -> None:
     assert row.grad_fn is not None
 
 
+@pytest.mark.host
 def test_views_of_transposed_memory_can_be_changed() -> None:
     x = leaf(2, 3)
     base = (x.t() * 1.0).clone()

@@ -37,6 +37,7 @@ def test_any_part_of_a_stream_can_be_computed_alone() -> None:
     assert (philox.words(7, 2**32 - 1, 2) == philox.words(7, 2**32 - 1, 3)[:8]).all()
 
 
+@pytest.mark.host
 def test_draws_do_not_depend_on_how_they_are_cut() -> None:
     one, many = mpigrad.Generator().manual_seed(3), mpigrad.Generator().manual_seed(3)
     whole = mpigrad.rand(4096, generator=one)
@@ -58,6 +59,7 @@ def test_seeds() -> None:
     assert mpigrad.seed() == mpigrad.initial_seed()
 
 
+@pytest.mark.host
 def test_states() -> None:
     state = mpigrad.get_rng_state()
     before = mpigrad.rand(3)
@@ -76,6 +78,7 @@ def test_states() -> None:
         assert mpigrad.equal(mpigrad.rand(4, generator=generator.clone_state()), mpigrad.rand(4, generator=other))
 
 
+@pytest.mark.host
 def test_threads_never_draw_the_same_numbers() -> None:
     generator, drawn = mpigrad.Generator().manual_seed(1), []
 

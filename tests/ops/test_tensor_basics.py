@@ -165,6 +165,7 @@ def test_old_constructors() -> None:
         assert same.tolist() == [1, 1] and same.requires_grad and same.grad_fn is None
 
 
+@pytest.mark.host
 def test_default_dtype_is_followed() -> None:
     T.set_default_dtype(T.float64)
     try:
