@@ -18,6 +18,7 @@ class Agent(Serving):
     """One worker of an RPC world: makes calls, serves calls."""
 
     moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
+    new_value: Callable[[Any], None] | None = None  # with GPUs: told of each new future of an RRef's value
     computing: Callable[[], AbstractContextManager[Any]] | None = None  # with GPUs: around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
@@ -133,4 +134,4 @@ class Agent(Serving):
 
 def _value(counter: Any) -> int:
     """What an itertools.count would give next; reading it does not change it."""
-    return counter.__reduce__()[1][0]
+    return int(repr(counter)[6:-1])  # "count(5)"; its __reduce__ is deprecated from Python 3.12 on

@@ -43,6 +43,19 @@ class DeviceFuture(Future):
         Streams.wait_for(_arrival.get(self, {}))
 
 
+class ValueFuture(DeviceFuture):
+    """The future of an RRef's value: whoever takes it waits for what its maker's streams had been given."""
+
+    __slots__ = ()
+
+    def set_result(self, result: Any) -> None:
+        _arrival[self] = Streams.current(_makers[self]).record()
+        super().set_result(result)
+
+
+_makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictionary()
+
+
 class _Pending(dict[int, Future]):
     """Calls under way, with the streams of their callers."""
 
@@ -93,6 +106,10 @@ class DeviceAgent(Agent):
     def route(self, dst: int, what: str) -> Route:
         name = self.workers[dst].name if dst in self.workers else str(dst)
         return Route(what, name, (self._maps if what == "Request" else self._ways_back).get(name, {}))
+
+    def new_value(self, value: Future) -> None:  # type: ignore[override]
+        _makers[value] = self.devices
+        value.__class__ = ValueFuture
 
     def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
         return self._streams.backward.working()

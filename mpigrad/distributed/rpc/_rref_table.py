@@ -187,6 +187,8 @@ class Table:
             found = self.owners.get(number)
             if found is None:
                 found = self.owners[number] = Owner(number)
+                if self.agent.new_value is not None:
+                    self.agent.new_value(found.value)
             return found
 
     def keep(self, owner: Owner) -> None:
