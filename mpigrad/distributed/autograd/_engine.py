@@ -164,9 +164,9 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
 def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> None:
     """Run the graph below the roots, or hold it where send functions of this worker reach into it."""
     context, roots = started.context, started.roots
-    context.parts.catch_up()
-    meeting = context.parts.meeting(roots)
     try:
+        context.parts.catch_up()
+        meeting = context.parts.meeting(roots)
         if meeting:
             _hold_roots(started, [source for part in meeting for source in part.sources], list(zip(edges, grads)))
         else:
