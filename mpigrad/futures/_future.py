@@ -261,7 +261,7 @@ def block(fut: Future, deadline: float | None) -> None:
     lock = threading.Lock()
     lock.acquire()
     fut._sleep(lock)
-    lock.acquire(True, -1 if deadline is None else max(0.0, deadline - time.monotonic()))
+    lock.acquire(True, -1 if deadline is None else min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
 
 
 def release(lock: Any) -> None:

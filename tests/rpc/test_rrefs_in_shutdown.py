@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import Any
 
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 
 HELD: dict[str, Any] = {}
 
@@ -52,3 +54,20 @@ def test_a_worker_in_shutdown_can_use_and_send_what_it_holds(world) -> None:
             check(others)
     finally:
         rpc.shutdown()
+
+
+def answer() -> int:
+    return 42
+
+
+def test_a_fork_that_only_its_children_keep_holds_nobody_up() -> None:
+    """The first worker has dropped its own reference; the third one's, made from it, lasts until shutdown ends it."""
+    with in_process_world(3) as agents, acting_as(agents[0]):
+        rref = rpc.remote("worker1", answer)
+        assert rref.to_here() == 42
+        rpc.rpc_sync("worker2", hold, args=(rref,))
+        del rref
+        gc.collect()
+    assert all(agent.rrefs.debug_info()["num_owner_rrefs"] == "0" for agent in agents[:1] + agents[2:])
+    assert not agents[1].rrefs.kept
+    HELD.clear()

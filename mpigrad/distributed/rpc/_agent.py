@@ -79,7 +79,7 @@ class Agent(Serving):
 
     def issued_and_handled(self) -> tuple[int, int]:
         """How many requests this worker has issued, and how many it has finished for others, so far."""
-        return _value(self._ids) - 1 - _value(self._lost), _value(self._handled)
+        return _value(self._ids) - self._first_id - _value(self._lost), _value(self._handled)
 
     def quiet(self) -> bool:
         """Whether nothing is under way here: no call of ours, no function of others."""

@@ -58,6 +58,7 @@ _new_future = Future.__new__
 _NEVER = float("inf")
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
 _tags = itertools.count(0)  # of the process: a transfer of an earlier life never meets one of a later
+_lives = itertools.count(0)  # nor does a late answer meet a call of a later life
 
 
 class Calls:
@@ -74,7 +75,8 @@ class Calls:
         self.epochs: dict[int, int] = {}  # rank -> which of its lives we talk to (dynamic groups)
         self.latency = Latency()
         self.faults: Any = None
-        self._ids = itertools.count(1)
+        self._first_id = (next(_lives) << 40) + 1
+        self._ids = itertools.count(self._first_id)
         self._lost = itertools.count()  # calls whose frame never left
         self._pending: dict[int, Future] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -352,7 +354,7 @@ class Calls:
     def _fail(self, fut: Future, error: Exception) -> None:
         fut._finish(2, error)
         if fut._callbacks:
-            self.progress.submit(fut._call_callbacks)
+            self.progress.submit_last(fut._call_callbacks)
 
     def lose(self, rank: int, why: str) -> None:
         """A worker is gone: its calls fail, now and later."""
@@ -370,7 +372,8 @@ class Calls:
             hook(self, rank)  # type: ignore[arg-type]
 
     def fail_everything(self, why: str) -> None:
-        """Fail all calls that are under way; for the end of the agent."""
+        """Fail all calls that are under way or still to come; for the end of the agent."""
+        self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
         for call_id, fut in list(self._pending.items()):
             if self._pending.pop(call_id, None) is not None:
                 self._fail(fut, WorkerGoneError(why))

@@ -1,8 +1,9 @@
 """Dynamic groups: ranks join and leave at any time, with no collective operation.
 
 A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer
-with theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all members. Messages of
-one rank to another arrive in order, so a stale "join" is always followed by its "leave".
+with theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all ranks, too, members or
+not. Messages of one rank to another arrive in order, so a stale "join" is always followed by its "leave". Nobody is
+welcomed after the last word: `close` comes first.
 
 There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is
 given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on
@@ -10,14 +11,15 @@ COMM_WORLD must give the group a communicator of its own. Frames carry the epoch
 are dropped.
 
 Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
-answered, or after SETTLE seconds in which nobody did. A name or rank that is unknown is waited for during GRACE seconds
-before a call fails.
+answered or left, at the latest after GRACE seconds without news of them, and after SETTLE seconds if nobody answers at
+all. A name or rank that is unknown is waited for during GRACE seconds before a call fails.
 """
 
 from __future__ import annotations
 
 import itertools
 import struct
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +67,7 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
         agent.membership.join()
     except BaseException:
         _current.set_agent(None)
+        agent.membership.close()
         agent.progress.stop()
         transport.close(clean=False)
         raise
@@ -79,29 +82,56 @@ class Membership:
         self._expected: set[int] = set()
         self._welcomed: set[int] = set()
         self._refused: str | None = None
-        self._departing: dict[int, Future] = {}
+        self._joining = True
+        self._news = time.monotonic()
+        self._open = True
+        self._door = threading.Lock()  # held while somebody is welcomed, and when that ends
 
     def join(self) -> None:
         """Tell everybody, and wait for the members that are heard of."""
         agent = self._agent
-        others = [rank for rank in range(agent.transport.size) if rank != agent.rank]
-        for rank in others:
+        for rank in self._others():
             agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
-        limit = time.monotonic() + SETTLE
-        while others and time.monotonic() < limit and self._refused is None:
-            if self._expected and self._expected <= self._welcomed:
-                break
+        self._news = time.monotonic()
+        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news):
             agent.progress.idle(Future(), time.monotonic() + 0.002)
+        self._joining = False
         if self._refused is not None:
             raise RuntimeError(self._refused)
 
+    def close(self) -> None:
+        """Welcome nobody any more and tell everybody, whoever may have heard of this life, that it is over."""
+        with self._door:
+            self._open = False
+        agent = self._agent
+        agent.epochs.clear()  # the word is for whichever life of a rank finds it
+        for rank in self._others():
+            agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
+
+    def _others(self) -> list[int]:
+        return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
+
+    def _settled(self, silence: float) -> bool:
+        """Whether nothing more is to be waited for after that many seconds without news."""
+        if not self._expected:
+            return silence > SETTLE
+        return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
+
     def on_join(self, message: _seams.RawMessage) -> None:
+        with self._door:
+            if self._open:
+                self._answer_join(message)
+
+    def _answer_join(self, message: _seams.RawMessage) -> None:
         agent = self._agent
         name, profile = introduced(message.body)
         taken = agent.by_name.get(name)
         if taken is not None and taken.id != message.src:
             text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
-            agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode())
+            if taken.id == agent.rank and self._joining and message.src < agent.rank:  # both at once: one must yield
+                self._refused = f"RPC worker name {name} is not unique: rank {message.src} uses it, so rank {taken.id} cannot"
+            else:
+                agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode(), extra=message.extra)
             return
         self._add(message.src, name, profile, message.extra)
         members = b"".join(_RANK.pack(rank) for rank in list(agent.workers))
@@ -111,8 +141,10 @@ class Membership:
 
     def on_welcome(self, message: _seams.RawMessage) -> None:
         body = message.body
+        self._news = time.monotonic()
         if body[:1] == b"\0":
-            self._refused = body[1:].decode()
+            if message.extra == self._agent.epoch:
+                self._refused = body[1:].decode()
             return
         end = 5 + _RANK.unpack_from(body, 1)[0]
         self._add(message.src, *introduced(body[5:end]), message.extra)

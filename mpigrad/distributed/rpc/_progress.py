@@ -96,6 +96,23 @@ class Progress(Waiting):
         self._jobs.append(work)
         return self._staff()
 
+    def submit_last(self, run: Callable[[], None]) -> None:
+        """`submit`, for callbacks of calls that failed: they run even when the pool has ended."""
+        self.submit(run)
+        if self._stopping:
+            self._run_last()
+
+    def _run_last(self) -> None:
+        """Run the callbacks that are still queued when the pool is no more; nobody waits for the rest."""
+        while self._jobs:
+            try:
+                work = self._jobs.popleft()
+            except IndexError:
+                return
+            if not isinstance(work, bytearray):
+                self._running.append(None)
+                self.run(work)
+
     def _staff(self) -> bool:
         """Wake or start a thread for the queue, within the limit."""
         if not self._has_room():
@@ -358,6 +375,7 @@ class Progress(Waiting):
                 thread.join(0.005)
                 if _monotonic() - began > (0.2 if self._running else 10):  # a user function may run for ever
                     break
+        self._run_last()
         with self.lock:
             self._drain()
 

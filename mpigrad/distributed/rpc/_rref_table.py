@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _DELETE = int(MessageType.RREF_USER_DELETE)
 _LOCAL_BITS = 48
+_numbers = itertools.count(0)  # of the process: forks of an RRef may outlive the life of the worker that made it
 
 
 class GloballyUniqueId(NamedTuple):
@@ -104,14 +105,13 @@ class Table:
         self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
         self.users: dict[int, User] = {}
         self.deleting: set[int] = set()  # forks whose parents have not yet heard of their end
-        self._numbers = itertools.count(0)
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
     def new_id(self) -> int:
         """A number no other worker gives."""
-        return self.agent.rank << _LOCAL_BITS | next(self._numbers)
+        return self.agent.rank << _LOCAL_BITS | next(_numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
     def happen(self, change: Callable[..., None], *args: Any) -> None:
@@ -230,8 +230,10 @@ class Table:
             self.object_gone(user)
 
     def quiet(self) -> bool:
-        """Whether no word about a fork is under way from here."""
-        return not (self._events or self.deleting or any(not user.alive for user in list(self.users.values())))
+        """Whether no word about a fork is under way from here. A fork that only its children keep has none to say."""
+        if self._events or self._lock.locked() or self.deleting:
+            return False
+        return all(user.alive or user.children for user in list(self.users.values()))
 
     def debug_info(self) -> dict[str, str]:
         """Counters, as strings, by PyTorch's names."""

@@ -125,10 +125,12 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
 
 
 def _stop(agent: Agent, clean: bool) -> None:
-    if not clean or not agent.static:
+    if agent.membership is not None:
+        agent.membership.close()
+    elif not clean:
         for rank in {*agent.workers, *agent.gone}:
             if rank != agent.rank:
-                agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
+                agent.notify(rank, MessageType.LEAVE)
     agent.fail_everything(f"{agent.info} has shut down")
     agent.progress.stop()
     agent.transport.close(clean)
