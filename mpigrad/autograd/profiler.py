@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
+import tracemalloc
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._graph.tracing import unwatch, watch
 from ._operator_names import shown
+from ._profiler_flops import flops
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
 
 _lock = threading.Lock()
@@ -41,17 +45,39 @@ def _tell() -> None:
         hook(bool(active))
 
 
+class Noted(NamedTuple):
+    """What a profiler keeps of an event until it is over; times in nanoseconds."""
+
+    name: str
+    start: int
+    end: int
+    thread: int
+    kind: str
+    stack: Any = ()
+    shapes: Any = ()
+    flops: int = 0
+    memory: int = 0
+    node: int | None = None  # the rank, if it is not the profiler's own
+    flow: int = 0
+
+
 class _Span:
     """Surrounds one piece of work for one profiler."""
 
-    __slots__ = ("kind", "name", "owner", "shapes", "stack", "start")
+    __slots__ = ("flops", "kind", "memory", "name", "owner", "shapes", "stack", "start")
 
     def __init__(self, owner: profile, name: str, kind: str, inputs: Any = ()) -> None:
-        self.owner, self.name, self.kind = owner, name, kind
-        self.shapes = [list(getattr(each, "shape", ())) for each in inputs] if owner.record_shapes else ()
+        self.owner, self.name, self.kind, self.flops, self.memory = owner, name, kind, 0, 0
+        wanted = owner.record_shapes or owner.with_flops
+        shapes = [list(getattr(each, "shape", ())) for each in inputs] if wanted else ()
+        if owner.with_flops:
+            self.flops = flops(name, shapes)
+        self.shapes = shapes if owner.record_shapes else ()
         self.stack = _stack(sys._getframe(2)) if owner.with_stack else ()
 
     def __enter__(self) -> None:
+        if self.owner.profile_memory:
+            self.memory = -_in_use()
         self.start = perf_counter_ns()
 
     def __exit__(self, *error: object) -> None:
@@ -59,12 +85,51 @@ class _Span:
 
     def end(self, thread: int) -> None:
         """Note that the work is done."""
-        self.owner._found.append((self.name, self.start, perf_counter_ns(), thread, self.kind, self.stack, self.shapes))
+        now = perf_counter_ns()
+        memory = self.memory + _in_use() if self.owner.profile_memory else 0
+        self.owner._found.append(
+            Noted(self.name, self.start, now, thread, self.kind, self.stack, self.shapes, self.flops, memory)
+        )
+
+
+def _in_use() -> int:
+    """Bytes that Python and NumPy hold, counted from when a profiler of memory began."""
+    return tracemalloc.get_traced_memory()[0]
+
+
+class _Memory:
+    """Memory is counted while some profiler wants to know."""
+
+    users = 0
+
+    @classmethod
+    def begin(cls) -> None:
+        with _lock:
+            cls.users += 1
+            if cls.users == 1 and not tracemalloc.is_tracing():
+                tracemalloc.start()
+                cls.started = True
+
+    @classmethod
+    def end(cls) -> None:
+        with _lock:
+            cls.users -= 1
+            if not cls.users and cls.started:
+                tracemalloc.stop()
+                cls.started = False
+
+    started = False
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_INNER = tuple(os.path.join(_PACKAGE, name) for name in ("_graph", "_ops", os.path.join("autograd", "profiler")))
 
 
 def _stack(frame: FrameType | None) -> tuple[str, ...]:
-    """The callers, innermost first."""
+    """The callers, innermost first: from whoever called the operator on."""
     found = []
+    while frame is not None and frame.f_code.co_filename.startswith(_INNER):
+        frame = frame.f_back
     while frame is not None:
         code = frame.f_code
         found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
@@ -74,6 +139,9 @@ def _stack(frame: FrameType | None) -> tuple[str, ...]:
 
 class profile:
     """Note what runs inside, in all threads.
+
+    Work of the host is timed, not that of devices. `profile_memory` counts what Python and NumPy allocate (slowly, with
+    `tracemalloc`); `with_flops` counts products of matrices, `add` and `mul`.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)
@@ -102,11 +170,16 @@ class profile:
         acc_events: bool = False,
         custom_trace_id_callback: Any = None,
     ) -> None:
+        if use_device == "cuda" or use_cuda:
+            warnings.warn("the profiler times the host alone, disabling CUDA profiling", stacklevel=2)
+        if not use_cpu:
+            raise AssertionError("No activities specified for the profiler")
         self.enabled, self.with_stack, self.record_shapes = enabled, with_stack, record_shapes
+        self.profile_memory, self.with_flops = profile_memory, with_flops
         self.acc_events = acc_events
         self.entered = False
         self.function_events: EventList | None = None
-        self._found: list[tuple[Any, ...]] = []
+        self._found: list[Noted] = []
         self._zero = 0
         self._node = -1
 
@@ -121,6 +194,8 @@ class profile:
     def _start(self) -> None:
         self._zero = self._zero or perf_counter_ns()
         self._node = default_node
+        if self.profile_memory:
+            _Memory.begin()
         watch(self)
         with _lock:
             active.append(self)
@@ -132,19 +207,23 @@ class profile:
                 active.remove(self)
                 _tell()
             unwatch(self)
+            if self.profile_memory:
+                _Memory.end()
             if self.acc_events:
                 self.entered = False
             self.function_events = self._events()
 
     def _events(self) -> EventList:
-        return nest(self._event(place, *each) for place, each in enumerate(self._found))
+        events = nest(self._event(place, each) for place, each in enumerate(self._found))
+        events.profile_memory = self.profile_memory
+        return events
 
-    def _event(
-        self, place: int, name: str, start: int, end: int, thread: int, kind: str, stack: Any, shapes: Any,
-        node: int | None = None, flow: int = 0,
-    ) -> FunctionEvent:  # fmt: skip
+    def _event(self, place: int, noted: Noted) -> FunctionEvent:
+        name, start, end, thread, kind, stack, shapes, flops, memory, node, flow = noted
         zero = self._zero
-        made = FunctionEvent(place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes)
+        made = FunctionEvent(
+            place, name, (start - zero) / 1e3, (end - zero) / 1e3, thread, kind, stack, shapes, flops, memory
+        )
         made.node_id, made.flow = self._node if node is None else node, flow
         made.is_remote, made.is_async = thread < 0, kind == "rpc"
         return made
@@ -188,9 +267,9 @@ class profile:
         """All events as a table."""
         return self._finished().table(sort_by, row_limit, **options)
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the events for chrome://tracing or Perfetto."""
-        self._finished().export_chrome_trace(path)
+    def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
+        """Write the events for chrome://tracing or Perfetto; `metadata` goes beside them."""
+        self._finished().export_chrome_trace(path, metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for flame graphs; needs `with_stack=True`."""

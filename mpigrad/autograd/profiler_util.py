@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-_SORT_KEYS = (
-    "cpu_time",
-    "cpu_time_total",
-    "self_cpu_time_total",
-    "count",
-    "cuda_time",
-    "cuda_time_total",
-    "self_cuda_time_total",
-    "cpu_memory_usage",
-    "self_cpu_memory_usage",
-    "device_time",
-    "device_time_total",
-    "self_device_time_total",
-)
+from ._profiler_table import format_time, table
 
 
 class Interval(NamedTuple):
@@ -32,25 +20,28 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
-def format_time(us: float) -> str:
-    """A time as people read it.
+class DeviceType(enum.Enum):
+    """Where an event ran: always the host, as devices are not timed."""
 
-    >>> format_time(1500.0)
-    '1.500ms'
-    """
-    if us >= 1e6:
-        return f"{us / 1e6:.3f}s"
-    return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
+    CPU = 0
+    CUDA = 1
 
 
 class _Times:
-    """What events and their averages have in common; the times of devices are those that the host waited for: none."""
+    """What events and their averages have in common. Devices are not timed: what is theirs is 0."""
 
     count: int
+    node_id: int
     cpu_time_total: float
     self_cpu_time_total: float
+    cpu_memory_usage: int
+    self_cpu_memory_usage: int
     cuda_time = cuda_time_total = self_cuda_time_total = device_time = device_time_total = self_device_time_total = 0.0
-    cpu_memory_usage = self_cpu_memory_usage = 0
+    cuda_memory_usage = self_cuda_memory_usage = device_memory_usage = self_device_memory_usage = 0
+    device_type = DeviceType.CPU
+    use_device: str | None = None
+    overload_name = ""
+    is_legacy = False
 
     @property
     def cpu_time(self) -> float:
@@ -69,6 +60,18 @@ class _Times:
     def self_cpu_time_total_str(self) -> str:
         return format_time(self.self_cpu_time_total)
 
+    @property
+    def device_time_str(self) -> str:
+        return format_time(self.device_time)
+
+    @property
+    def device_time_total_str(self) -> str:
+        return format_time(self.device_time_total)
+
+    @property
+    def self_device_time_total_str(self) -> str:
+        return format_time(self.self_device_time_total)
+
 
 class FunctionEvent(_Times):
     """One operation, node or labelled block: when it ran, in which thread, and inside which other."""
@@ -85,8 +88,13 @@ class FunctionEvent(_Times):
         kind: str,
         stack: Sequence[str] = (),
         input_shapes: Sequence[Any] = (),
+        flops: int = 0,
+        cpu_memory_usage: int = 0,
     ) -> None:
-        self.id, self.name, self.thread, self.kind, self.stack = id, name, thread, kind, list(stack)
+        self.id, self.thread, self.kind, self.stack = id, thread, kind, list(stack)
+        self.trace_name = name  # as traces show it; averages take all steps together
+        self.name = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
+        self.flops, self.cpu_memory_usage = flops, cpu_memory_usage
         self.time_range = Interval(start, end)
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
@@ -111,11 +119,18 @@ class FunctionEvent(_Times):
         """The same without what ran inside it; a call to another worker takes no time here."""
         return 0.0 if self.is_async else self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
+    @property
+    def self_cpu_memory_usage(self) -> int:  # type: ignore[override]
+        """Bytes that it took and kept, without what ran inside it."""
+        return 0 if self.is_async else self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
     def __repr__(self) -> str:
         start, end = self.time_range
         return (
-            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} start_us={start:.3f} "
-            f"end_us={end:.3f} cpu_children={[child.id for child in self.cpu_children]} thread={self.thread}>"
+            f"<FunctionEvent id={self.id} name={self.name} node_id={self.node_id} cpu_time={self.cpu_time_str} "
+            f"start_us={start:.3f} end_us={end:.3f} cpu_children={[child.id for child in self.cpu_children]} "
+            f"thread={self.thread} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+            f"is_async={self.is_async} is_remote={self.is_remote}>"
         )
 
 
@@ -125,25 +140,32 @@ class FunctionEventAvg(_Times):
     def __init__(self, key: str) -> None:
         self.key, self.count, self.stack = key, 0, []  # type: ignore[var-annotated]
         self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.cpu_memory_usage = self.self_cpu_memory_usage = self.flops = 0
         self.input_shapes: list[Any] = []
         self.is_async = self.is_remote = self.is_user_annotation = False
         self.node_id = -1
-        self.flow = 0  # names a call between workers: the same for the call and for what it did there
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] = []
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Count one more event in."""
+        if not self.count:
+            self.node_id, self.is_async, self.is_remote = event.node_id, event.is_async, event.is_remote
+            self.cpu_parent, self.cpu_children = event.cpu_parent, event.cpu_children
         self.count += event.count
         self.self_cpu_time_total += event.self_cpu_time_total
+        self.cpu_memory_usage += event.cpu_memory_usage
+        self.self_cpu_memory_usage += event.self_cpu_memory_usage
+        self.flops += event.flops
         if not _inside_its_own(event):
             self.cpu_time_total += event.cpu_time_total
-        self.stack = self.stack or event.stack
         self.is_user_annotation |= event.is_user_annotation
         return self
 
     def __repr__(self) -> str:
         return (
             f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
-            f"cpu_time={self.cpu_time_str} count={self.count}>"
+            f"cpu_time={self.cpu_time_str} count={self.count} node_id={self.node_id}>"
         )
 
 
@@ -160,6 +182,8 @@ def _inside_its_own(event: Any) -> bool:
 class EventList(list):
     """Events, or averages of them, in order."""
 
+    profile_memory = False  # whether tables have columns of memory
+
     def __str__(self) -> str:
         return self.table()
 
@@ -175,11 +199,17 @@ class EventList(list):
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shape else ""
-            key = (event.key, shapes, *event.stack[:group_by_stack_n])
+            key = (event.key, event.node_id, event.is_user_annotation, shapes, *event.stack[:group_by_stack_n])
             average = found.setdefault(key, FunctionEventAvg(event.key)).add(event)
             if group_by_input_shape:
                 average.input_shapes = event.input_shapes
-        return EventList(found.values())
+            average.stack = event.stack[:group_by_stack_n]
+        return self._like_this(found.values())
+
+    def _like_this(self, events: Iterable[Any]) -> EventList:
+        made = EventList(events)
+        made.profile_memory = self.profile_memory
+        return made
 
     def total_average(self) -> FunctionEventAvg:
         """All events together."""
@@ -188,8 +218,8 @@ class EventList(list):
             total.add(event)
         return total
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the events for chrome://tracing or Perfetto."""
+    def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
+        """Write the events for chrome://tracing or Perfetto; `metadata` goes beside them."""
         import json
         import os
 
@@ -198,7 +228,7 @@ class EventList(list):
             {
                 "ph": "X",
                 "cat": event.kind,
-                "name": event.name,
+                "name": event.trace_name,
                 "pid": pid if event.node_id < 0 else event.node_id,
                 "tid": event.thread,
                 "ts": event.time_range.start,
@@ -209,10 +239,16 @@ class EventList(list):
         ]
         events += flows(self)
         with open(path, "w") as file:
-            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
+            json.dump({**(metadata or {}), "traceEvents": events, "displayTimeUnit": "ms"}, file)
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        """What `export_stacks` can count."""
+        return ["self_cpu_time_total", "self_cuda_time_total"]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write one line per stack, for flame graphs."""
+        if metric not in self.supported_export_stacks_metrics():
+            raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
         with open(path, "w") as file:
             for event in self:
                 if event.stack:
@@ -223,61 +259,28 @@ class EventList(list):
         self,
         sort_by: str | None = None,
         row_limit: int = 100,
-        max_src_column_width: int = 75,
-        max_name_column_width: int = 55,
-        max_shapes_column_width: int = 80,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
         header: str | None = None,
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, most of the `sort_by` column first."""
-        if sort_by is not None and sort_by not in _SORT_KEYS:
-            raise AttributeError(f"cannot sort events by {sort_by!r}; the columns are {', '.join(_SORT_KEYS)}")
-        rows = [event for event in self if not top_level_events_only or getattr(event, "cpu_parent", None) is None]
+        """The events as a table, most of the `sort_by` column first; `row_limit` of -1 for all of them."""
+        rows = [event for event in self if not top_level_events_only or event.cpu_parent is None]
         if sort_by is not None:
             rows.sort(key=lambda event: getattr(event, sort_by), reverse=True)
-        return _table(
-            rows if row_limit == -1 else rows[:row_limit], self.self_cpu_time_total, max_name_column_width, header
+        return table(
+            rows if row_limit == -1 else rows[:row_limit],
+            self.self_cpu_time_total,
+            header=header,
+            name_width=max_name_column_width,
+            source_width=max_src_column_width,
+            shapes_width=max_shapes_column_width,
+            top_level=top_level_events_only,
+            memory=self.profile_memory,
+            unit=time_unit,
         )
-
-
-_COLUMNS = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")
-
-
-def _table(rows: Sequence[Any], total: float, width: int, header: str | None) -> str:
-    if not rows:
-        return ""
-    names = [each.key if len(each.key) < width else each.key[: width - 3] + "..." for each in rows]
-    first = max(4, *map(len, names)) + 2
-    line = "-" * first + "  " + "  ".join(["-" * 12] * len(_COLUMNS)) + "  "
-    lines = [line, f"{'Name':>{first}}  " + "  ".join(f"{column:>12}" for column in _COLUMNS) + "  ", line]
-    lines += [
-        f"{name:>{first}}  " + "  ".join(f"{cell:>12}" for cell in _cells(each, total)) + "  "
-        for name, each in zip(names, rows)
-    ]
-    if any(each.input_shapes for each in rows):
-        shapes = ["", "Input Shapes", "", *(str(each.input_shapes) for each in rows)]
-        shapes[0] = shapes[2] = "-" * max(map(len, shapes))
-        lines = [row + f"{cell:>{len(shapes[0])}}  " for row, cell in zip(lines, shapes)]
-        line = lines[0]
-    lines += [line, f"Self CPU time total: {format_time(total)}", ""]
-    if header is not None:
-        lines = ["=" * len(line), header, *lines]
-    return "\n".join(lines)
-
-
-def _cells(each: Any, total: float) -> tuple[str, ...]:
-    def share(us: float) -> str:
-        return f"{100 * us / total if total else 0:.2f}%"
-
-    return (
-        share(each.self_cpu_time_total),
-        each.self_cpu_time_total_str,
-        share(each.cpu_time_total),
-        each.cpu_time_total_str,
-        each.cpu_time_str,
-        str(each.count),
-    )
 
 
 def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
@@ -316,4 +319,4 @@ def nest(events: Iterable[FunctionEvent]) -> EventList:
     return ordered
 
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "format_time", "nest"]
+__all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "format_time", "nest"]

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.profiler import record_function
+from ..autograd.profiler_util import DeviceType
 from ._profile import (
     ProfilerAction,
     ProfilerActivity,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._workers.trace import trace_workers
 
 __all__ = [
+    "DeviceType",
     "ProfilerAction",
     "ProfilerActivity",
     "profile",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import json
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.profiler import profile as autograd_profile
+from ..autograd.profiler import record_function
 from ..autograd.profiler_util import EventList
 
 
@@ -50,10 +53,17 @@ def schedule(
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise AssertionError("Invalid profiler schedule arguments")
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
+        )
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
     length = wait + warmup + active
 
     def plan(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
         step -= skip_first + (0 if skip_first_wait == 0 else -wait)
         if step < 0 or repeat and step // length >= repeat:
             return ProfilerAction.NONE
@@ -97,6 +107,9 @@ def tensorboard_trace_handler(
 class profile:
     """Profile the steps that a schedule picks (all, without one); call `step()` after each.
 
+    With a schedule each step is an event, `ProfilerStep*`. Events of a cycle replace those of the cycle before, unless
+    `acc_events` is true.
+
     >>> import mpigrad, mpigrad.profiler
     >>> with mpigrad.profiler.profile() as prof:
     ...     y = mpigrad.ones(2) * 2
@@ -120,15 +133,24 @@ class profile:
         acc_events: bool = False,
         use_cuda: bool | None = None,
         custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: float | None = None,
     ) -> None:
         self.activities = set(activities) if activities is not None else supported_activities()
+        if ProfilerActivity.CUDA in self.activities or use_cuda:
+            warnings.warn("the profiler times the host alone, disabling CUDA profiling", stacklevel=2)
+        if ProfilerActivity.CPU not in self.activities:
+            raise AssertionError("No activities specified for the profiler")
+        self.record_steps = schedule is not None
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
-        self.with_stack, self.record_shapes = with_stack, record_shapes
+        self.with_stack, self.record_shapes, self.with_flops = with_stack, record_shapes, with_flops
+        self.profile_memory, self.acc_events = profile_memory, acc_events
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: autograd_profile | None = None
+        self.step_rec_fn: record_function | None = None
         self._running = False
+        self._metadata: dict[str, Any] = {}
 
     def __enter__(self) -> profile:
         self.start()
@@ -141,15 +163,18 @@ class profile:
         """Begin with the first step."""
         if self.current_action in _RECORDS:
             self._begin()
+        self._begin_step()
 
     def stop(self) -> None:
         """End the last step."""
+        self._end_step()
         if self._running:
             self._end()
             self._ready()
 
     def step(self) -> None:
         """Say that one step is over and the next begins."""
+        self._end_step()
         before = self.current_action
         self.step_num += 1
         self.current_action = self.schedule(self.step_num)
@@ -158,9 +183,27 @@ class profile:
             self._ready()
         if not self._running and self.current_action in _RECORDS:
             self._begin()
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps and self._running:
+            self.step_rec_fn = record_function(f"ProfilerStep#{self.step_num}")
+            self.step_rec_fn.__enter__()
+
+    def _end_step(self) -> None:
+        if self.step_rec_fn is not None:
+            self.step_rec_fn.__exit__(None, None, None)
+            self.step_rec_fn = None
 
     def _begin(self) -> None:
-        self.profiler = autograd_profile(with_stack=self.with_stack, record_shapes=self.record_shapes)
+        if self.profiler is None or not self.acc_events:
+            self.profiler = autograd_profile(
+                record_shapes=self.record_shapes,
+                with_flops=self.with_flops,
+                profile_memory=self.profile_memory,
+                with_stack=self.with_stack,
+                acc_events=self.acc_events,
+            )
         self.profiler.__enter__()
         self._running = True
 
@@ -173,33 +216,52 @@ class profile:
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def _found(self) -> autograd_profile:
+    def _found(self, what: str) -> autograd_profile:
         if self.profiler is None:
-            raise AssertionError("nothing was profiled: the schedule recorded no step before this")
+            raise AssertionError(f"Profiler must be initialized before {what}")
         return self.profiler
 
     def events(self) -> EventList | None:
         """All events."""
-        return self._found().function_events
+        return self._found("accessing events").function_events
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """One average per name."""
-        return self._found().key_averages(group_by_input_shape, group_by_stack_n)
+        found = self._found("getting key averages")
+        return found.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Put a text beside the events of the trace's file.
+
+        >>> import mpigrad.profiler
+        >>> with mpigrad.profiler.profile() as prof:
+        ...     prof.add_metadata("run", "first")
+        """
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Put what a JSON text means beside the events of the trace's file."""
+        self._metadata[key] = json.loads(value)
+
+    preset_metadata_json = add_metadata_json
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events for chrome://tracing or Perfetto, compressed if the name ends with .gz."""
+        found = self._found("exporting chrome trace")
         if not path.endswith(".gz"):
-            self._found().export_chrome_trace(path)
+            found.export_chrome_trace(path, self._metadata)
             return
         import gzip
         import os
 
         plain = path[: -len(".gz")]
-        self._found().export_chrome_trace(plain)
+        found.export_chrome_trace(plain, self._metadata)
         with open(plain, "rb") as source, gzip.open(path, "wb") as target:
             target.write(source.read())
         os.remove(plain)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for flame graphs; needs `with_stack=True`."""
-        self._found().export_stacks(path, metric)
+        self._found("exporting stacks").export_stacks(path, metric)

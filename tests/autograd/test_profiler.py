@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_operators_nodes_and_blocks() -> None:
     assert step.self_cpu_time_total >= 0
 
 
+def test_names_of_operators_are_pytorchs() -> None:
+    F, image = mpigrad.nn.functional, mpigrad.ones(1, 1, 4, 4)
+    with profile() as prof:
+        F.conv2d(F.pad(F.pad(image, (1, 1, 1, 1)), (1, 1, 1, 1), mode="reflect"), mpigrad.ones(1, 1, 3, 3))
+        F.linear(mpigrad.ones(2, 3), mpigrad.ones(2, 3))
+        mpigrad.special.entr(mpigrad.ones(2))
+        mpigrad.linalg.eigh(mpigrad.eye(2))
+    names = [event.name for event in prof.function_events]
+    wanted = "constant_pad_nd reflection_pad2d convolution t special_entr linalg_eigh".split()
+    assert [name for name in names if name.removeprefix("aten::") in wanted] == ["aten::" + name for name in wanted]
+
+
 def test_nothing_is_noted_outside() -> None:
     with profile() as prof:
         pass
@@ -69,8 +82,12 @@ def test_averages_and_table() -> None:
     assert total.count == len(prof.function_events) and total.self_cpu_time_total == pytest.approx(
         prof.self_cpu_time_total
     )
-    with pytest.raises(AttributeError, match="cannot sort events by 'colour'"):
+    with pytest.raises(AttributeError, match="has no attribute 'colour'"):
         prof.table(sort_by="colour")
+    in_us = prof.key_averages().table(time_unit="us", header="mine", top_level_events_only=True)
+    assert in_us.splitlines()[1] == "mine" and "ms" not in in_us
+    assert in_us.splitlines()[3] == "This report only display top-level ops statistics"
+    assert "aten::mul" not in in_us  # inside of the step
 
 
 def test_input_shapes() -> None:
@@ -85,6 +102,71 @@ def test_input_shapes() -> None:
     assert found == {"[[2], [4, 2]]": 1, "[[3], [4, 3]]": 2}
     table = prof.key_averages(group_by_input_shape=True).table()
     assert "Input Shapes" in table and "[[3], [4, 3]]" in table
+
+
+def test_memory() -> None:
+    with profile(profile_memory=True) as prof:
+        with record_function("block"):
+            kept = mpigrad.ones(1000, 1000) * 2
+        del kept
+    averages = {event.key: event for event in prof.key_averages()}
+    for name in ("block", "aten::mul"):
+        assert 4_000_000 <= averages[name].cpu_memory_usage < 8_100_000
+    assert averages["block"].self_cpu_memory_usage < averages["block"].cpu_memory_usage
+    table = prof.key_averages().table(sort_by="self_cpu_memory_usage")
+    assert "CPU Mem  Self CPU Mem" in table and "3.8" in table and " MB " in table
+    assert not tracemalloc.is_tracing()
+
+
+def test_flops() -> None:
+    with profile(with_flops=True) as prof:
+        mpigrad.ones(20, 30) @ mpigrad.ones(30, 40)
+        mpigrad.nn.functional.linear(mpigrad.ones(5, 7, 3), mpigrad.ones(4, 3))
+        mpigrad.ones(6).exp()
+    found = {event.key: event.flops for event in prof.key_averages()}
+    assert found["aten::mm"] == 2 * 20 * 30 * 40 and found["aten::exp"] == 0
+    assert sum(found.values()) - found["aten::mm"] == 2 * 5 * 7 * 3 * 4
+    assert all(not event.input_shapes for event in prof.function_events)
+    table = prof.key_averages().table()
+    assert "Total FLOPs" in table and "48000.000" in table and "--" in table
+
+
+def test_sources_are_those_of_the_caller() -> None:
+    with profile(with_stack=True) as prof:
+        train()
+    (mul,) = [event for event in prof.function_events if event.name == "aten::mul"]
+    assert mul.stack[0].startswith(__file__) and mul.stack[0].endswith(": train")
+    assert "Source Location" in prof.key_averages(group_by_stack_n=2).table()
+    assert "Source Location" not in prof.key_averages().table()
+    with pytest.raises(ValueError, match="metric should be one of"):
+        prof.export_stacks("unused", "colour")
+
+
+def test_averages_of_different_ranks_are_kept_apart() -> None:
+    prof = profile()
+    with prof:
+        mpigrad.ones(2) * 2
+    prof._found += [each._replace(node=3) for each in prof._found]
+    events = prof._events()
+    averages = [event for event in events.key_averages() if event.key == "aten::mul"]
+    assert sorted((event.node_id, event.count) for event in averages) == [(-1, 1), (3, 1)]
+    assert "Node ID" in events.key_averages().table() and "Node ID" not in prof.key_averages().table()
+
+
+def test_what_is_not_there_is_said() -> None:
+    with pytest.warns(UserWarning, match="disabling CUDA profiling"):
+        profile(use_device="cuda")
+    activity = mpigrad.profiler.ProfilerActivity
+    with pytest.warns(UserWarning, match="disabling CUDA profiling"):
+        mpigrad.profiler.profile(activities=[activity.CPU, activity.CUDA])
+    with pytest.raises(AssertionError, match="No activities specified for the profiler"):
+        mpigrad.profiler.profile(activities=[])
+    with pytest.raises(AssertionError, match="Profiler must be initialized before getting key averages"):
+        mpigrad.profiler.profile().key_averages()
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        mpigrad.profiler.schedule(wait=0, warmup=0, active=1)
+    with pytest.raises(AssertionError, match=r"Got wait=-1 \(need >= 0\)"):
+        mpigrad.profiler.schedule(wait=-1, warmup=1, active=1)
 
 
 def test_unfinished() -> None:
@@ -150,8 +232,22 @@ def test_schedule_and_steps(tmp_path: Path) -> None:
             prof.step()
     assert len(ready) == 2
     assert all({event.key: event.count for event in each}["step"] == 2 for each in ready)
+    assert all({event.key: event.count for event in each}["ProfilerStep*"] == 2 for each in ready)
+    prof.add_metadata("run", "second")
+    prof.add_metadata_json("sizes", "[1, 2]")
     prof.export_chrome_trace(str(tmp_path / "trace.json.gz"))
-    assert json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))["traceEvents"]
+    trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
+    assert (trace["run"], trace["sizes"]) == ("second", [1, 2])
+    assert {"ProfilerStep#6", "ProfilerStep#7"} <= {event["name"] for event in trace["traceEvents"]}
+
+
+def test_cycles_add_up_when_asked_to() -> None:
+    plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=1, repeat=2)
+    with mpigrad.profiler.profile(schedule=plan, acc_events=True) as prof:
+        for _ in range(8):
+            train()
+            prof.step()
+    assert {event.key: event.count for event in prof.key_averages()}["step"] == 2
 
 
 def test_trace_handler(tmp_path: Path) -> None:

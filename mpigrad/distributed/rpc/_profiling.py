@@ -25,8 +25,8 @@ from ._worker import WorkerInfo
 from .functions import async_execution
 
 REMOTE = "#remote_op: "
-Found = tuple[Any, ...]  # what a profiler notes of an event: name, start, end, thread, kind, stack, shapes, node, flow
-Report = tuple[list[Found], int, int]  # events of the other side, when it began and ended there
+Noted = profiler.Noted
+Report = tuple[list[Noted], int, int]  # events of the other side, when it began and ended there
 Send = Callable[[Any, Any, Any], Any]  # (function, args, kwargs) -> result or future
 
 _REPORT = int(MessageType.RUN_WITH_PROFILING_RESP)
@@ -54,17 +54,25 @@ class _Call:
         self.thread = threading.get_native_id()
         self.start = perf_counter_ns()
 
-    def over(self, events: Sequence[Found] = (), begin: int = 0, end: int = 0) -> None:
+    def over(self, events: Sequence[Noted] = (), begin: int = 0, end: int = 0) -> None:
         """Note the call, and what happened on the other side between `begin` and `end` of its clock."""
         now = perf_counter_ns()
         shift = (self.start + now - begin - end) // 2
-        found: list[Found] = [(self.name, self.start, now, self.thread, "rpc", (), (), self.node, self.flow)]
-        for name, start, stop, thread, kind, stack, shapes, node, flow in events:
-            if thread >= 0:  # of the callee itself, not of a call that it made
-                thread, node, flow = -self.flow, self.other, flow or self.flow
-            found.append((self.name + REMOTE + name, start + shift, stop + shift, thread, kind, stack, shapes, node, flow))
+        found = [Noted(self.name, self.start, now, self.thread, "rpc", node=self.node, flow=self.flow)]
+        for each in events:
+            name, start, stop = self.name + REMOTE + each.name, each.start + shift, each.end + shift
+            moved = each._replace(name=name, start=start, end=stop)
+            if each.thread >= 0:  # of the callee itself, not of a call that it made
+                moved = moved._replace(thread=-self.flow, node=self.other, flow=each.flow or self.flow)
+            found.append(moved)
         for owner in self.owners:
             owner._found.extend(found)
+
+    @property
+    def wanted(self) -> dict[str, bool]:
+        """What the profilers look at, for the one on the other side."""
+        options = ("record_shapes", "profile_memory", "with_flops", "with_stack")
+        return {name: True for name in options if any(getattr(each, name) for each in self.owners)}
 
     def arrived(self, answer: tuple[Any, ...]) -> Any:
         """Take the answer of a watched function apart."""
@@ -98,9 +106,9 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
     try:
         if kind == "rpc_remote":
             _reported[call.flow] = call
-            return call.expect_report(send(watched_remote, (call.node, call.flow, named, args, kwargs), None))
+            return call.expect_report(send(watched_remote, (call.node, call.flow, call.wanted, named, args, kwargs), None))
         later = hasattr(func, "_wrapped_async_rpc_function")
-        answer = send(watched_async if later else watched, (named, args, kwargs), None)
+        answer = send(watched_async if later else watched, (call.wanted, named, args, kwargs), None)
     except BaseException:
         _reported.pop(call.flow, None)
         call.over()
@@ -112,10 +120,10 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
 class _Watching:
     """A profiler on the callee: what this thread did, and what the calls that it made did elsewhere."""
 
-    def __init__(self, named: Any, args: Any, kwargs: Any) -> None:
+    def __init__(self, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> None:
         func = function_of(named) if isinstance(named, bytes) else named
         self.thread, self.begin = threading.get_native_id(), perf_counter_ns()
-        self._profile = profiler.profile().__enter__()
+        self._profile = profiler.profile(**wanted).__enter__()
         before, profiler.SCOPE.only = profiler.SCOPE.only, self._profile
         try:
             self.result = func(*(args or ()), **(kwargs or {}))
@@ -130,23 +138,22 @@ class _Watching:
         self._profile.__exit__()
         threads, kept = {self.thread}, []
         for each in self._profile._found:  # calls are noted after what they did, which is in the "thread" -flow
-            wide = each if len(each) == 9 else (*each, -1, 0)
-            if wide[3] in threads:
-                threads.add(-wide[8])
-                kept.append(wide)
+            if each.thread in threads:
+                threads.add(-each.flow)
+                kept.append(each)
         return kept, self.begin, perf_counter_ns()
 
 
-def watched(named: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+def watched(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
     """Run a function: its result and the report."""
-    watching = _Watching(named, args, kwargs)
+    watching = _Watching(wanted, named, args, kwargs)
     return (watching.result, *watching.report())
 
 
 @async_execution
-def watched_async(named: Any, args: Any, kwargs: Any) -> Any:
+def watched_async(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
     """The same for a function that returns a Future."""
-    watching = _Watching(named, args, kwargs)
+    watching = _Watching(wanted, named, args, kwargs)
     if not isinstance(watching.result, Future):
         watching.report()
         return watching.result  # the complaint about it is the same as without a profiler
@@ -158,7 +165,7 @@ def _with_report(fut: Future) -> tuple[Any, ...]:
     return (result.value(), *report)
 
 
-def watched_remote(caller: int, flow: int, named: Any, args: Any, kwargs: Any) -> Any:
+def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
     """The same for `remote`: the result stays here, the report is sent."""
 
     def send(fut: Any = None) -> None:
@@ -166,7 +173,7 @@ def watched_remote(caller: int, flow: int, named: Any, args: Any, kwargs: Any) -
 
     agent = _current.get_agent()
     try:
-        watching = _Watching(named, args, kwargs)
+        watching = _Watching(wanted, named, args, kwargs)
     except BaseException:
         agent.request(caller, _REPORT, pickle.dumps(([], 0, 0)), extra=flow)
         raise
