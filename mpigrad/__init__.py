@@ -121,6 +121,7 @@ from ._ops.strided import *
 from ._ops.sums import *
 from ._ops.transposing import *
 from ._ops.triangles import *
+from ._ops.ufuncs import *
 from ._ops.windows import *
 from .linalg._toplevel import *
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state

@@ -38,7 +38,7 @@ class device:
             raise RuntimeError(f"Device index must not be negative, got {index}")
         match = _PATTERN.match(type)
         if match is None:
-            raise RuntimeError(f"Invalid device string: '{type}'")
+            raise RuntimeError(f"Invalid device string: '{type}'" if type else "Device string must not be empty")
         if match[1] not in _KNOWN:
             raise RuntimeError(f"Expected one of {', '.join(_KNOWN)} device type at start of device string: {match[1]}")
         if match[2] is not None:

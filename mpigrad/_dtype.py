@@ -42,6 +42,8 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """The complex type of the same precision."""
+        if self.category < 2:
+            raise RuntimeError(f"Unknown Complex ScalarType for {_TITLES[self.name]}")
         return complex128 if self in (float64, complex128) else complex64
 
 
@@ -55,6 +57,8 @@ bool_ = dtype("bool", "?")
 ALL = (uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128, bool_)
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16}
 ALIASES |= {"cfloat": complex64, "cdouble": complex128}
+_TITLES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool"}
+_TITLES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
 _REAL = {complex64: float32, complex128: float64}
 _BY_NAME = {each.name: each for each in ALL}
 _BY_NUMPY = {each.numpy: each for each in ALL}
@@ -72,8 +76,8 @@ def from_numpy_dtype(found: np.dtype) -> dtype:
         kind = _BY_NUMPY.get(found.newbyteorder("="))
     if kind is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {found}. The only supported types are: "
-            + ", ".join(each.name for each in ALL) + "."
+            f"can't convert np.ndarray of type numpy.{found.type.__name__}. The only supported types are: float64, "
+            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     return kind
 
@@ -84,7 +88,7 @@ def as_dtype(given: Any) -> dtype:
         return given
     if given in (bool, int, float, complex):
         return _PYTHON[given]
-    raise TypeError(f"dtype must be a mpigrad.dtype such as mpigrad.float32, not {given!r}")
+    raise TypeError(f"argument 'dtype' must be mpigrad.dtype, not {type(given).__name__}")
 
 
 class _Default:
@@ -106,7 +110,8 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Make `d`, a floating-point type, the type of new tensors."""
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+        what = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(f"{what}only floating-point types are supported as the default type")
     _Default.dtype = d
 
 
@@ -130,6 +135,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """
     if type1 is type2:
         return type1
+    for place, each in enumerate((type1, type2), start=1):
+        if not isinstance(each, dtype):
+            raise TypeError(
+                f"promote_types(): argument 'type{place}' (position {place}) must be mpigrad.dtype, "
+                f"not {type(each).__name__}"
+            )
     low, high = sorted((type1, type2), key=lambda each: each.category)
     if low.category < high.category and low.category < 2:
         return high
@@ -160,9 +171,7 @@ def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether PyTorch's rules allow writing `from_` values into a `to` tensor (no step down in category)."""
-    if from_.category > to.category:
-        return False
-    return not (to in (uint8, uint16, uint32, uint64) and from_.is_signed and not from_.is_floating_point)
+    return from_.category <= to.category
 
 
 class finfo:
@@ -171,19 +180,30 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         kind = type or _Default.dtype
         if not (kind.is_floating_point or kind.is_complex):
-            raise TypeError("mpigrad.finfo() requires a floating point input type. Use mpigrad.iinfo to handle 'finfo'")
+            raise TypeError("mpigrad.finfo() requires a floating point input type. Use mpigrad.iinfo to handle 'mpigrad.finfo'")
         info = np.finfo(kind.numpy)
         self.bits, self.dtype = kind.to_real().itemsize * 8, kind.to_real().name
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0**-info.precision
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
 
 
 class iinfo:
     """Numerical limits of an integer dtype, as attributes `bits`, `max`, `min`."""
 
     def __init__(self, type: dtype) -> None:
-        if type.category > 1 or type is bool_:
-            raise TypeError("mpigrad.iinfo() requires an integer input type. Use mpigrad.finfo to handle 'iinfo'")
+        if type is bool_:
+            raise TypeError("mpigrad.bool is not supported by mpigrad.iinfo")
+        if type.category > 1:
+            raise TypeError("mpigrad.iinfo() requires an integer input type. Use mpigrad.finfo to handle 'mpigrad.iinfo'")
         info = np.iinfo(type.numpy)
         self.bits, self.max, self.min, self.dtype = int(info.bits), int(info.max), int(info.min), type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -46,7 +46,7 @@ class Generator:
         """Start the stream of `seed`."""
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
-            raise RuntimeError(
+            raise ValueError(
                 "Overflow when unpacking long long: a seed must be in [-0x8000_0000_0000_0000, 0xffff_ffff_ffff_ffff], "
                 f"got {seed}"
             )

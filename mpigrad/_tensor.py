@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._graph.views import View
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
+_tuple: Any = tuple.__new__
 _DTYPES: dict[np.dtype, dtype] = {}
 
 
@@ -24,6 +25,15 @@ class Size(tuple):
     """A tensor's shape: a tuple of ints that prints like PyTorch's and counts elements."""
 
     __slots__ = ()
+
+    def __new__(cls, lengths: Iterable[Any] = ()) -> Size:
+        lengths = tuple(lengths)
+        for place, each in enumerate(lengths):
+            if each.__class__ is not int and (isinstance(each, float) or not hasattr(each, "__index__")):
+                raise TypeError(
+                    f"mpigrad.Size() takes an iterable of 'int' (item {place} is '{type(each).__name__}')"
+                )
+        return _tuple(Size, lengths)
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -66,7 +76,6 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_counter", "_extra", "_grad", "_grad_fn", "_nr", "_requires", "_view")
     __array_priority__ = 1000
-    __array_ufunc__ = None  # numpy_array * tensor asks Tensor.__rmul__, never element by element
 
     _array: Any  # a numpy or cupy array, or a SparseArray
     _requires: bool  # a gradient flows through here
@@ -97,6 +106,8 @@ class Tensor:
         __pow__: Any
         __rpow__: Any
         __matmul__: Any
+        __rmatmul__: Any
+        __array_ufunc__: Any
         __neg__: Any
         __invert__: Any
         __and__: Any
@@ -121,7 +132,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The lengths of the dimensions."""
-        return Size(self._array.shape)
+        return _tuple(Size, self._array.shape)
 
     @property
     def dtype(self) -> dtype:

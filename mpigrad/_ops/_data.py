@@ -143,6 +143,8 @@ def _fill(flat: list[Any], kind: dtype) -> np.ndarray:
     try:
         return np.array(flat, dtype=kind.numpy)
     except OverflowError:
+        if not kind.is_signed and all(isinstance(each, int) and abs(each) < 1 << 8 * kind.itemsize for each in flat):
+            return np.array(flat).astype(kind.numpy)  # as in C, negative numbers count back from the end
         raise _overflow(flat, kind) from None
 
 

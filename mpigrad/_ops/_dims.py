@@ -18,6 +18,13 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + length if dim < 0 else dim
 
 
+def own_dim(dim: int, ndim: int) -> int:
+    """One dimension that the tensor really has, counted from the front."""
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
 def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...] | None:
     """Several dimensions, each once; None when all are meant (None or an empty list)."""
     if dims is None:

@@ -124,6 +124,11 @@ def check_result(new: Tensor, tensor: Tensor) -> None:
         raise RuntimeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
         )
+    check_type(new, tensor)
+
+
+def check_type(new: Tensor, tensor: Tensor) -> None:
+    """Refuse results of a type that may not be written into the tensor."""
     if new._array.dtype is not tensor._array.dtype and not can_cast(new.dtype, tensor.dtype):
         raise RuntimeError(
             f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 from .._graph.grad_mode import MODE
 from .._tensor import Tensor, counter
-from ._inplace import check_result
+from ._inplace import check_result, check_type, check_writable
 
 
 def deliver(result: Tensor, out: Tensor | None) -> Tensor:
@@ -16,11 +18,25 @@ def deliver(result: Tensor, out: Tensor | None) -> Tensor:
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
     if out._array.shape != result._array.shape:
-        if out._array.size:
-            check_result(result, out)
-        out._array = result._array.astype(out._array.dtype)
+        _resize(result, out)
     else:
         check_result(result, out)
+        check_writable(out._array)
         out._array[...] = result._array
     counter(out)[0] += 1
     return out
+
+
+def _resize(result: Tensor, out: Tensor) -> None:
+    """Give `out` memory in the shape of the result, as PyTorch does, with a word about it unless it was empty."""
+    check_type(result, out)
+    if out._array.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
+            f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
+            "t by resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    out._array = result._array.astype(out._array.dtype)

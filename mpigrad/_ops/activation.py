@@ -16,6 +16,7 @@ from .._tensor import Tensor, method
 from ._arguments import need_tensors
 from ._define import operator
 from ._inplace import change, in_place
+from ._out import deliver
 from ._unary import refuse_kinds, unary
 from .elementwise import _sigmoid
 
@@ -217,7 +218,7 @@ def _logit_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 LOGIT = operator("logit", _logit, _logit_backward, saves=(0,))
 
 
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1.
 
     >>> import mpigrad
@@ -227,7 +228,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     from ._unary import as_float
 
     need_tensors("logit", input=input)
-    return LOGIT(as_float(input), eps=eps)
+    return deliver(LOGIT(as_float(input), eps=eps), out)
 
 
 method(logit)

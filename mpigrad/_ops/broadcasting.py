@@ -40,9 +40,9 @@ def _stretched(input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @method
-def expand(self: Tensor, *sizes: Any) -> Tensor:
+def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Stretch dimensions of length 1, and add ones in front, without copying."""
-    return _expand(self, shape=_stretched(self, sizes_of(sizes)))
+    return _expand(self, shape=_stretched(self, sizes_of(sizes if size is None else (size,))))
 
 
 @method

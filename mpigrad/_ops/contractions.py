@@ -68,6 +68,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """
     need_tensors("tensordot", a=a, b=b)
     first, second = _dims(a, b, dims)
+    for i, j in zip(first, second):  # a single element meets the sum of the others
+        if a._array.shape[i] != b._array.shape[j] == 1:
+            a = a.sum(i, keepdim=True)
+        elif b._array.shape[j] != a._array.shape[i] == 1:
+            b = b.sum(j, keepdim=True)
     p, q = a._array.shape, b._array.shape
     for i, j in zip(first, second):
         if p[i] != q[j]:

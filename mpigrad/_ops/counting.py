@@ -122,17 +122,22 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
+    out: Tensor | None = None, element: Any = None, test_element: Any = None,
+) -> Tensor:  # fmt: skip
     """Whether each element is one of `test_elements`.
 
     >>> import mpigrad
     >>> mpigrad.isin(mpigrad.tensor([1, 2]), mpigrad.tensor([2, 3]))
     tensor([False,  True])
     """
+    elements = element if elements is None else elements  # PyTorch's names of single numbers
+    test_elements = test_element if test_elements is None else test_elements
     first = elements._array if isinstance(elements, Tensor) else np.asarray(elements)
     second = test_elements._array if isinstance(test_elements, Tensor) else np.asarray(test_elements)
     xp = array_module(first)
-    return wrap(xp.asarray(xp.isin(first, second, assume_unique=assume_unique, invert=invert)))
+    return deliver(wrap(xp.asarray(xp.isin(first, second, assume_unique=assume_unique, invert=invert))), out)
 
 
 __all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted"]

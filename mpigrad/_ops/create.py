@@ -9,7 +9,7 @@ import numpy as np
 from .._device import CPU, device, device_of, on_device, pin, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
-from .._layout import sparse_coo
+from .._layout import preserve_format, sparse_coo
 from .._tensor import Tensor, extra, wrap
 from ._arguments import need_tensors
 from ._data import array_from, build, place_and_type
@@ -113,13 +113,18 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     tensor([1., 2.], dtype=mpigrad.float64)
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        home = "numpy." if isinstance(ndarray, np.generic) else ""
+        raise TypeError(f"expected np.ndarray (got {home}{type(ndarray).__name__})")
     return new(array_from(ndarray, None, CPU, copy=False))
 
 
-def scalar_tensor(s: Any, *, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """A zero-dimensional tensor of one number, of the default float type."""
-    return tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+    kind = dtype or get_default_dtype()
+    return tensor(s, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def filled(
@@ -215,8 +220,9 @@ def full(
 
 
 def _like(
-    name: str, value: Any, input: Any, kind: Any, given: Any, requires_grad: bool, form: Any = None
-) -> Tensor:
+    name: str, value: Any, input: Any, kind: Any, given: Any, requires_grad: bool, form: Any = None,
+    order: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     need_tensors(name, input=input)
     array = input._array
     place = device_of(array) if given is None else resolve(given)
@@ -225,44 +231,47 @@ def _like(
         if value is not None and value != 0:
             refuse_sparse(name, input)
         return new(empty_sparse(place, array, found), requires_grad)
-    made = build(place, "empty", array.shape, found)
+    if order in (None, preserve_format) and place is CPU and array.__class__ is np.ndarray:
+        made = np.empty_like(array, found)
+    else:
+        made = build(place, "empty", array.shape, found)
     if value is not None:
         with on_device(place):
-            made.fill(value)
-    return new(made, requires_grad)
+            made.fill(array_from(value, from_numpy_dtype(found), CPU)[()] if found.kind in "iu" else value)
+    return new(made, requires_grad, pin_memory)
 
 
 def zeros_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Zeros in the shape, type and place of `input`."""
-    return _like("zeros_like", 0, input, dtype, device, requires_grad, layout)
+    return _like("zeros_like", 0, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 
 def ones_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Ones in the shape, type and place of `input`."""
-    return _like("ones_like", 1, input, dtype, device, requires_grad)
+    return _like("ones_like", 1, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
 
 def empty_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor in the shape, type and place of `input`, its elements being whatever the memory held."""
-    return _like("empty_like", None, input, dtype, device, requires_grad, layout)
+    return _like("empty_like", None, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """One value in the shape, type and place of `input`."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return _like("full_like", value, input, dtype, device, requires_grad)
+    return _like("full_like", value, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
 
 def eye(

@@ -7,6 +7,7 @@ from .._tensor import Tensor, wrap
 from ._arguments import need_tensors
 from ._define import operator
 from ._guarded import guarded
+from .broadcasting import broadcast_tensors
 
 # Node names are PyTorch's; the work is done by the operators below them.
 _as_cdist = operator("cdist_forward", lambda x: x.copy(), lambda F, node, g: g, node="CdistBackward0")
@@ -32,6 +33,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor(0.7071)
     """
     need_tensors("cosine_similarity", x1=x1, x2=x2)
+    if x1._array.shape != x2._array.shape:
+        x1, x2 = broadcast_tensors(x1, x2)
     first = x1 / x1.norm(2, dim, keepdim=True).clamp_min(eps)
     second = x2 / x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return (first * second).sum(dim)

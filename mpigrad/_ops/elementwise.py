@@ -14,6 +14,8 @@ from .._kernels import special
 from .._tensor import Tensor, method
 from ._arguments import title
 from ._define import operator
+from ._inplace import in_place
+from ._out import deliver
 from ._unary import as_float, refuse_complex, refuse_kinds, unary
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -51,6 +53,10 @@ def _rsqrt(x: Any) -> Any:
 
 def _sinc(x: Any) -> Any:
     return array_module(x).sinc(x)
+
+
+def _square(x: Any) -> Any:
+    return x.astype(np.int64) if x.dtype == np.bool_ else x * x
 
 
 def _square_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
@@ -138,7 +144,7 @@ sqrt = unary(
 )
 rsqrt = unary("rsqrt", _rsqrt, lambda F, node, g, y: g * F.conj(y * y * y) * -0.5, saves="result", to_float=True,
               doc="One over the square root of each element.")  # fmt: skip
-square = unary("square", lambda x: x * x, _square_backward, raw=lambda g, x: g * (x + x), saves="input", node="PowBackward0",
+square = unary("square", _square, _square_backward, raw=lambda g, x: g * (x + x), saves="input", node="PowBackward0",
                doc="The square of each element.")  # fmt: skip
 
 sin = unary(
@@ -222,7 +228,7 @@ POLYGAMMA = operator("polygamma", lambda x, *, n: special.polygamma(n, x),
                      lambda F, node, g, x: g * F.polygamma(x, n=node.kw["n"] + 1), saves=(0,))  # fmt: skip
 
 
-def polygamma(n: int, input: Tensor) -> Tensor:
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of digamma.
 
     >>> import mpigrad
@@ -231,7 +237,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}")
-    return POLYGAMMA(as_float(input), n=n)
+    return deliver(POLYGAMMA(as_float(input), n=n), out)
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
@@ -239,6 +245,7 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
 
 
 method(_polygamma_method, "polygamma")
+method(in_place(_polygamma_method), "polygamma_")
 deg2rad = unary("deg2rad", lambda x: x * x.dtype.type(math.pi / 180), lambda F, node, g: g * (math.pi / 180), to_float=True,
                 node="Deg2RadBackward0", doc="Angles in degrees as radians.", refuse=refuse_kinds("c", "deg2rad"))  # fmt: skip
 rad2deg = unary("rad2deg", lambda x: x * x.dtype.type(180 / math.pi), lambda F, node, g: g * (180 / math.pi), to_float=True,

@@ -157,6 +157,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     tensor([1., 2., 4., 5.])
     """
     need_tensors("gradient", input=input)
+    spacing = 1 if spacing is None else spacing
     found = wrap_dims(dim, input.ndim)
     dims = tuple(range(input.ndim)) if found is None else found
     spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
@@ -235,6 +236,7 @@ def rising_vander(x: Tensor, N: int | None = None) -> Tensor:
     need_tensors("linalg_vander", x=x)
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
+    x = x if x.ndim else x.reshape(1)
     return _powers(x, x.shape[-1] if N is None else N)
 
 

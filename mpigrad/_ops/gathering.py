@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._tensor import Tensor, method
+from .._tensor import Tensor, method, wrap
 from ._define import operator
 from ._dims import wrap_dim
 from ._guarded import guarded
@@ -140,6 +140,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     both = list(np.broadcast_shapes(tuple(shape), tuple(other)))
     wide = [*both[:at], input._array.shape[at], *both[at + 1 :]]
     long = [*both[:at], indices._array.shape[at], *both[at + 1 :]]
+    if indices._array.size and indices._array.min() < 0:  # counted from the end, unlike those of gather
+        indices = wrap(array_module(indices._array).where(indices._array < 0, indices._array + wide[at], indices._array))
     return gather(input.broadcast_to(wide), at, indices.broadcast_to(long), out=out)
 
 
@@ -249,14 +251,14 @@ def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: st
 
 @method
 @guarded
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).scatter_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2))
     tensor([0., 2.])
     """
-    return SCATTER_ADD(input, index, src, dim=check_source("scatter_add", input, dim, index, src))
+    return deliver(SCATTER_ADD(input, index, src, dim=check_source("scatter_add", input, dim, index, src)), out)
 
 
 method(scatter)

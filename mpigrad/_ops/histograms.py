@@ -59,7 +59,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if indices._array.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else size_from("unravel_index", (shape,))
-    left, found = indices, []
+    left, found = indices.long(), []
     for length in reversed(lengths):
         found.append(left % length)
         left = left // length

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._device import array_module
+from .._graph.engine import as_array
 from .._tensor import Tensor, method, wrap
 from ._arguments import title
 from ._define import operator
@@ -25,26 +28,32 @@ def _slices(index: Any, dim: int) -> tuple[Any, ...]:
     return (_ALL,) * dim + (index.reshape(-1),)
 
 
+def _row(x: Any) -> Any:
+    """A zero-dimensional array as a view of one dimension, as PyTorch takes it here."""
+    return x if x.ndim else x.reshape(1)
+
+
 def _index_add(x: Any, index: Any, source: Any, *, dim: int, alpha: Any = 1) -> Any:
-    made = x.copy()
-    add_at(made, _slices(index, dim), source if alpha == 1 else source * x.dtype.type(alpha))
+    made = as_array(x).copy()
+    source = source if alpha == 1 else as_array(source * np.asarray(alpha).astype(x.dtype)[()])
+    add_at(_row(made), _slices(index, dim), _row(source))
     return made
 
 
 def _index_copy(x: Any, index: Any, source: Any, *, dim: int) -> Any:
-    made = x.copy()
-    made[_slices(index, dim)] = source
+    made = as_array(x).copy()
+    _row(made)[_slices(index, dim)] = _row(source)
     return made
 
 
 def _index_fill(x: Any, index: Any, value: Any = None, *, dim: int, number: Any = 0) -> Any:
-    made = x.copy()
-    made[_slices(index, dim)] = number if value is None else value
+    made = as_array(x).copy()
+    _row(made)[_slices(index, dim)] = number if value is None else value
     return made
 
 
 def _source_back(F: Any, node: Any, g: Any, index: Any) -> Any:
-    return F.index_select(g, index, dim=node.kw["dim"]) if node.needs[2] else None
+    return F.index_select(g, index, dim=node.kw["dim"]).reshape(node.shapes[2]) if node.needs[2] else None
 
 
 def _index_add_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
@@ -77,7 +86,7 @@ INDEX_FILL = operator(
     lambda F, node, g, index: (
         _zeroed(F, node, g, index),
         None,
-        F.sum_to(F.index_select(g, index, dim=node.kw["dim"]), shape=()) if node.needs[2] else None,
+        F.sum_to(g - _zeroed(F, node, g, index), shape=()) if node.needs[2] else None,
     ),
     saves=(1,),
     node="IndexFillBackward1",
@@ -211,7 +220,7 @@ def _spread_flat(x: Any, index: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 def _put(x: Any, index: Any, source: Any, *, accumulate: bool) -> Any:
-    made = x.copy()
+    made = as_array(x).copy()
     if accumulate:
         add_at(made.reshape(-1), (index.reshape(-1),), source.reshape(-1))
     else:
@@ -220,7 +229,7 @@ def _put(x: Any, index: Any, source: Any, *, accumulate: bool) -> Any:
 
 
 def _zero_flat(x: Any, index: Any) -> Any:
-    made = x.copy()
+    made = as_array(x).copy()
     made.reshape(-1)[index.reshape(-1)] = 0
     return made
 

@@ -131,8 +131,10 @@ signed_log_determinant = operator(
 
 
 # -- the pseudo-inverse ------------------------------------------------------------------------------------------------
-def _pinv(a: Any, *, atol: float, rtol: float) -> Any:
+def _pinv(a: Any, *, atol: float, rtol: float, hermitian: bool = False) -> Any:
     xp = array_module(a)
+    if hermitian:  # only the lower triangle counts
+        a = xp.tril(a) + _adjoint(xp.tril(a, -1))
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
     largest = s.max(axis=-1, keepdims=True) if s.shape[-1] else s
     keep = s > np.maximum(atol, rtol * largest)

@@ -25,6 +25,8 @@ def legacy_tensor(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: A
         raise TypeError(
             f"Tensor() got unexpected keyword arguments {sorted(kwargs)}; use mpigrad.tensor(data, dtype=...)"
         )
+    if len(args) == 1 and isinstance(args[0], Tensor):  # of any type: shares its memory
+        return wrap_as(cls, args[0]._array)
     return wrap_as(cls, _array(args, get_default_dtype(), CPU if device is None else resolve(device)))
 
 

@@ -15,6 +15,11 @@ from ._define import kernel, operator
 from .matmul import adjoint_of
 
 
+def _size(xp: Any, x: Any) -> Any:
+    """How LAPACK compares candidates: complex ones by the sum of their parts."""
+    return xp.abs(x.real) + xp.abs(x.imag) if x.dtype.kind == "c" else xp.abs(x)
+
+
 def factor(a: Any) -> tuple[Any, Any]:
     """Both factors in one array (the ones on the diagonal of L left out), and with which row each was exchanged."""
     xp = array_module(a)
@@ -24,7 +29,7 @@ def factor(a: Any) -> tuple[Any, Any]:
     pivots = xp.empty((len(lu), count), np.int32)
     each = xp.arange(len(lu))
     for j in range(count):
-        best = j + xp.abs(lu[:, j:, j]).argmax(axis=1) if len(lu) else each
+        best = j + _size(xp, lu[:, j:, j]).argmax(axis=1) if len(lu) else each
         pivots[:, j] = best + 1
         swapped = lu[each, best].copy()
         lu[each, best] = lu[:, j]

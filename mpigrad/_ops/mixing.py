@@ -193,7 +193,21 @@ method(atan2, "arctan2")
 hypot = _public("hypot", HYPOT, "sqrt(input^2 + other^2), without overflow.", floats=True)
 logaddexp = _public("logaddexp", LOGADDEXP, "log(exp(input) + exp(other)), without overflow.", floats=True)
 logaddexp2 = _public("logaddexp2", LOGADDEXP2, "log2(2^input + 2^other), without overflow.", floats=True)
-heaviside = _public("heaviside", HEAVISIDE, "0 below zero, 1 above, and the element of `other` (values) at zero.")
+
+
+@method
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0 below zero, 1 above, and the element of `values` at zero.
+
+    >>> import mpigrad
+    >>> mpigrad.heaviside(mpigrad.tensor([-1.0, 0.0, 2.0]), mpigrad.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    need_tensors("heaviside", input=input, values=values)
+    return deliver(HEAVISIDE.general(input, values), out)
+
+
+method(in_place(heaviside), "heaviside_")
 nextafter = _public("nextafter", NEXTAFTER, "The next number from `input` towards `other`.", floats=True)
 
 

@@ -31,11 +31,12 @@ constant_pad = operator(
 
 def sources(n: int, before: int, after: int, mode: str) -> Any:
     """Which input element each output element of one dimension repeats."""
+    if mode == "circular":  # what is cut off at one end is not continued at the other
+        kept = np.arange(max(-before, 0), n - max(-after, 0))
+        return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]
     at = np.arange(-before, n + after)
     if mode == "replicate":
         return np.clip(at, 0, n - 1)
-    if mode == "circular":
-        return at % n
     period = max(2 * (n - 1), 1)
     at = np.abs(at) % period
     return np.where(at >= n, period - at, at)

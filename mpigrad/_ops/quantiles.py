@@ -30,6 +30,10 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if input._array.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     place = wrap_dim(dim, input._array.ndim)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return deliver(input.clone(), out)
     parts = [each for each in (prepend, input, append) if each is not None]
     found = cat(parts, place) if len(parts) > 1 else input
     for _ in range(n):
@@ -100,7 +104,8 @@ def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: st
     found = found.masked_fill(unknown, float("nan"))
     found = found.movedim(-1, 0)
     if keepdim:
-        found = found.reshape(-1, *([1] * ndim)) if dim is None else found.unsqueeze(wrap_dim(dim, ndim) + 1)
+        whole = dim is None or not ndim
+        found = found.reshape(-1, *([1] * ndim)) if whole else found.unsqueeze(wrap_dim(dim, ndim) + 1)
     return found if parts._array.ndim else found.squeeze(0)
 
 

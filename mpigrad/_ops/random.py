@@ -8,10 +8,10 @@ import numpy as np
 
 from .._device import array_module, on_device, resolve
 from .._device import device as Device
-from .._dtype import as_dtype, dtype, int64
+from .._dtype import as_dtype, dtype, iinfo, int64
 from .._generator import Generator, default_for, generator_for
 from .._tensor import Tensor, method, wrap
-from ._arguments import need_tensors, title
+from ._arguments import invalid_combination, need_tensors, title
 from ._data import place_and_type
 from ._define import operator
 from ._dims import size_from
@@ -104,8 +104,12 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    if size is None:
+        given = (high,) if low == 0 else (low, high)
+        raise invalid_combination("randint", given, "int high, tuple of ints size", "int low, int high, tuple of ints size")
     place, kind = place_and_type(device, int64 if dtype is None else dtype)
     check_bounds(low, high)
+    _check_fit(low, high, kind)
     shape = size_from("randint", (tuple(size),))
     source = _source(generator, place)
     return deliver(new(integers(source, shape, low, high, kind.numpy), requires_grad), out)
@@ -124,6 +128,17 @@ def check_bounds(low: Any, high: Any) -> None:
     """Refuse ranges without an element."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+
+
+_C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"}
+
+
+def _check_fit(low: Any, high: Any, kind: dtype) -> None:
+    """Refuse ranges that the type cannot hold."""
+    if kind.category == 1:
+        for what, value in (("from", low), ("to - 1", high - 1)):
+            if not iinfo(kind).min <= value <= iinfo(kind).max:
+                raise RuntimeError(f"{what} is out of bounds for {_C_NAMES.get(kind.name, kind.name)}")
 
 
 def randperm(
@@ -152,14 +167,16 @@ def _like(input: Tensor, kind: Any, place: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def rand_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
-              device: Place = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+              device: Place = None, requires_grad: bool = False, memory_format: Any = None,
+              pin_memory: bool = False) -> Tensor:  # fmt: skip
     """`rand` in the shape, type and place of `input`."""
     shape, kw = _like(input, dtype, device)
     return rand(shape, generator=generator, requires_grad=requires_grad, **kw)
 
 
 def randn_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
-               device: Place = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+               device: Place = None, requires_grad: bool = False, memory_format: Any = None,
+              pin_memory: bool = False) -> Tensor:  # fmt: skip
     """`randn` in the shape, type and place of `input`."""
     shape, kw = _like(input, dtype, device)
     return randn(shape, generator=generator, requires_grad=requires_grad, **kw)
@@ -167,7 +184,8 @@ def randn_like(input: Tensor, *, generator: Source = None, dtype: dtype | None =
 
 def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source = None, dtype: dtype | None = None,
                  layout: Any = None, device: Place = None, requires_grad: bool = False,
-                 memory_format: Any = None) -> Tensor:  # fmt: skip
+                 memory_format: Any = None,
+              pin_memory: bool = False) -> Tensor:  # fmt: skip
     """`randint` in the shape, type and place of `input`."""
     shape, kw = _like(input, dtype, device)
     low, high = (0, low) if high is None else (low, high)
@@ -176,7 +194,8 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
 
 @guarded
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = None, out: Tensor | None = None,
-           dtype: dtype | None = None, device: Place = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+           dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
+           requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers of normal distributions; `mean` and `std` are tensors, or numbers beside a `size`.
 
     >>> import mpigrad
@@ -186,7 +205,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = N
     lowest = std._array.min() if isinstance(std, Tensor) and std._array.size else std
     if not isinstance(lowest, Tensor) and lowest < 0:
         raise RuntimeError(
-            f"normal expects {'all elements of ' * isinstance(std, Tensor)}std >= 0.0, but found std {lowest:g}"
+            "normal expects all elements of std >= 0.0"
+            if isinstance(std, Tensor)
+            else f"normal expects std >= 0.0, but found std {lowest:g}"
         )
     tensors = [each.detach() for each in (mean, std) if isinstance(each, Tensor)]
     if not tensors:

@@ -33,7 +33,9 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: So
     if low > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}")
     values = _standard(self, "uniform", generator)
-    values = values * self._array.dtype.type(to - low) + self._array.dtype.type(low) if (low, to) != (0, 1) else values
+    start = complex(low, low) if self._array.dtype.kind == "c" else low
+    kind = self._array.dtype.type
+    values = values * kind(to - low) + kind(start) if (low, to) != (0, 1) else values
     return self.copy_(wrap(np.asarray(values) if isinstance(values, np.generic) else values))
 
 

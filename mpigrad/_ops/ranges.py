@@ -10,13 +10,16 @@ import numpy as np
 from .._device import module_for, on_device
 from .._dtype import as_dtype, dtype, get_default_dtype
 from .._tensor import Tensor
+from ._arguments import invalid_combination
 from ._data import place_and_type
 from ._out import deliver
 from .create import Place, new, number_type, plain_number
 
+_MISSING: Any = object()
+
 
 def arange(
-    start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None,
+    start: Any = _MISSING, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None,
     layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from `start` up to, not including, `end`.
@@ -29,7 +32,11 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    start, end, step = plain_number(start), plain_number(end), plain_number(step)
+    if end is _MISSING:
+        raise invalid_combination("arange", (), "Number end", "Number start, Number end, Number step = 1")
+    start, end, step = (plain_number(each) for each in (0 if start is _MISSING else start, end, step))
+    if any(isinstance(each, complex) for each in (start, end, step)):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -37,10 +44,12 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     place, kind = place_and_type(
-        device, dtype if dtype is not None else out.dtype if out else number_type(start, end, step)
+        device, dtype if dtype is not None else out.dtype if out is not None else number_type(start, end, step)
     )
     if kind.category < 2:
         start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
     exact = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     with on_device(place):
@@ -77,6 +86,8 @@ def logspace(
 
 def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: Any) -> Any:
     start, end = plain_number(start), plain_number(end)
+    if isinstance(steps, float):
+        raise TypeError(f"the number of steps must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     default = get_default_dtype()

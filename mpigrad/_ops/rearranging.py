@@ -12,7 +12,7 @@ from .._device import array_module
 from .._layout import contiguous_format
 from .._tensor import Tensor, method, wrap
 from ._define import operator
-from ._dims import wrap_dim, wrap_dims
+from ._dims import own_dim, wrap_dim, wrap_dims
 from ._guarded import guarded
 from ._sizes import sizes_of
 from .fitting import expand as _expand
@@ -71,9 +71,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     )
 
 
-def _flip_method(self: Tensor, *dims: Any) -> Tensor:
+def _flip_method(self: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """Reverse the order along some dimensions."""
-    return flip(self, sizes_of(dims))
+    return flip(self, sizes_of(args if dims is None else (dims,)))
 
 
 method(_flip_method, "flip")
@@ -104,7 +104,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
     tensor([3, 1, 2])
     """
     by = sizes_of((shifts,))
-    at = () if dims is None else tuple(wrap_dim(dim, input._array.ndim) for dim in sizes_of((dims,)))
+    at = () if dims is None else tuple(own_dim(dim, input._array.ndim) for dim in sizes_of((dims,)))
     if not by:
         raise RuntimeError("`shifts` required")
     if not at and len(by) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._device import array_module
 from .._dtype import as_dtype, dtype, int64, promote_types
+from .._graph.engine import as_array
 from .._kernels.reduction import add_reduce, all_reduce, any_reduce, max_reduce, min_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
@@ -58,6 +59,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
 
 def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
     size = np.abs(x)
+    if x.dtype == np.float16 and ord not in (0, 1, math.inf, -math.inf):  # powers of halves overflow soon
+        return as_array(_norm(size.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)).astype(x.dtype)
     if x.ndim == 0:
         return size if ord else (size != 0).astype(size.dtype)
     kw: dict[str, Any] = {"axis": dim, "keepdims": keepdim}

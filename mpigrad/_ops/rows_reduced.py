@@ -18,6 +18,11 @@ _WAYS = ("prod", "mean", "amax", "amin")
 
 
 def _index_reduced(x: Tensor, index: Tensor, source: Tensor, *, dim: int, reduce: str, include_self: bool) -> Tensor:
+    if not x.ndim:  # a single element, taken as a vector of one
+        made = _index_reduced(
+            x.reshape(1), index, source.reshape(-1), dim=dim, reduce=reduce, include_self=include_self
+        )
+        return made.reshape(())
     places = index.reshape([-1 if i == dim else 1 for i in range(max(x.ndim, 1))]).expand(source.shape)
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._graph.engine import as_array
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor, method, wrap
 from ._define import RESULT, operator
 from ._guarded import guarded
 from ._inplace import in_place
+from ._out import deliver
 from ._scatter import combine_at
 from .gathering import back_to_source, check_source, grid
 
@@ -36,7 +38,7 @@ def _cut(index: Any, src: Any) -> Any:
 
 def _reduce(x: Any, index: Any, src: Any, *, dim: int, reduce: str, include_self: bool) -> Any:
     xp = array_module(x)
-    made = x.copy()
+    made = as_array(x).copy()
     if not index.size:
         return made
     target, places, source = _at_least_1d(made, index, src)
@@ -99,6 +101,8 @@ def _extreme_backward(
     F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, index: Any, dim: int, include: bool
 ) -> Any:
     """Shared in equal parts by all that are equal to the result."""
+    shape, lands = a.shape, place.shape
+    a, place, b, result = _at_least_1d(a, place, b, result)
     key = grid(array_module(a), place, dim)
     won_self = (a == result).astype(a.dtype)
     if not include:
@@ -106,28 +110,29 @@ def _extreme_backward(
     won = (b == result[key]).astype(a.dtype)
     ties = won_self.copy()
     array_module(a).add.at(ties, key, won)
-    shared = g / F.as_constant(np.maximum(ties, 1), g)
+    shared = g / F.as_constant(np.maximum(ties, 1).reshape(shape), g)
     untouched = _untouched(place, a, dim) if not include else 0
-    return shared * F.as_constant(np.maximum(won_self, untouched), g), F.gather(shared, index, dim=dim) * F.as_constant(
-        won, g
-    )
+    kept = F.as_constant(np.maximum(won_self, untouched).reshape(shape), g)
+    return shared * kept, F.gather(shared, index, dim=dim) * F.as_constant(won.reshape(lands), g)
 
 
 def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> Any:
     """The product of the others: zeros are taken out first and counted."""
     kw, dim = node.kw, node.kw["dim"]
-    a, place, b = _raw(x), _raw(index), _raw(src)
+    shape, lands = _raw(x).shape, _raw(index).shape
+    a, place, b = _at_least_1d(_raw(x), _raw(index), _raw(src))
     xp, key = array_module(a), grid(array_module(a), place, dim)
     zero_a, zero_b = (a == 0).astype(a.dtype), (b == 0).astype(a.dtype)
     used = zero_a.copy()
     if not kw["include_self"]:
         used[key] = 0
     xp.add.at(used, key, _cut(place, zero_b))
-    safe_x, safe_src = x + F.as_constant(zero_a, x), src + F.as_constant(zero_b, src)
+    safe_x = x + F.as_constant(zero_a.reshape(shape), x)
+    safe_src = src + F.as_constant(zero_b.reshape(_raw(src).shape), src)
     rest = g * F.scatter_reduce(safe_x, index, safe_src, **kw)
-    into_x = rest / safe_x * F.as_constant((used == zero_a).astype(a.dtype), g)
-    cut = tuple(slice(0, length) for length in place.shape)
-    alone = (used[key] == zero_b[cut]).astype(a.dtype)
+    into_x = rest / safe_x * F.as_constant((used == zero_a).astype(a.dtype).reshape(shape), g)
+    alone = (used[key] == _cut(place, zero_b)).astype(a.dtype).reshape(lands)
+    cut = tuple(slice(0, length) for length in lands)
     return into_x, F.gather(rest, index, dim=dim) / F.take_key(safe_src, key=cut) * F.as_constant(alone, g)
 
 
@@ -137,8 +142,9 @@ _REDUCE = operator("scatter_reduce", _reduce, _backward, saves=(0, 1, 2, RESULT)
 @method
 @guarded
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin".
 
     >>> import mpigrad
@@ -148,7 +154,7 @@ def scatter_reduce(
     if reduce not in _UFUNCS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     at = check_source("scatter_reduce", input, dim, index, src)
-    return _REDUCE(input, index, src, dim=at, reduce=reduce, include_self=include_self)
+    return deliver(_REDUCE(input, index, src, dim=at, reduce=reduce, include_self=include_self), out)
 
 
 method(in_place(scatter_reduce), "scatter_reduce_")

@@ -87,8 +87,10 @@ method(_reshape_method, "reshape")
 
 
 @method
-def view(self: Tensor, *shape: Any) -> Tensor:
+def view(self: Tensor, *shape: Any, **names: Any) -> Tensor:
     """The same memory in another shape; an error when that would need a copy."""
+    if names:
+        shape = (*shape, names["dtype"] if "dtype" in names else names["size"])
     if len(shape) == 1 and isinstance(shape[0], Dtype):
         return _view_as_type(self, shape[0])
     array = self._array

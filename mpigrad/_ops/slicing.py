@@ -8,6 +8,7 @@ from typing import Any
 from .._device import array_module
 from .._graph.namespace import add_to_both
 from .._tensor import Tensor, method, wrap
+from ._arguments import invalid_combination
 from ._define import operator
 from ._dims import as_int, wrap_dim
 from ._sizes import sizes_of
@@ -222,13 +223,16 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Parts of nearly equal size, or between given indices; views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).tensor_split(2)
     (tensor([1, 2]), tensor([3]))
     """
+    indices_or_sections = _cuts("tensor_split", indices_or_sections, sections, indices)
     shape = input._array.shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -242,6 +246,15 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(SLICE(input, key=(_ALL,) * at + (slice(a, b),)) for a, b in zip(edges, edges[1:]))
 
 
+def _cuts(name: str, either: Any, sections: Any, indices: Any) -> Any:
+    """Where to cut: one argument that PyTorch knows under three names."""
+    given = [each for each in (either, sections, indices) if each is not None]
+    if len(given) != 1:
+        accepted = ("Tensor input, int sections", "Tensor input, tuple of ints indices")
+        raise invalid_combination(name, given, *accepted)
+    return given[0]
+
+
 def _even_edges(sections: int, length: int) -> list[int]:
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -253,9 +266,7 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
     ndim = input._array.ndim
     if ndim < least:
         raise RuntimeError(
-            f"mpigrad.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but "
-            "got a tensor "
-            f"with {ndim} dimensions!"
+            f"mpigrad.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
         )
     if isinstance(given, int) and (given <= 0 or input._array.shape[dim] % given):
         raise RuntimeError(
@@ -266,21 +277,30 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 
 
 @method
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Split along columns: dimension 1, or 0 of vectors."""
-    return _split_along("hsplit", input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1)
+    given = _cuts("hsplit", indices_or_sections, sections, indices)
+    return _split_along("hsplit", input, given, 0 if input._array.ndim == 1 else 1, 1)
 
 
 @method
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Split along rows."""
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+    given = _cuts("vsplit", indices_or_sections, sections, indices)
+    return _split_along("vsplit", input, given, 0, 2)
 
 
 @method
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Split along dimension 2."""
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+    given = _cuts("dsplit", indices_or_sections, sections, indices)
+    return _split_along("dsplit", input, given, 2, 3)
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from .. import return_types
 from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._define import operator
-from ._dims import wrap_dim
+from ._dims import own_dim, wrap_dim
 from ._guarded import guarded
 from ._out import deliver
 from ._running import running
@@ -183,7 +183,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     array = input._array
-    at = None if dim is None else wrap_dim(dim, array.ndim)
+    at = None if dim is None else own_dim(dim, array.ndim)
     found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=at, equal_nan=False)
     inverse = inverse.reshape(array.shape if at is None else -1)
     return _unique_results(found, inverse, counts, return_inverse, return_counts)
@@ -207,12 +207,12 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     array = input._array
-    at = 0 if dim is None else wrap_dim(dim, array.ndim)
+    at = 0 if dim is None else own_dim(dim, array.ndim)
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, at, 0)
     if not len(rows):
         empty = np.zeros(0, np.int64)
         return _unique_results(array.reshape(-1) if dim is None else array, empty, empty, return_inverse, return_counts)
-    differs = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, -1).any(1)
+    differs = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, rows[0].size).any(1)
     starts = np.flatnonzero(np.concatenate(([True], differs)))
     inverse = np.cumsum(np.concatenate(([0], differs)))
     found = np.ascontiguousarray(np.moveaxis(rows[starts], 0, at))

@@ -189,11 +189,11 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 @method
 @guarded
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None, **names: Any) -> Tensor:
     """Give this tensor another number of elements, keeping those that fit; new ones are not initialised."""
     if self._requires:
         raise RuntimeError("cannot resize variables that require grad")
-    shape = sizes_of(sizes)
+    shape = sizes_of((names["size"],) if "size" in names else sizes)
     array = self._array
     count = int(np.prod(shape, dtype=np.int64))
     memory = _memory(array) if array.flags.c_contiguous else array.ravel()

@@ -80,7 +80,14 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 method(swapdims)
-method(transpose_, "swapaxes_")
+
+
+def _swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two dimensions in place."""
+    return transpose_(self, axis0, axis1)
+
+
+method(_swapaxes_, "swapaxes_")
 method(transpose_, "swapdims_")
 
 

@@ -132,8 +132,9 @@ def _indices(find: Any, row: int, col: int, offset: int, dtype: Dtype, device: A
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None
-) -> Tensor:
+    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Rows and columns of the elements of a matrix's lower triangle.
 
     >>> import mpigrad
@@ -145,8 +146,9 @@ def tril_indices(
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None
-) -> Tensor:
+    row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Rows and columns of the elements of a matrix's upper triangle."""
     return _indices(np.triu_indices, row, col, offset, dtype, device)
 

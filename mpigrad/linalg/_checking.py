@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def _bad_minor(a: Any) -> int:
 
 def infos(a: Any, find: Any) -> Any:
     """What `find` says of each matrix of a batch, as 32-bit integers."""
-    flat = a.reshape(-1, *a.shape[-2:])
+    flat = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     found = np.array([find(each) for each in flat], np.int32).reshape(a.shape[:-2])
     return array_module(a).asarray(found)
 

@@ -165,6 +165,8 @@ def logdet(input: Tensor) -> Tensor:
     tensor(0.)
     """
     check_matrix("logdet", input, square=True)
+    if input.is_complex():
+        return inverses.determinant(input).log()
     sign, size = inverses.signed_log_determinant(input)
     negative = sign._array < 0
     return size.masked_fill(wrap(np.asarray(negative)), float("nan")) if negative.any() else size
@@ -189,7 +191,8 @@ def pinv(
     eps = max(A._array.shape[-2:]) * float(np.finfo(A._array.dtype).eps)
     relative = rcond if rcond is not None else rtol
     relative = (eps if atol is None or atol == 0 else 0.0) if relative is None else relative
-    return deliver(inverses.pseudo_inverse(A, atol=float(atol or 0.0), rtol=float(relative)), out)
+    kw = {"hermitian": True} if hermitian else {}
+    return deliver(inverses.pseudo_inverse(A, atol=float(atol or 0.0), rtol=float(relative), **kw), out)
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:

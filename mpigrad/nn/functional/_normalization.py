@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..._ops import normalization
 from ..._ops._arguments import need_tensors
 from ..._ops._guarded import guarded
@@ -160,6 +162,9 @@ def rms_norm(
     _check_features("rms_norm", input, features, weight, None)
     small = finfo(input.dtype).eps if eps is None else eps
     last = tuple(range(-len(features), 0))
+    if input._array.dtype == np.float16:  # squares of halves overflow soon
+        wide = None if weight is None else weight.float()
+        return rms_norm(input.float(), normalized_shape, wide, small).half()
     made = input * ((input * input).mean(last, keepdim=True) + small).rsqrt()
     return made if weight is None else made * weight
 

@@ -48,6 +48,17 @@ def indexing() -> Iterator[Case]:
             lambda x, y, how=how: m.scatter_reduce(x, 1, i([[0, 0], [2, 0]]), y, how),
             (of("apart", 2, 3), of("unit", 2, 2)),
         )
+    zero = lambda: i([0])
+    alone: dict[str, Callable[[Any, Any], Any]] = {
+        "index_add": lambda x, y: m.index_add(x, 0, zero(), y, alpha=3), "index_copy": lambda x, y: m.index_copy(x, 0, zero(), y),
+        "index_fill": lambda x, y: m.index_fill(x, 0, zero(), y), "index_reduce": lambda x, y: m.index_reduce(x, 0, zero(), y, "prod"),
+        "scatter_reduce prod": lambda x, y: m.scatter_reduce(x, 0, i(0), y, "prod"),
+        "scatter_reduce amax": lambda x, y: m.scatter_reduce(x, 0, i(0), y, "amax", include_self=False),
+    }  # fmt: skip
+    for name, function in alone.items():
+        yield Case(f"no dimensions: {name}", function, (real(), real()))
+    yield Case("index_fill twice", lambda x, y: m.index_fill(x, 1, i([2, 2, 0]), y), (real(2, 3), real()))
+    yield Case("take_along_dim from the end", lambda x: m.take_along_dim(x, i([[-1], [-3]]), 1), (real(2, 3),))
     yield Case("embedding", lambda w: F.embedding(i([[0, 2], [1, 2]]), w), (real(3, 2),))
     yield Case("embedding with padding", lambda w: F.embedding(i([0, 1]), w, padding_idx=2), (real(3, 2),))
     yield Case(

@@ -31,6 +31,14 @@ def networks() -> Iterator[Case]:
             lambda x, w, b: F.conv_transpose2d(x, w, b, padding=1),
             (real(1, 1, 2, 2), real(1, 2, 3, 3), real(2)),
         ),
+        "conv_transpose1d with room for more windows": (
+            lambda x, w: F.conv_transpose1d(x, w, stride=2, dilation=3, output_padding=2),
+            (real(1, 2, 3), real(2, 1, 2)),
+        ),
+        "pad circular, cut": (lambda x: F.pad(x, (-1, 2), "circular"), (real(1, 1, 5),)),
+        "cosine_similarity, broadcast": (
+            lambda x, y: F.cosine_similarity(x, y, dim=-2), (real(1, 2, 3), real(2, 1, 3)),
+        ),
         "max_pool1d": (lambda x: F.max_pool1d(x, 2), (of("apart", 1, 2, 4),)),
         "max_pool2d": (lambda x: F.max_pool2d(x, 2, stride=1, padding=1), (of("apart", 1, 1, 3, 3),)),
         "max_pool3d": (lambda x: F.max_pool3d(x, 2), (of("apart", 1, 1, 2, 2, 4),)),
