@@ -104,8 +104,10 @@ def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: st
     found = found.masked_fill(unknown, float("nan"))
     found = found.movedim(-1, 0)
     if keepdim:
-        whole = dim is None or not ndim
-        found = found.reshape(-1, *([1] * ndim)) if whole else found.unsqueeze(wrap_dim(dim, ndim) + 1)
+        if dim is None or not ndim:
+            found = found.reshape(-1, *([1] * ndim))
+        else:
+            found = found.unsqueeze(wrap_dim(dim, ndim) + 1)
     return found if parts._array.ndim else found.squeeze(0)
 
 
