@@ -47,6 +47,7 @@ def one_context(to: str) -> None:
 def left_over() -> dict[str, Any]:
     """What this worker still holds; nothing, between contexts."""
     found = {**dist_autograd._get_debug_info(), **_rref_context_get_debug_info()}
+    found["num_unacknowledged_releases"] = dist_autograd._num_unacknowledged_releases()
     return {name: value for name, value in found.items() if int(value)}
 
 

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 _CHANGE = threading.Lock()
 _wait_hook: Callable[[Future, float | None], None] | None = None
 _defer_hook: Callable[[Callable[[], None]], bool] | None = None
+_carry_hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
@@ -42,6 +43,12 @@ def set_defer_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
     """Let `hook(run)` take over the running of users' callbacks on threads where they must not run; True if it did."""
     global _defer_hook
     _defer_hook = hook
+
+
+def set_carry_hook(hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None) -> None:
+    """Let `hook(callback)` wrap users' callbacks when they are added: they run on other threads than the one that did."""
+    global _carry_hook
+    _carry_hook = hook
 
 
 class Future:
@@ -120,6 +127,8 @@ class Future:
         if not callable(callback):
             raise TypeError(f"then(): expected a callable, but got {callback!r}")
         result = Future()
+        if _carry_hook is not None:
+            callback = _carry_hook(callback)
 
         def chained(fut: Future) -> None:
             try:
@@ -142,7 +151,7 @@ class Future:
         if not callable(callback):
             raise TypeError(f"add_done_callback(): expected a callable, but got {callback!r}")
         self._foreign = True
-        self._add(callback)
+        self._add(callback if _carry_hook is None else _carry_hook(callback))
 
     def set_result(self, result: Any) -> None:
         """Complete this future with a value: wakes its waiters, runs its callbacks.

@@ -148,10 +148,17 @@ def test_bad_roots(rpc_world) -> None:
             dist_autograd.backward(context_id, [mpigrad.ones(1)])
         with pytest.raises(RuntimeError, match="all roots need to be scalar"):
             dist_autograd.backward(context_id, [a * 2])
-        with pytest.raises(TypeError, match="must be a Tensor"):
+        with pytest.raises(TypeError, match="incompatible function arguments.*must be a Tensor"):
             dist_autograd.backward(context_id, [1.0])
-        with pytest.raises(TypeError, match="list of Tensors"):
+        with pytest.raises(TypeError, match="incompatible function arguments.*list of Tensors"):
             dist_autograd.backward(context_id, a.sum())
+        for context in (None, "a"):
+            with pytest.raises(TypeError, match="incompatible function arguments"):
+                dist_autograd.backward(context, [a.sum()])
+            with pytest.raises(TypeError, match="incompatible function arguments"):
+                dist_autograd.get_gradients(context)
+        with pytest.raises(RuntimeError, match="does not have a valid gradient function"):
+            dist_autograd.backward(context_id, [fn.ones(1)])
         with pytest.raises(RuntimeError, match="Could not find autograd context with id: 77"):
             dist_autograd.backward(77, [a.sum()])
 

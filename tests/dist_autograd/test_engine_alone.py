@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -65,8 +66,42 @@ def test_a_send_function_passes_its_gradients_on(context) -> None:
     assert dist_autograd.get_gradients(context._context_id())[t].tolist() == [8.0]
 
 
+def test_a_send_function_that_shares_nodes_with_another_passes_its_gradients_on(context) -> None:
+    t = mpigrad.ones(1, requires_grad=True)
+    shared = t * 4
+    record_send(context, 0, [shared])
+    record_send(context, 1, [shared * 2])
+    send = context.retrieve_send_function(1)
+    send.set_grads([mpigrad.full((1,), 3.0)])
+    engine = DistEngine.get_instance()
+    engine.execute_send_function_async(context, send, True).wait()
+    assert dist_autograd.get_gradients(context._context_id())[t].tolist() == [24.0]
+    assert engine.num_backward_passes() == 0
+
+
+def test_a_send_function_of_another_context_is_refused(context) -> None:
+    record_send(context, 0, [mpigrad.ones(1, requires_grad=True)])
+    other = dist_autograd.DistAutogradContext(99)
+    with pytest.raises(RuntimeError, match="not one of context 99"):
+        DistEngine.get_instance().execute_send_function_async(other, context.retrieve_send_function(0), False)
+
+
+def test_a_context_does_not_hold_the_graphs_of_all_of_its_passes(context) -> None:
+    x = mpigrad.ones(2, requires_grad=True)
+    first = (x * x).sum()
+    dist_autograd.backward(context._context_id(), [first], retain_graph=True)
+    node = weakref.ref(first.grad_fn)
+    del first
+    for _ in range(100):
+        dist_autograd.backward(context._context_id(), [(x * x).sum()])
+    assert node() is None and len(context.roots) < 100
+    assert dist_autograd.get_gradients(context._context_id())[x].tolist() == [202.0, 202.0]
+
+
 def test_initialised_once(context) -> None:
     dist_autograd._init(3)
-    with pytest.raises(RuntimeError, match="already initialized with worker id 3"):
+    with pytest.raises(RuntimeError, match="worker_id: 3, cannot initialize with different worker_id: 4"):
         dist_autograd._init(4)
+    with pytest.raises(RuntimeError, match=r"worker_id needs to be in the range \[0, 65535\]"):
+        dist_autograd._init(1 << 16)
     assert context._context_id() >> 48 == 3

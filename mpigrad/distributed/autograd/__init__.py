@@ -10,6 +10,7 @@ from ._api import (
     _init,
     _is_valid_context,
     _new_context,
+    _num_unacknowledged_releases,
     _release_context,
     _retrieve_context,
     backward,

@@ -146,7 +146,9 @@ def _release_context(context_id: int) -> None:
 
 def _current_context() -> DistAutogradContext:
     found = CURRENT.context
-    if found is None or found.released:
+    if found is not None and found.released:
+        raise RuntimeError("Couldn't find autograd context data for current autograd context id")
+    if found is None:
         raise RuntimeError(
             "Current thread doesn't have a valid autograd context. Please wrap your code using: "
             "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context"
@@ -175,5 +177,9 @@ def _get_debug_info() -> dict[str, Any]:
     return {
         "num_current_backward_passes": len(worker.live),
         "num_autograd_contexts": len(worker.container.contexts),
-        "num_unacknowledged_releases": len(worker.releasing),
     }
+
+
+def _num_unacknowledged_releases() -> int:
+    """How many workers have been told to release a context and have not said that they did."""
+    return len(_worker.worker().releasing)

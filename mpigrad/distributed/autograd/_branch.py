@@ -82,7 +82,7 @@ class Branch:
             if len(context.sends) != len(parts.sources):
                 parts.catch_up()
             source = parts.source_for(message_id, grads)
-            if parts.is_lone(source, self.one):
+            if parts.runs_alone(source, self.one):
                 outgoing = run_lone(context, self.one, source, grads)
                 if outgoing:
                     self._sort(outgoing, items, elsewhere)

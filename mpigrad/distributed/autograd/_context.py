@@ -98,6 +98,11 @@ class DistAutogradContext:
                     self.gradients[variable] = wrap(as_array(held._array + grad))
                 self.unseen.add(variable)
 
+    def forget_roots(self, nodes: tuple[Any, ...]) -> None:
+        """Let go of what is below the roots of earlier passes; another one would walk again."""
+        self.roots.pop(nodes, None)
+        self.reaches.pop(nodes, None)
+
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
         with self.lock:

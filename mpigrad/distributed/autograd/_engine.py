@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._functions import SendRpcBackward
 
 _numbers = itertools.count(1)
+_ROOTS = 64  # sets of roots whose graphs a context remembers
 _GRACE = 1.0  # messages have the same timeout, and their own errors say more: let them come first
 
 
@@ -71,8 +72,9 @@ class DistEngine:
         create_graph: bool,
         capture: Sequence[Tensor] | None,
     ) -> list[Any]:
+        _check_types(roots)
         context = worker.container.retrieve(context_id)
-        edges = _checked(roots)
+        edges = _checked(roots, leaves=capture is not None)
         one = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
         )
@@ -94,7 +96,9 @@ class DistEngine:
         """Pass the gradients stored in a send function on, as if they had come in a message."""
         worker = _worker.worker()
         grads = [grad._array for grad in send_function.apply([])]
-        message_id = next(key for key, each in context.sends.items() if each is send_function)
+        message_id = next((key for key, each in context._send_functions().items() if each is send_function), None)
+        if message_id is None:
+            raise RuntimeError(f"the send function is not one of context {context.context_id}")
         one = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
         started = Initiated(worker, context, one, Source([send_function], message_id))
         started.run([(message_id, grads)])
@@ -110,23 +114,32 @@ def _source(context: DistAutogradContext, edges: list[Edge]) -> Source:
     found = context.roots.get(nodes)
     if found is None:
         found = context.roots[nodes] = Source(list(nodes))
+        if len(context.roots) > _ROOTS:  # a context that lives long is not to hold the graphs of all of its passes
+            context.forget_roots(next(iter(context.roots)))
     return found
 
 
-def _checked(roots: Sequence[Tensor]) -> list[Edge]:
-    """The roots' edges, or PyTorch's complaints."""
-    if isinstance(roots, Tensor) or not isinstance(roots, (list, tuple)):
-        raise TypeError(f"backward(): roots must be a list of Tensors, not {type(roots).__name__}")
+def _check_types(roots: Any) -> None:
+    wrong = "backward(): incompatible function arguments: "
+    if not isinstance(roots, (list, tuple)):
+        raise TypeError(f"{wrong}roots must be a list of Tensors, not {type(roots).__name__}")
+    for place, root in enumerate(roots):
+        if not isinstance(root, Tensor):
+            raise TypeError(f"{wrong}element {place} of roots must be a Tensor, not {type(root).__name__}")
+
+
+def _checked(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
+    """The roots' edges, or PyTorch's complaints; it wants no `leaves` as roots of backward passes."""
     if not roots:
         raise RuntimeError("No tensors provided for gradient computation.")
     edges = []
-    for place, root in enumerate(roots):
-        if not isinstance(root, Tensor):
-            raise TypeError(f"backward(): element {place} of roots must be a Tensor, not {type(root).__name__}")
+    for root in roots:
         if not root._requires:
             raise RuntimeError("requires_grad not set on root")
         if root._array.size != 1:
             raise RuntimeError(f"{_name(root)} is not a scalar, all roots need to be scalar")
+        if root._grad_fn is None and not leaves:
+            raise RuntimeError(f"{_name(root)} does not have a valid gradient function.")
         edge = edge_of(root)
         assert edge is not None
         edges.append(edge)
@@ -225,7 +238,7 @@ def _handle(agent: Any, message: RawMessage) -> Any:
         if not deferred(branch, lambda: branch.run(items)):
             with Running(context):
                 branch.run(items)
-    elif len(items) == 1 and parts.is_lone(parts.source_for(*items[0]), one):
+    elif len(items) == 1 and parts.runs_alone(parts.source_for(*items[0]), one):
         outgoing = _run_one(worker, context, one, items[0])
         if all(recv.worker == message.src for recv, _ in outgoing):
             items = [(recv.message_id, recv.complete(grad, one.F)) for recv, grad in outgoing]

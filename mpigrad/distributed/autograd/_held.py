@@ -42,7 +42,7 @@ class HeldPart:
         self._sink = Sink(context, one.F, one.discard)
         self._task: GraphTask | None = None
         self._lock = threading.Lock()
-        self._running = self._over = False
+        self._running = self._over = self._aborted = self._settled = False
         self._user_code = any(source.runs_user_code() for source in sources)
 
     def deliver(self, source: Source, grads: list[tuple[Edge, Any]]) -> None:
@@ -51,17 +51,10 @@ class HeldPart:
         self._work()
 
     def start(self, reached: set[int]) -> None:
-        """The reach phase is over: these send functions will get gradients. Roots always do.
-
-        A source that ran on its own earlier in this pass shares nodes only with what was sent since: it is not awaited.
-        """
+        """The reach phase is over: these send functions will get gradients. Roots always do."""
         with self._lock:
             if self._task is None:
-                expected = [
-                    each
-                    for each in self.sources
-                    if each.message_id is None or each.message_id in reached and each.ran != self.one.code
-                ]
+                expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
                 self._missing = set(expected)
                 self._task = GraphTask(
                     self.one.F, merged_counts(expected), self.one.keep, self._sink, self.one.captures
@@ -81,14 +74,11 @@ class HeldPart:
             try:
                 self._take(source, grads)
             except BaseException as error:
-                self.branch.fail(error)
-                self._missing.clear()
+                self.fail(error)
             with self._lock:
                 self._running = False
-                ended = not self._missing and not self._over
-                self._over = self._over or ended
-            if ended:
-                self.branch.settle()
+                self._over = self._over or not self._missing
+            self._settle()
 
     def _take(self, source: Source, grads: list[tuple[Edge, Any]]) -> None:
         if source not in self._missing:
@@ -107,12 +97,21 @@ class HeldPart:
 
     def _send_on(self) -> None:
         outgoing, self._sink.outgoing = self._sink.outgoing, []
-        self.branch.dispatch(outgoing)
+        if not self._aborted:
+            self.branch.dispatch(outgoing)
+
+    def _settle(self) -> None:
+        """End the part's own work, once: when it is over and nobody runs it any more."""
+        with self._lock:
+            if self._running or self._settled or not self._over:
+                return
+            self._settled = True
+        self.branch.settle()
 
     def refuse(self, error: BaseException) -> None:
         """The initiator will not wait for this part: whoever brought gradients gets the error."""
         self.registered.set_exception(error)
-        self.abort()
+        self.fail(error)
 
     def fail(self, error: BaseException) -> None:
         """The part cannot go on: tell the initiator, drop everything."""
@@ -120,17 +119,17 @@ class HeldPart:
         self.abort()
 
     def abort(self) -> None:
-        """The pass failed elsewhere: drop everything."""
+        """The pass failed: drop everything. The initiator knows, and waits for this part no more."""
         with self._lock:
-            ended, self._over = not self._over, True
-        if ended:
-            self.branch.settle()
+            self._over = self._aborted = True
+        self._settle()
 
     def _report(self, branch: Branch) -> None:
         from ._initiator import report_done
 
         forget(self)
-        report_done(self.worker, self.one)
+        if branch.error is None and not self._aborted:  # a failure was told already, and might come after this
+            report_done(self.worker, self.one)
 
 
 def forget(part: HeldPart) -> None:
@@ -156,9 +155,13 @@ def held_part(worker: Worker, context: DistAutogradContext, one: Pass, source: S
 
 
 def make_part(worker: Worker, context: DistAutogradContext, one: Pass, sources: list[Source]) -> HeldPart:
-    """A part that waits for the gradients of `sources`. Call with the context's lock."""
+    """A part that waits for the gradients of `sources`. Call with the context's lock.
+
+    A source that ran on its own earlier in this pass shares nodes only with what was sent since: it is not awaited.
+    """
     if context.released:  # nobody could tell the part to start or to stop
         raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")
+    sources = [each for each in sources if one.code not in each.ran]
     made = HeldPart(worker, context, one, sources)
     held = context.held.setdefault(one.code, {})
     for each in sources:

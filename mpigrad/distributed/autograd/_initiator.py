@@ -16,6 +16,7 @@ from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, lost_hooks, register_handler
 from ._branch import Branch
 from ._reach import reach
+from ._release import release_all_of
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
@@ -226,7 +227,7 @@ def _held_parts(context: DistAutogradContext, code: int) -> list[HeldPart]:
 
 
 def worker_lost(agent: Any, rank: int) -> None:
-    """A worker is gone: passes that wait for its parts fail, parts of passes that it began are dropped."""
+    """A worker is gone: passes that wait for its parts fail, parts of passes that it began and its contexts are dropped."""
     worker = agent.autograd
     for started in list(worker.initiated.values()):
         if rank in started.holders:
@@ -236,6 +237,7 @@ def worker_lost(agent: Any, rank: int) -> None:
             for part in _held_parts(context, code):
                 if part.one.initiator == rank:
                     part.abort()
+    release_all_of(worker, rank)
 
 
 def _initiated(worker: Worker, code: int) -> Initiated:

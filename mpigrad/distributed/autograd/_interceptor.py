@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..._device import CPU
 from ..._tensor import Tensor
+from ...futures._future import Future, set_carry_hook
 from ..rpc import _seams
 from ..rpc._arrays import origins_of
 from . import _worker
@@ -53,6 +55,20 @@ class Running:
         CURRENT.context = self._before
 
 
+def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
+    """A callback of a future that runs in the context in which it was added, whichever thread completes the future."""
+    context = CURRENT.context
+
+    def inside(fut: Future) -> Any:
+        before, CURRENT.context = CURRENT.context, context
+        try:
+            return callback(fut)
+        finally:
+            CURRENT.context = before
+
+    return inside
+
+
 class _Interceptor:
     """See `rpc._seams.Interceptor`."""
 
@@ -83,3 +99,4 @@ class _Interceptor:
 
 
 _seams.install_interceptor(_Interceptor())
+set_carry_hook(carried)

@@ -25,7 +25,6 @@ Outgoing = list[tuple["RecvRpcBackward", Any]]
 
 def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: list[Any]) -> Outgoing:
     """Run the graph below one lone send function; gives what reached recv functions."""
-    source.ran = one.code
     sink = Sink(context, one.F, one.discard)
     if source.ends is not None and one.captures is None and not TRACING.on and source.unwatched():
         for place, node in enumerate(source.ends):

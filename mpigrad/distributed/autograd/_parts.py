@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ._context import DistAutogradContext
     from ._pass import Pass
 
+_AT_ONCE = 256  # passes that may run in one context at the same time
+
 
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
@@ -41,7 +43,7 @@ class Source:
                 self._user_code = True
         self.ends = None if message_id is None else _ends(nodes[0], self.counts)
         self.path = path_below(nodes[0]) if len(nodes) == 1 and self.ends is None else None
-        self.ran = 0  # the last pass in which it ran on its own
+        self.ran: dict[int, None] = {}  # the last passes in which it ran on its own
         self.part: Part
 
     def runs_user_code(self) -> bool:
@@ -166,12 +168,18 @@ class Parts:
                 found[id(part)] = part
         return list(found.values())
 
-    def is_lone(self, source: Source, one: Pass) -> bool:
-        """Whether gradients of a source can be passed on at once in this pass, whose own roots may meet it."""
-        if len(source.part.sources) != 1:
-            return False
-        held = self._context.held
-        return not held or source not in held.get(one.code, ())
+    def runs_alone(self, source: Source, one: Pass) -> bool:
+        """Whether gradients of a source can be passed on at once in this pass, whose own roots may meet it.
+
+        If so, the source counts as run from now on: parts that others join it to later do not wait for it.
+        """
+        with self._context.lock:
+            if len(source.part.sources) != 1 or source in self._context.held.get(one.code, ()):
+                return False
+            source.ran[one.code] = None
+            if len(source.ran) > _AT_ONCE:
+                del source.ran[next(iter(source.ran))]
+            return True
 
     def source_for(self, message_id: int, grads: list[Any]) -> Source:
         """The source that gradients came for; raises if they cannot be its own."""

@@ -54,6 +54,7 @@ def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: 
         context.parts.update()
         marks = context.reached.setdefault(reach_id, set())
         todo = list(sources)
+        marks.update(source.message_id for source in todo if source.message_id is not None)
         while todo:
             for recv in todo.pop().recvs:
                 if recv.worker != worker.worker_id:

@@ -1,11 +1,13 @@
 """Release: the end of a context on every worker it ever reached.
 
 The worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and tells those
-it knows, but for the one that told it. Every message is acknowledged, and counted until then.
+it knows, but for the one that told it. Every message is acknowledged, and counted until then. It says, too, below which
+id all contexts of the same maker are released (see `_container.py`), so that nobody has to remember them one by one.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 from ..rpc._message import MessageType
@@ -16,24 +18,31 @@ if TYPE_CHECKING:
     from ._worker import Worker
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
+_FLOOR = struct.Struct("<Q")
 
 
-def release(worker: Worker, context_id: int, told_by: int | None = None) -> bool:
+def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
     """Forget a context here and have the others forget it; False if it was not here."""
-    context = worker.container.drop(context_id)
+    context = worker.container.drop(context_id, floor)
     if context is None:
         return False
     for rank in list(context.known_workers):
         if rank not in (worker.worker_id, told_by):
             _tell(worker, rank, context_id)
-    if context.held:
-        _fail_waiting(context)
+    _fail_waiting(context)
     return True
+
+
+def release_all_of(worker: Worker, maker: int) -> None:
+    """A worker is gone, and so is whoever would leave its contexts: end them here."""
+    for context_id in worker.container.made_by(maker):
+        release(worker, context_id, maker)
+    worker.container.forget_maker(maker)
 
 
 def _fail_waiting(context: DistAutogradContext) -> None:
     """Drop the parts of passes that wait for gradients: messages will not find them any more."""
-    with context.lock:
+    with context.lock:  # whoever has it just now may be making one, not knowing of the release
         waiting = {part for held in context.held.values() for part in held.values()}
     for part in waiting:
         part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
@@ -45,11 +54,12 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
         return
     told = (rank, context_id)
     worker.releasing.add(told)
-    agent.request_with_retries(rank, _TYPE, b"", context_id, 0, lambda reply: worker.releasing.discard(told))
+    floor = _FLOOR.pack(worker.container.floor_of(context_id))
+    agent.request_with_retries(rank, _TYPE, floor, context_id, 0, lambda reply: worker.releasing.discard(told))
 
 
 def _handle(agent: Any, message: RawMessage) -> None:
-    release(agent.autograd, message.extra, message.src)
+    release(agent.autograd, message.extra, message.src, *_FLOOR.unpack(message.body))
 
 
 register_handler(_TYPE, _handle)

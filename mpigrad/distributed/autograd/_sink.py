@@ -26,10 +26,12 @@ class Sink:
 
     def __call__(self, node: Node, grad: Any) -> None:
         hooks = node.hooks
-        if hooks is not None and (hooks.pre or hooks.post) and grad is not None and not self.discard:
+        if self.discard and node.__class__ is AccumulateGrad:
+            return
+        if hooks is not None and (hooks.pre or hooks.post) and grad is not None:
             self._watched(node, grad)
         elif node.__class__ is AccumulateGrad:
-            if grad is not None and not self.discard:
+            if grad is not None:
                 self.context.accumulate(node.variable, grad, self.F)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
             self.outgoing.append((node, grad))

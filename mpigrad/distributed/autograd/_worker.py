@@ -31,11 +31,13 @@ _alone: Worker | None = None  # made by `_init` for use without rpc
 def init(worker_id: int) -> Worker:
     """Set up distributed autograd on this worker without rpc, once."""
     global _alone
+    made = Worker(worker_id)
     if _alone is None:
-        _alone = Worker(worker_id)
+        _alone = made
     elif _alone.worker_id != worker_id:
         raise RuntimeError(
-            f"Container is already initialized with worker id {_alone.worker_id}, cannot be {worker_id} too"
+            f"Container is already initialized with worker_id: {_alone.worker_id}, cannot initialize with different "
+            f"worker_id: {worker_id}"
         )
     return _alone
 
