@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from mpigrad.futures._future import Future
 
 
-def collect_all(futures: Sequence[Future]) -> Future:
+def collect_all(futures: Iterable[Future]) -> Future:
     """Return a future of the list `futures`, completed once every one of them is (with the first error, if any failed).
 
     >>> from mpigrad.futures import Future, collect_all
@@ -44,7 +44,7 @@ def collect_all(futures: Sequence[Future]) -> Future:
     return everything
 
 
-def wait_all(futures: Sequence[Future]) -> list[Any]:
+def wait_all(futures: Iterable[Future]) -> list[Any]:
     """Wait for every future and return the list of their values; raise the first error met.
 
     >>> from mpigrad.futures import Future, wait_all
@@ -56,6 +56,8 @@ def wait_all(futures: Sequence[Future]) -> list[Any]:
 
 
 def _checked(name: str, futures: Any) -> list[Future]:
-    if isinstance(futures, Sequence) and all(isinstance(f, Future) for f in futures):
-        return list(futures)
+    if isinstance(futures, Iterable):
+        found = list(futures)
+        if all(isinstance(f, Future) for f in found):
+            return found
     raise TypeError(f"{name}(): expected a sequence of mpigrad.futures.Future, but got {futures!r}")

@@ -121,8 +121,16 @@ def test_collect_all_fails_only_after_all_are_done() -> None:
         wait_all(futures)
 
 
+def test_collections_take_any_iterable() -> None:
+    done = Future()
+    done.set_result(4)
+    assert wait_all(each for each in (done, done)) == [4, 4] and len(collect_all(iter([done])).wait()) == 1
+
+
 def test_collections_want_futures() -> None:
     for collect in (collect_all, wait_all):
+        with pytest.raises(TypeError, match="sequence of mpigrad.futures.Future"):
+            collect(3)
         with pytest.raises(TypeError, match="sequence of mpigrad.futures.Future"):
             collect([1])
 

@@ -29,6 +29,9 @@ def test_to_name_rank_and_worker_info(rpc_world) -> None:
 def test_kinds_of_callables(rpc_world) -> None:
     to, offset = rpc_world.next_name, 5
     assert rpc.rpc_sync(to, far.add, args=(1,), kwargs={"y": 2}) == 3
+    assert rpc.rpc_sync(to, far.add, kwargs={"x": 1, "y": 2}) == 3
+    assert rpc.rpc_async(to, lambda x: x + offset, kwargs={"x": 1}).wait() == 6
+    assert rpc.remote(to, far.add, kwargs={"x": 1, "y": 3}).to_here() == 4
     assert rpc.rpc_sync(to, operator.add, args=([1], [2])) == [1, 2]
     assert rpc.rpc_sync(to, far.Counter.double, args=(4,)) == 8
     assert rpc.rpc_sync(to, far.Counter.name) == "Counter"

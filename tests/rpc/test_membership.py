@@ -61,7 +61,7 @@ def test_a_member_that_leaves_while_somebody_joins_is_not_waited_for(network) ->
     joiner = member(network, 0, "joiner")
     membership = joiner.membership
     membership._expected = {1}
-    assert not membership._settled(1.0)
+    assert not membership._settled(1.0, 500)
     joiner.lose(1, "has left")
-    assert membership._settled(0.0)
+    assert membership._settled(0.0, 0)
     leave(joiner, False, 0)

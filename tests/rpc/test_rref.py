@@ -125,7 +125,7 @@ def test_values_elsewhere(rpc_world) -> None:
     assert rref._get_type(blocking=False).wait() is mpigrad.Tensor
     rref._get_future().wait()
     assert rref.confirmed_by_owner() and str(rref).startswith("UserRRef(RRefId = GloballyUniqueId(created_on=")
-    with pytest.raises(RuntimeError, match="can't call local_value"):
+    with pytest.raises(RuntimeError, match=r"For UserRRef\(rref_id=.*can't call localValue\(\) on user .*\. Call it on owner"):
         rref.local_value()
 
 
@@ -145,6 +145,40 @@ def test_methods_of_the_value(rpc_world, to) -> None:
         rref.rpc_sync().fail()
     with pytest.raises(AttributeError):
         rref.rpc_sync().no_such_method()
+
+
+def make_behind_the_gate(start):
+    GATE.wait(20)
+    return Counter(start)
+
+
+def test_an_asynchronous_call_of_a_method_does_not_wait_for_the_value(rpc_world) -> None:
+    rref = rpc.remote(rpc_world.next_name, make_behind_the_gate, args=(10,))
+    with rpc.api._wait_all():
+        answers = [rref.rpc_async().add(1), rref.rpc_async().add_later(1)]
+        failing, missing = rref.rpc_async().fail(), rref.rpc_async().no_such_method()
+        assert not any(fut.done() for fut in (*answers, failing, missing))
+        rpc.rpc_sync(rpc_world.next_name, open_gate)
+        assert sorted(fut.wait() for fut in answers) == [11, 12]
+        for fut, error in ((failing, LookupError), (missing, AttributeError)):
+            with pytest.raises(error):
+                fut.wait()
+        rpc.api._thread_local_var.future_list.clear()
+    with pytest.raises(AttributeError, match="no_such_method"):
+        rref.rpc_async().no_such_method().wait()
+
+
+def test_wait_all_waits_for_methods_of_values_that_are_yet_to_be_made(rpc_world) -> None:
+    rref = rpc.remote(rpc_world.next_name, make_behind_the_gate, args=(10,))
+    with rpc.api._wait_all():
+        answer = rref.rpc_async().add(1)
+        rpc.rpc_sync(rpc_world.next_name, open_gate)
+    assert answer.done() and answer.value() == 11
+
+
+def test_a_hint_is_for_scripted_modules(rpc_world) -> None:
+    with pytest.raises(RuntimeError, match="type_hint should only be specified when the RRef being created contains a ScriptMod"):
+        rpc.RRef(5, type_hint=int)
 
 
 def test_errors_come_with_the_value(rpc_world) -> None:

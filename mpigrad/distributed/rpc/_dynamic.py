@@ -11,13 +11,15 @@ COMM_WORLD must give the group a communicator of its own. Frames carry the epoch
 are dropped.
 
 Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
-answered or left, at the latest after GRACE seconds without news of them, and after SETTLE seconds if nobody answers at
-all. A name or rank that is unknown is waited for during GRACE seconds before a call fails.
+answered or left, at the latest after GRACE seconds without news of them. If nobody answers at all it gives up after
+LOOKS looks, 2 ms apart: on a machine so busy that they take longer, answers do, too. A name or rank that is unknown is
+waited for during GRACE seconds before a call fails.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import struct
 import threading
 import time
@@ -39,8 +41,9 @@ if TYPE_CHECKING:
     from ._agent import Agent
     from ._transport import Transport
 
-SETTLE = 0.2
+LOOKS = 100
 GRACE = 2.0
+logger = logging.getLogger(__name__)
 _RANK = struct.Struct("<I")
 _lives = itertools.count(1)
 
@@ -92,9 +95,10 @@ class Membership:
         agent = self._agent
         for rank in self._others():
             agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
-        self._news = time.monotonic()
-        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news):
+        self._news, looks = time.monotonic(), 0
+        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks):
             agent.progress.idle(Future(), time.monotonic() + 0.002)
+            looks += 1
         self._joining = False
         if self._refused is not None:
             raise RuntimeError(self._refused)
@@ -111,10 +115,10 @@ class Membership:
     def _others(self) -> list[int]:
         return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
 
-    def _settled(self, silence: float) -> bool:
-        """Whether nothing more is to be waited for after that many seconds without news."""
+    def _settled(self, silence: float, looks: int) -> bool:
+        """Whether nothing more is to be waited for after that many seconds without news, and that many looks."""
         if not self._expected:
-            return silence > SETTLE
+            return looks >= LOOKS
         return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
 
     def on_join(self, message: _seams.RawMessage) -> None:
@@ -145,6 +149,8 @@ class Membership:
         if body[:1] == b"\0":
             if message.extra == self._agent.epoch:
                 self._refused = body[1:].decode()
+                if not self._joining:
+                    logger.error("%s joined, but should not have: %s", self._agent.info, self._refused)
             return
         end = 5 + _RANK.unpack_from(body, 1)[0]
         self._add(message.src, *introduced(body[5:end]), message.extra)

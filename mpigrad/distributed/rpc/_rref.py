@@ -37,8 +37,8 @@ class RRef:
     _creation: Any  # the Future of the call that makes the value; None for forks
 
     def __init__(self, value: Any, type_hint: Any = None) -> None:
-        if type_hint is not None and not isinstance(type_hint, type):
-            raise TypeError(f"RRef(): type_hint must be a type, not {type_hint!r}")
+        if type_hint is not None:
+            _check_hint(value)
         agent = get_agent()
         table = table_of(agent)
         record = table.owner(table.new_id())
@@ -67,8 +67,8 @@ class RRef:
         """The value, on its owner; waits until it has been made."""
         if not isinstance(self._record, Owner):
             raise RuntimeError(
-                f"For RRef(rref_id={_id(self._record.number)}, fork_id={_id(self._record.fork)}), can't call local_value() on "
-                f"user {current_info()} of RRef owned by {self._info}. Call it on owner {self._info}, or use to_here()."
+                f"For UserRRef(rref_id={_id(self._record.number)}, fork_id={_id(self._record.fork)}), can't call localValue() "
+                f"on user {current_info()}. Call it on owner {self._info}"
             )
         return self._record.value.wait()
 
@@ -151,6 +151,13 @@ _ONLY_IN_RPC = (
     "Can not pickle rref in python pickler, rref can only be pickled when using RPC: pass it as an argument or a result of "
     "a call"
 )
+
+
+def _check_hint(value: Any) -> None:
+    from mpigrad.jit import ScriptModule
+
+    if not isinstance(value, ScriptModule):
+        raise RuntimeError("type_hint should only be specified when the RRef being created contains a ScriptModule.")
 
 
 def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, creation: Any = None) -> RRef:

@@ -119,7 +119,7 @@ class Serving(Calls):
 
     def _run_and_answer(self, src: int, call_id: int, func: Any, args: Any, kwargs: Any, inside: Any) -> None:
         """`inside`: None, or the interceptor and the context within which this runs."""
-        result = func(*args, **kwargs) if kwargs else func(*args) if args is not None else func()
+        result = func(*(args or ()), **kwargs) if kwargs else func(*args) if args is not None else func()
         if getattr(func, "_wrapped_async_rpc_function", None) is not None:
             self._answer_later(src, call_id, func, result, inside)
         else:

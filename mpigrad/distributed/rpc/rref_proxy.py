@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from mpigrad.futures import Future
+
+from . import _seams
 from ._rref_calls import value_of
 from .functions import async_execution
 
@@ -30,18 +33,64 @@ class RRefProxy:
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         from . import _rref_calls, api
 
-        rref, kind = self.rref, self.rpc_api
-        method = getattr(rref._get_type(timeout=self.rpc_timeout), name)
-        invoke = _local_invoke_async_execution if hasattr(method, "_wrapped_async_rpc_function") else _local_invoke
-        if kind == "remote":
-            made = _rref_calls.remote(
-                rref.owner(), invoke, (rref._record.number, name, args, kwargs), None, self.rpc_timeout
-            )
-            made._get_future()._add(lambda fut: rref)
-            return made
-        arguments = (rref._record.number, name, args, kwargs)
-        if kind == "rpc_sync":
+        rref, arguments = self.rref, (self.rref._record.number, name, args, kwargs)
+        if self.rpc_api == "rpc_async":
+            return self._call_once_known(name, arguments)
+        invoke = _invoker(rref._get_type(timeout=self.rpc_timeout), name)
+        if self.rpc_api == "rpc_sync":
             return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
-        future = api.rpc_async(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+        made = _rref_calls.remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+        made._get_future()._add(lambda fut: rref)
+        return made
+
+    def _call_once_known(self, name: str, arguments: tuple[Any, ...]) -> Future:
+        """Call once the value's type is known, without waiting for it here."""
+        known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
+        if known.done() and known._state == 1 and hasattr(known.value(), name):
+            return self._send(known, name, arguments)
+        interceptor, collected = _seams.interceptor, _collected()
+        context = None if interceptor is None else interceptor.current.context
+
+        def go_on(fut: Future) -> None:
+            try:
+                if interceptor is None or context is None:
+                    sent = self._send(fut, name, arguments)
+                else:
+                    with interceptor.running(context):
+                        sent = self._send(fut, name, arguments)
+                sent._add(lambda answer: _pass_on(answer, result))
+            except Exception as error:
+                result.set_exception(error)
+
+        known.add_done_callback(go_on)
+        if collected is not None:
+            collected.append(result)
+        return result
+
+    def _send(self, known: Future, name: str, arguments: tuple[Any, ...]) -> Future:
+        from . import api
+
+        rref = self.rref
+        future = api.rpc_async(rref.owner(), _invoker(known.value(), name), arguments, None, self.rpc_timeout)
         future._add(lambda fut: rref)
         return future
+
+
+def _invoker(kind: Any, name: str) -> Any:
+    """What calls the method `name` of a value of that type, on its owner."""
+    method = getattr(kind, name)
+    return _local_invoke_async_execution if hasattr(method, "_wrapped_async_rpc_function") else _local_invoke
+
+
+def _pass_on(answer: Future, result: Future) -> None:
+    if answer._state == 2:
+        result.set_exception(answer._value)
+    else:
+        result.set_result(answer._value)
+
+
+def _collected() -> list[Future] | None:
+    """The futures that this thread collects (`_wait_all`), if it does."""
+    from . import api
+
+    return getattr(api._thread_local_var, "future_list", None)
