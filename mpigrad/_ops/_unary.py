@@ -64,6 +64,7 @@ class LightNode(OpNode):
     when its elements may begin to change: from then on (`saved` is a tuple) it is kept like any other node's."""
 
     __slots__ = ()
+    multiplies = True
 
     def tensors(self) -> list[Tensor | None]:
         saved = self.saved

@@ -24,6 +24,7 @@ class _MulNode(OpNode):
     """Multiplication, with its derivative on arrays spelled out: the hottest node of most programs."""
 
     __slots__ = ()
+    multiplies = True
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -41,7 +42,7 @@ class _MulNode(OpNode):
             count = a._counter
             if count is not None and count[0] != p:
                 raise_modified(self, a, p)
-            into_b = grad * a._array
+            into_b = into_a if a is b else grad * a._array
         return into_a, into_b
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._device import array_module
 from .._tensor import Tensor, method, wrap
 from ._binary import NUMBERS, OPERANDS, binary, common_dtype
-from ._define import operator
+from ._define import OpNode, operator
 from ._inplace import in_place
 from ._out import deliver
 from .elementwise import square
@@ -84,7 +84,14 @@ def _rpow_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
     return g * F.conj(F.rpow(x, base=base) * factor)
 
 
-POW_NUMBER = operator("pow_number", _pow_number, _pow_number_backward, saves=(0,), node="PowBackward0")
+class _PowNode(OpNode):
+    """A power, of which the derivative multiplies."""
+
+    __slots__ = ()
+    multiplies = True
+
+
+POW_NUMBER = operator("pow_number", _pow_number, _pow_number_backward, saves=(0,), node="PowBackward0", base=_PowNode)
 POW = binary("pow", np.power, _pow_backward, (0, 1), node="PowBackward1", forward=_pow)
 RPOW = operator("rpow", _rpow, _rpow_backward, saves=(0,), node="PowBackward2")
 

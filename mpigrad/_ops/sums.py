@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,19 @@ import numpy as np
 from .._device import array_module
 from .._dtype import as_dtype, dtype, int64
 from .._graph.grad_mode import MODE, TRACING
-from .._graph.namespace import add_to_both
+from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
-from .._kernels.reduction import add_reduce
+from .._kernels.reduction import add_reduce, sum_of_all
 from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors, title
 from ._binary import F32, F64, PLAIN, ndarray
-from ._define import Operator, operator
+from ._define import Operator, as_array, operator
 from ._dims import wrap_dims
 from ._out import deliver
 from .fitting import to_dtype
 
 Dims = tuple[int, ...] | None
-_add: Any = np.add.reduce
+_LARGE = 1 << 14  # elements
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
@@ -44,6 +45,15 @@ SPREAD = operator(
 )
 
 
+def _spread_for(F: Any, node: Any, g: Any, **kw: Any) -> Any:
+    """The gradient of a sum's input. A node that multiplies by a large one gets a view that repeats the numbers."""
+    shape = node.shapes[0]
+    if F is RAW and node.edges[0][0].multiplies and math.prod(shape) >= _LARGE:
+        g, dim = as_array(g), kw.get("dim")
+        return F.expand(g if kw.get("keepdim") or dim is None else g.reshape(kept_shape(shape, dim)), shape=shape)
+    return F.spread(g, shape=shape, **kw)
+
+
 def _sum_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
     if x.ndim == 0:
         return x.copy()
@@ -52,19 +62,19 @@ def _sum_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
 
 def _sum_all(x: Any) -> Any:
     if x.__class__ is ndarray:
-        return _add(x, None, x.dtype)
+        return sum_of_all(x)
     return add_reduce(x, axis=None, dtype=x.dtype)
 
 
 def _spread_back(F: Any, node: Any, g: Any) -> Any:
-    return F.spread(g, shape=node.shapes[0], dim=node.kw["dim"], keepdim=node.kw["keepdim"])
+    return _spread_for(F, node, g, **node.kw)
 
 
 def _mean_all(x: Any) -> Any:
     if x.dtype.itemsize == 2:
         return (add_reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
     if x.__class__ is ndarray:
-        return _add(x, None) / x.dtype.type(x.size)
+        return sum_of_all(x) / x.dtype.type(x.size)
     return add_reduce(x, axis=None) / x.dtype.type(x.size)
 
 
@@ -86,10 +96,10 @@ def _mean_dim(x: Any, *, dim: Dims, keepdim: bool) -> Any:
 
 def _mean_back(F: Any, node: Any, g: Any) -> Any:
     shape = node.shapes[0]
-    return F.spread(g / (count_of(shape, node.kw.get("dim")) or 1), shape=shape, **node.kw)
+    return _spread_for(F, node, g / (count_of(shape, node.kw.get("dim")) or 1), **node.kw)
 
 
-SUM_ALL = operator("sum_all", _sum_all, lambda F, node, g: F.spread(g, shape=node.shapes[0]), node="SumBackward0")
+SUM_ALL = operator("sum_all", _sum_all, _spread_for, node="SumBackward0")
 SUM_DIM = operator("sum_dim", _sum_dim, _spread_back, node="SumBackward1")
 MEAN_ALL = operator("mean_all", _mean_all, _mean_back, node="MeanBackward0")
 MEAN_DIM = operator("mean_dim", _mean_dim, _mean_back, node="MeanBackward1")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._kernels.runs import ordered, sorted_runs, sums_of_runs, take_rows
+from .._kernels.runs import ordered, put_rows, sorted_runs, sums_of_runs, take_rows
 
 _PIECE = 1 << 17  # bytes
+_FEW = 32  # repeats in a piece that are brought together one by one
 
 
 def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
@@ -30,6 +31,14 @@ def read(array: Any, rows: Any) -> Any:
     return array[rows] if rows.__class__ is tuple else take_rows(array, rows)
 
 
+def write(array: Any, rows: Any, values: Any) -> None:
+    """Values for the rows of an array that `rows_of` named."""
+    if rows.__class__ is tuple:
+        array[rows] = values
+    else:
+        put_rows(array, rows, values)
+
+
 def add_to_rows(array: Any, grad: Any, factor: float) -> None:
     """Add a sparse gradient, times a factor, to the rows for which it has values.
 
@@ -41,25 +50,38 @@ def add_to_rows(array: Any, grad: Any, factor: float) -> None:
         return
     places, values = grad.indices[0], grad.values
     step = _rows_per_piece(values)
-    repeating = _repeating(grad, step)
-    for nth, start in enumerate(range(0, places.shape[0], step)):
+    repeats = {} if grad.is_coalesced else _repeats(places, array.shape[0], step)
+    for start in range(0, places.shape[0], step):
         part, change = places[start : start + step], values[start : start + step] * by
-        if nth in repeating:
-            order, starts = sorted_runs(part, array.shape[0])
-            part, change = part[order[starts]], sums_of_runs(change, order, starts)
+        again = repeats.get(start)
+        if again is not None:
+            if len(again) > _FEW:
+                order, starts = sorted_runs(part, array.shape[0])
+                part, change = part[order[starts]], sums_of_runs(change, order, starts)
+            else:
+                _bring_together(change, again)
         change += take_rows(array, part)
-        array[part] = change
+        put_rows(array, part, change)
 
 
 def _rows_per_piece(values: Any) -> int:
     return max(1, _PIECE // max(1, values[:1].nbytes))
 
 
-def _repeating(grad: Any, step: int) -> set[int]:
-    """The numbers of those pieces of a gradient in which a place comes more than once."""
-    if grad.is_coalesced:
-        return set()
-    order, found = ordered(grad.indices[0], grad.shape[0])
+def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, int]]]:
+    """By the start of a piece: the pairs of numbers of its rows that are for the same place, one following the other."""
+    order, found = ordered(places, bound)
     same = np.flatnonzero(found[1:] == found[:-1])
-    first, second = order[same] // step, order[same + 1] // step
-    return set(first[first == second].tolist())
+    made: dict[int, list[tuple[int, int]]] = {}
+    for first, second in zip(order[same].tolist(), order[same + 1].tolist()):
+        if first // step == second // step:
+            made.setdefault(first // step * step, []).append((first % step, second % step))
+    return made
+
+
+def _bring_together(change: Any, pairs: list[tuple[int, int]]) -> None:
+    """Give all rows that are for the same place their sum, so that it does not matter which of them is written last."""
+    for first, second in pairs:
+        change[second] += change[first]
+    for first, second in reversed(pairs):
+        change[first] = change[second]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._kernels import steps
 from .._tensor import Tensor, wrap
-from ._rows import read, rows_of
+from ._rows import read, rows_of, write
 from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number
 
 
@@ -84,13 +84,13 @@ class Adagrad(Optimizer):
         for rows, values in rows_of(grad):
             sums = read(total, rows)
             sums += values * values
-            total[rows] = sums
+            write(total, rows, sums)
             change = np.sqrt(sums, out=sums)
             change += group["eps"]
             np.divide(values, change, out=change)
             change *= size
             change += read(array, rows)
-            array[rows] = change
+            write(array, rows, change)
 
 
 __all__ = ["Adagrad"]

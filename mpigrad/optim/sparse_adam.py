@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from ._rows import read, rows_of
+from ._rows import read, rows_of, write
 from .optimizer import Group, Optimizer, check_betas, check_settings, next_step, number, zeros_like
 
 
@@ -47,13 +47,14 @@ class SparseAdam(Optimizer):
             mean, square = read(means, rows), read(squares, rows)
             mean += (values - mean) * (1 - beta1)
             square += (values * values - square) * (1 - beta2)
-            means[rows], squares[rows] = mean, square
+            write(means, rows, mean)
+            write(squares, rows, square)
             change = np.sqrt(square, out=square)
             change += group["eps"]
             np.divide(mean, change, out=change)
             change *= -size
             change += read(array, rows)
-            array[rows] = change
+            write(array, rows, change)
 
 
 __all__ = ["SparseAdam"]

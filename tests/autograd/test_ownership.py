@@ -171,6 +171,73 @@ def test_random_programs_share_nothing(program: list[tuple[int, int, int]], leav
     assert all(np.array_equal(shot, grad._array) for shot, grad in zip(snapshots, seen))
 
 
+def gradients(program: list[tuple[int, int, int]], hooked: set[int], large: int) -> list[list[float]]:
+    """The gradients of a program's leaves, with sums in place (and views that repeat numbers) from so many elements on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mpigrad._graph.engine._LARGE", large)
+        patch.setattr("mpigrad._ops.sums._LARGE", large)
+        leaves = [fresh(*np.arange(1.0, 7.0) * (i + 1)) for i in range(3)]
+        values, seen = list(leaves), []
+        for nth, (which, i, j) in enumerate(program):
+            values.append(OPERATIONS[which](values[i % len(values)], values[j % len(values)]))
+            if nth in hooked:
+                values[-1].register_hook(lambda grad: seen.append((grad, grad.tolist())))
+        seed = mpigrad.ones(6, dtype=F64)
+        total = sum(((each * each).sum() for each in values[3:]), mpigrad.zeros((), dtype=F64))
+        mpigrad.autograd.backward([values[-1], total], [seed, None], retain_graph=True)
+        saved = [each.tolist() for each in values]
+        mpigrad.autograd.backward([values[-1], total], [seed, None])
+        assert [each.tolist() for each in values] == saved and seed.tolist() == [1.0] * 6
+        assert all(grad.tolist() == before for grad, before in seen)
+        return [[] if leaf.grad is None else leaf.grad.tolist() for leaf in leaves]
+
+
+@settings(max_examples=150, deadline=None)
+@given(PROGRAMS, st.sets(st.integers(0, 11)))
+def test_sums_in_place_are_the_same_sums(program: list[tuple[int, int, int]], hooked: set[int]) -> None:
+    assert gradients(program, hooked, large=1) == gradients(program, hooked, large=1 << 60)
+
+
+def test_a_large_sum_takes_no_memory_of_its_own() -> None:
+    """A copy would be right too: this is what the counting is for."""
+    x = mpigrad.ones(1 << 14, requires_grad=True)
+    made = []
+
+    class Makes(mpigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            out = grad * 2
+            made.append(out.data_ptr())
+            return out
+
+    y = x * 1.0
+    (Makes.apply(y) * Makes.apply(y)).sum().backward()
+    assert len(made) == 2 and x.grad.tolist()[:2] == [8.0, 8.0]
+    arrived = []
+    y = x * 1.0
+    y.register_hook(lambda grad: arrived.append(grad.data_ptr()))
+    made.clear()
+    (Makes.apply(y) * Makes.apply(y)).sum().backward()
+    assert arrived[0] in made
+
+
+def test_large_gradients_that_repeat_one_number_are_memory_to_users() -> None:
+    x, kept = mpigrad.ones(1 << 14, requires_grad=True), []
+    y = x * 3.0
+    (found,) = mpigrad.autograd.grad(y.sum(), y, retain_graph=True)
+    y.register_hook(kept.append)
+    y.retain_grad()
+    y.sum().backward()
+    for grad in (found, y.grad, *kept):
+        grad[0] = 7.0
+        assert grad.tolist()[:2] == [7.0, 1.0]
+    assert x.grad.tolist()[:2] == [3.0, 3.0]
+
+
 def test_counting_begins_right_under_a_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
     from mpigrad._graph import accumulate
 

@@ -206,6 +206,32 @@ def test_sparse_gradients_touch_only_their_rows(kind: str) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adagrad", "SparseAdam"])
+@pytest.mark.parametrize(("rows", "shape"), [(3, ()), (40, ()), (5000, ()), (40, (2, 3)), (400, (40,)), (40, (0,))])
+@pytest.mark.parametrize("columns", [False, True])
+def test_sparse_steps_are_those_of_coalesced_gradients(kind: str, rows: int, shape: tuple[int, ...], columns: bool) -> None:
+    """Whether places repeat often, now and then or never; in pieces, and for parameters that are laid out otherwise."""
+    draw = np.random.default_rng(rows)
+    start = draw.standard_normal((rows, *shape)).astype("f4")
+    stepped = []
+    for coalesced in (False, True):
+        held = np.asfortranarray(start.copy()) if columns else start.copy()
+        w = mpigrad.from_numpy(held).requires_grad_()
+        optimizer = getattr(optim, kind)([w], lr=0.1)
+        draws = np.random.default_rng(1)
+        for count in (1, 7, 3000):
+            at = mpigrad.from_numpy(draws.integers(0, rows, (1, count)))
+            values = mpigrad.from_numpy(draws.standard_normal((count, *shape)).astype("f4"))
+            grad = mpigrad.sparse_coo_tensor(at, values, w.shape)
+            w.grad = grad.coalesce() if coalesced else grad
+            optimizer.step()
+            np.testing.assert_array_equal(at.numpy(), grad._indices().numpy())
+            np.testing.assert_array_equal(values.numpy(), grad._values().numpy())
+        stepped.append(w.detach().numpy())
+    assert (stepped[0] != start).any() or not start.size
+    np.testing.assert_allclose(stepped[0], stepped[1], rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
