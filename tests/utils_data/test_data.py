@@ -138,7 +138,8 @@ def test_ranks_share_a_dataset(drop_last: bool, count: int) -> None:
     [
         ({"shuffle": True, "sampler": [1]}, "mutually exclusive with shuffle"),
         ({"batch_sampler": [[1]], "drop_last": True}, "mutually exclusive"),
-        ({"num_workers": 2}, "must not be forked"),
+        ({"prefetch_factor": 2}, "let num_workers > 0"),
+        ({"persistent_workers": True}, "needs num_workers > 0"),
         ({"num_workers": -1}, "non-negative"),
         ({"batch_size": None, "drop_last": True}, "disables auto-batching"),
     ],

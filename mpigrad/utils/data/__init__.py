@@ -1,6 +1,7 @@
 """Data sets, samplers and loaders."""
 
 from ._collate import default_collate, default_convert
+from ._workers import get_worker_info
 from .dataloader import DataLoader
 from .dataset import (
     ChainDataset,
@@ -40,5 +41,6 @@ __all__ = [
     "WeightedRandomSampler",
     "default_collate",
     "default_convert",
+    "get_worker_info",
     "random_split",
 ]

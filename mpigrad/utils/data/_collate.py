@@ -36,7 +36,7 @@ def _rebuilt(data: Any, fn: Callable[[Any], Any]) -> Any:
     if isinstance(data, Mapping):
         return _like_mapping(data, {key: fn(value) for key, value in data.items()})
     made = [fn(each) for each in data]
-    return type(data)(*made) if _is_named_tuple(data) else tuple(made) if isinstance(data, tuple) else made
+    return type(data)(*made) if _is_named_tuple(data) else made  # plain tuples become lists, as in PyTorch
 
 
 def _is_named_tuple(data: Any) -> bool:

@@ -8,14 +8,20 @@ from typing import Any, Generic, TypeVar
 
 from ..._device import is_available
 from ._collate import default_collate, default_convert, pinned
+from ._workers import ahead
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 T = TypeVar("T", covariant=True)
+_FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
 
 
 class DataLoader(Generic[T]):
-    """Goes through a data set in batches, in this process.
+    """Goes through a data set in batches, in this process, or ahead of it with `num_workers` threads.
+
+    Workers are threads, since a process that uses MPI must not be forked: they share the data set (an `IterableDataset` is
+    copied for each, as it would be for processes) and its random numbers. They are started for each pass, whether or not
+    they are `persistent_workers`; `multiprocessing_context` is accepted and ignored.
 
     >>> import mpigrad
     >>> from mpigrad.utils.data import DataLoader, TensorDataset
@@ -47,9 +53,10 @@ class DataLoader(Generic[T]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset, self.num_workers, self.pin_memory, self.timeout = dataset, num_workers, pin_memory, timeout
-        self.worker_init_fn, self.generator = worker_init_fn, generator
+        self.worker_init_fn, self.generator, self.prefetch_factor = worker_init_fn, generator, prefetch_factor
+        self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         _check_iterable(iterable, shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
@@ -70,23 +77,37 @@ class DataLoader(Generic[T]):
         self.sampler, self.batch_sampler = sampler, batch_sampler
         batched = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
+        self._passes = itertools.count()
+        self._initialized = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and self.__dict__.get("_initialized"):
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
         return map(pinned, self._batches()) if self.pin_memory and is_available() else self._batches()
 
     def _batches(self) -> Iterator[Any]:
+        if self.num_workers:
+            return ahead(self)
         if isinstance(self.dataset, IterableDataset):
-            return self._iterate()
-        if self.batch_sampler is not None:
-            return (self.collate_fn(self._fetch(indices)) for indices in self.batch_sampler)
-        return (self.collate_fn(self.dataset[index]) for index in self.sampler or ())
+            return self._iterate(self.dataset)
+        return map(self._made, self._tasks())
+
+    def _tasks(self) -> Iterable[Any]:
+        """The indices of each batch, or of each item where there are no batches."""
+        return self.batch_sampler if self.batch_sampler is not None else self.sampler or ()
+
+    def _made(self, indices: Any) -> Any:
+        return self.collate_fn(self._fetch(indices) if self.batch_sampler is not None else self.dataset[indices])
 
     def _fetch(self, indices: list[Any]) -> Any:
         several = getattr(self.dataset, "__getitems__", None)
         return several(indices) if callable(several) else [self.dataset[index] for index in indices]
 
-    def _iterate(self) -> Iterator[Any]:
-        items = iter(self.dataset)
+    def _iterate(self, dataset: Any) -> Iterator[Any]:
+        items = iter(dataset)
         if self.batch_size is None:
             yield from (self.collate_fn(item) for item in items)
             return
@@ -103,24 +124,24 @@ class DataLoader(Generic[T]):
         return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)  # type: ignore[arg-type]
 
 
-def _check_workers(num_workers: int, timeout: float, prefetch: int | None, persistent: bool) -> None:
+def _check_workers(num_workers: int, timeout: float, prefetch: int | None, persistent: bool, context: Any) -> None:
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
-    if num_workers > 0:
-        raise ValueError(
-            f"num_workers={num_workers} is not supported: a process that uses MPI must not be forked. Use "
-            "num_workers=0, and "
-            "more ranks where loading is slow."
-        )
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
-    if prefetch is not None:
+    if prefetch is not None and num_workers == 0:
         raise ValueError(
             "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
             "multiprocessing, otherwise set prefetch_factor to None."
         )
-    if persistent:
+    if prefetch is not None and prefetch < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
+    if context is not None and num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
+        )
 
 
 def _check_iterable(iterable: bool, shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:

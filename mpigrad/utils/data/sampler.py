@@ -49,9 +49,9 @@ class RandomSampler(Sampler[int]):
             num_samples,
             generator,
         )
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
-                f"num_samples should be a non-negative integer value, but got num_samples={self.num_samples}"
+                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
             )
 
     @property
