@@ -8,6 +8,7 @@ import numpy as np
 
 from .._kernels import steps
 from .._tensor import Tensor, wrap
+from ._real import real_view
 from ._rows import read, rows_of, write
 from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number
 
@@ -54,7 +55,8 @@ class Adagrad(Optimizer):
 
     def _prepare(self, parameter: Tensor, state: dict[str, Any], group: Group) -> None:
         state["step"] = new_step()
-        state["sum"] = wrap(np.full_like(parameter._array, group["initial_accumulator_value"]))
+        state["sum"] = wrap(np.empty_like(parameter._array))
+        real_view(state["sum"]._array)[...] = group["initial_accumulator_value"]
 
     def _size(self, parameter: Tensor, state: dict[str, Any], group: Group) -> float:
         if not state:

@@ -12,6 +12,7 @@ from .optimizer import (
     Optimizer,
     check_betas,
     check_settings,
+    check_tensors,
     new_step,
     next_step,
     number,
@@ -38,6 +39,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        check_tensors(lr, betas, foreach, capturable)
         check_settings(lr=lr, eps=eps)
         check_betas(betas)
         check_settings(weight_decay=weight_decay)

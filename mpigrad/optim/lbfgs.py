@@ -9,6 +9,7 @@ import numpy as np
 from .._graph.grad_mode import enable_grad
 from .._tensor import Tensor, counter, wrap
 from ._line_search import Point, Search
+from ._real import real_view
 from .optimizer import Closure, Optimizer, check_settings, number
 
 
@@ -64,22 +65,22 @@ class LBFGS(Optimizer):
         for parameter in self._params:
             held = parameter._grad
             if held is None:
-                parts.append(np.zeros_like(parameter._array).reshape(-1))
+                parts.append(np.zeros_like(real_view(parameter._array)).reshape(-1))
             else:
                 array = held._array
-                parts.append((array.to_dense() if held.is_sparse else array).reshape(-1))
+                parts.append(real_view(array.to_dense() if held.is_sparse else array).reshape(-1))
         return np.concatenate(parts)
 
     def _set_vector(self, vector: Any) -> None:
         place = 0
         for parameter in self._params:
-            array = parameter._array
+            array = real_view(parameter._array)
             array[...] = vector[place : place + array.size].reshape(array.shape)
             counter(parameter)[0] += 1
             place += array.size
 
     def _vector(self) -> Any:
-        return np.concatenate([parameter._array.reshape(-1) for parameter in self._params])
+        return np.concatenate([real_view(parameter._array).reshape(-1) for parameter in self._params])
 
     # -- steps -------------------------------------------------------------------------------------------------------
     def step(self, closure: Closure | None = None) -> Any:  # type: ignore[override]

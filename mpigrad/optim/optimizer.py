@@ -24,6 +24,7 @@ from .._kernels.table import alike
 from .._ops._clearing import clear_grad
 from .._tensor import Tensor, counter, wrap
 from ._layout import load_state, saved_state
+from ._real import as_complex, as_real, real_view
 
 BLOCK = 1 << 15  # elements; a few float32 arrays of this length fit into the second-level cache
 ndarray = np.ndarray
@@ -61,10 +62,11 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
-        if pre or _PRE:
-            args, kwargs = self._run_pre_hooks(args, kwargs)
-        out = step(self, *args, **kwargs)
-        for hook in [*post.values(), *_POST.values()] if post or _POST else ():
+        if not (pre or post or _PRE or _POST):
+            return step(self, *args, **kwargs)
+        args, kwargs = self._run_pre_hooks((self, *args), kwargs)  # hooks see the optimizer among the arguments
+        out = step(*args, **kwargs)
+        for hook in [*post.values(), *_POST.values()]:
             hook(self, args, kwargs)
         return out
 
@@ -76,6 +78,7 @@ class Optimizer:
     """Base class of all optimizers."""
 
     def __init__(self, params: Any, defaults: Group) -> None:
+        check_together(defaults)
         if defaults.get("differentiable"):
             raise ValueError("differentiable=True is not supported: steps of mpigrad's optimizers are not recorded")
         self.defaults = defaults
@@ -83,7 +86,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{_title(params)}"
+                f"{params.type()}"
             )
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -119,15 +122,25 @@ class Optimizer:
                 "change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
-        if params and all(isinstance(each, tuple) for each in params):
-            param_group = {"params": None, "param_names": [name for name, _ in params]} | {
+        named = [isinstance(each, tuple) for each in params]
+        if any(named) and not all(named):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if self.param_groups and ("param_names" in self.param_groups[0]) != any(named):
+            how = "with" if any(named) else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{how} names to the optimizer"
+            )
+        if any(named):
+            param_group = {"params": None, "param_names": [each[0] for each in params]} | {
                 key: value for key, value in param_group.items() if key != "params"
             }
-            params = [each for _, each in params]
+            params = [each[1] for each in params]
         _check_parameters(params)
         if len(params) != len({id(each) for each in params}):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
         held = {id(each) for group in self.param_groups for each in group["params"]}
@@ -159,7 +172,10 @@ class Optimizer:
                 if held is not None:
                     grad, state = held._array, self.state[parameter]
                     if grad.__class__ is ndarray:
-                        self._dense(parameter, grad, state, group)
+                        if grad.dtype.kind == "c":
+                            self._complex(parameter, grad, state, group)
+                        else:
+                            self._dense(parameter, grad, state, group)
                     elif getattr(grad, "is_sparse_array", False):
                         with guard(grad):
                             self._sparse(parameter, grad, state, group)
@@ -183,7 +199,9 @@ class Optimizer:
         for parameter, grad, state in many:
             array = parameter._array
             with guard(array):
-                if self._kernel is None or array.dtype.kind != "f" or not (array.flags.c_contiguous and alike((array, grad))):
+                if array.dtype.kind == "c":
+                    self._complex(parameter, grad, state, group)
+                elif self._kernel is None or array.dtype.kind != "f" or not (array.flags.c_contiguous and alike((array, grad))):
                     self._dense(parameter, grad, state, group)
                 else:
                     settings = self._settings(parameter, state, group)
@@ -199,6 +217,13 @@ class Optimizer:
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         """Update one parameter."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _dense()")
+
+    def _complex(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        """Update one complex parameter, as twice as many real ones."""
+        seen = {name: as_real(value) if isinstance(value, Tensor) else value for name, value in state.items()}
+        self._dense(as_real(parameter), real_view(grad), seen, group)
+        for name in seen.keys() - state.keys():
+            state[name] = as_complex(seen[name], parameter)
 
     def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         """Update the rows of one parameter for which a sparse gradient has values."""
@@ -322,10 +347,6 @@ def _contiguous(state: Tensor) -> Any:
     return state._array
 
 
-def _title(tensor: Tensor) -> str:
-    return f"a {tensor.dtype} Tensor"
-
-
 def _check_parameters(params: list[Any]) -> None:
     for each in params:
         if not isinstance(each, Tensor):
@@ -358,7 +379,7 @@ def next_step(state: dict[str, Any]) -> int:
 
 def number(value: Any) -> float:
     """A setting that may be given as a tensor."""
-    return float(value._array) if isinstance(value, Tensor) else value
+    return float(value._array.reshape(())) if isinstance(value, Tensor) else value
 
 
 def drift(average: Any, value: Any, weight: float, room: Any) -> None:
@@ -390,9 +411,30 @@ def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
 def check_settings(**settings: Any) -> None:
     """Refuse negative settings; the name `lr` reads `learning rate`, `eps` `epsilon value`, others as they are."""
     for name, value in settings.items():
+        if isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError(f"Tensor {name} must be 1-element")
         if not number(value) >= 0.0:
             shown = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {shown}: {value}")
+
+
+def check_together(settings: Group) -> None:
+    """Refuse ways of stepping that exclude each other."""
+    if settings.get("fused"):
+        if settings.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if settings.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_tensors(lr: Any, betas: tuple[Any, Any], foreach: bool | None, capturable: bool) -> None:
+    """Refuse settings of Adam that are tensors where PyTorch wants numbers."""
+    if foreach and not capturable:
+        for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+            if isinstance(value, Tensor):
+                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise ValueError("betas must be either both floats or both Tensors")
 
 
 def check_betas(betas: tuple[Any, Any]) -> None:

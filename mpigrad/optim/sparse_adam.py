@@ -24,11 +24,16 @@ class SparseAdam(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_settings(lr=lr, eps=eps)
+        if number(lr) == 0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if eps == 0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        for place, parameter in enumerate(each for group in self.param_groups for each in group["params"]):
-            if parameter.is_sparse:
-                raise ValueError(f"Sparse params at indices {[place]}: SparseAdam requires dense parameter tensors")
+        placed = [([i, j], each) for i, group in enumerate(self.param_groups) for j, each in enumerate(group["params"])]
+        sparse = [place for place, each in placed if each.is_sparse]
+        if sparse:
+            raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")

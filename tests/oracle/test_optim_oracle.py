@@ -295,3 +295,44 @@ def test_every_option_is_compared(name: str) -> None:
     ours = inspect.signature(getattr(mpigrad.optim, name).__init__).parameters
     theirs = inspect.signature(getattr(torch.optim, name).__init__).parameters
     assert list(ours) == list(theirs)
+
+
+@pytest.mark.parametrize("spec", [each for each in OPTIMIZERS if "maximize" not in each])
+def test_complex_parameters_step_like_twice_as_many_real_ones(spec: str) -> None:
+    name, _, arguments = spec.partition(" ")
+
+    def trained(T: Any) -> tuple[Any, dict[str, Any]]:
+        random = np.random.default_rng(1)
+        w, idle = (T.tensor(random.standard_normal((3, 2)) + 1j * random.standard_normal((3, 2))).requires_grad_() for _ in "ab")
+        optimizer = eval(f"T.optim.{name}([w, idle], {arguments})", {"T": T, "w": w, "idle": idle})
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = ((w * w - (1 + 2j)).abs() ** 2).sum() + w.real.sin().sum()
+            loss.backward()
+            return loss
+
+        for _ in range(20):
+            optimizer.step(closure)
+        state = optimizer.state_dict()["state"].get(0, {})
+        return w.detach().numpy(), {key: value.numpy() for key, value in state.items() if isinstance(value, T.Tensor)}
+
+    (expected, state), (found, ours) = trained(torch), trained(mpigrad)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert ours.keys() <= state.keys()
+    for key, value in ours.items():
+        assert value.dtype == state[key].dtype and value.shape == state[key].shape, key
+        np.testing.assert_allclose(value, state[key], rtol=1e-7, atol=1e-11, err_msg=key)
+
+
+def test_hooks_of_steps_see_what_pytorchs_see() -> None:
+    def seen(T: Any) -> list[Any]:
+        w = T.tensor([1.0], requires_grad=True)
+        optimizer, found = T.optim.SGD([w], lr=0.5), []
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: found.append((args[0] is o, len(args), dict(kwargs))))
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o,), {"closure": lambda: 7}))
+        optimizer.register_step_post_hook(lambda o, args, kwargs: found.append((len(args), list(kwargs))))
+        w.grad = T.ones(1)
+        return [optimizer.step(lambda: 3), optimizer.step(), *found, w.item()]
+
+    assert seen(mpigrad) == seen(torch)

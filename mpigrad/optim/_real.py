@@ -1,0 +1,24 @@
+"""Complex parameters as real ones: an optimizer's step sees their parts as two elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Tensor, wrap
+
+
+def real_view(array: Any) -> Any:
+    """The same memory, with a last dimension for real and imaginary parts."""
+    return array[..., None].view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def as_real(value: Tensor) -> Tensor:
+    """A tensor over the same memory whose elements are real; real ones stay as they are."""
+    return wrap(real_view(value._array)) if value._array.dtype.kind == "c" else value
+
+
+def as_complex(value: Any, parameter: Tensor) -> Any:
+    """State that was made for the parts of a parameter, in the parameter's own type and shape."""
+    if not isinstance(value, Tensor) or value._array.shape != (*parameter._array.shape, 2):
+        return value
+    return wrap(value._array.view(parameter._array.dtype)[..., 0])
