@@ -86,6 +86,23 @@ class _Uninitialized:
         self._array = made._array
         self.__class__ = self.cls_to_become
 
+    @property
+    def shape(self) -> Any:
+        """Refused: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
+            "initialize the parameters before accessing their attributes."
+        )
+
+    def numel(self) -> int:
+        """Refused: there is nothing to count yet."""
+        raise ValueError(
+            "Attempted to use an uninitialized parameter in numel. This error happens when you are using a `LazyModule` or "
+            "explicitly manipulating `mpigrad.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
+            "`forward` with a dummy batch to initialize the parameters before calling mpigrad functions"
+        )
+
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__}>"
 

@@ -222,3 +222,32 @@ def test_set_and_get_by_path() -> None:
     assert isinstance(net.get_submodule("norm"), nn.Identity)
     assert net.get_parameter("first.weight") is net.first.weight
     assert net.get_buffer("scratch") is net.scratch
+
+
+def test_a_backward_hook_of_a_module_that_gives_a_dictionary() -> None:
+    class Dictionary(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"twice": x * 2}
+
+    module, seen = Dictionary(), []
+    module.register_full_backward_hook(lambda *_: seen.append(1))
+    x = mpigrad.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple of Tensors but received <class 'dict'>"):
+        made = module(x)
+    made["twice"].sum().backward()
+    assert x.grad.tolist() == [2, 2] and not seen
+
+
+def test_lazy_parameters_have_no_size() -> None:
+    lazy = nn.LazyLinear(3)
+    with pytest.raises(ValueError, match="Call `forward` with a dummy batch"):
+        lazy.weight.numel()
+    with pytest.raises(RuntimeError, match="Can't access the shape"):
+        lazy.weight.shape
+    lazy(mpigrad.ones(1, 2))
+    assert lazy.weight.numel() == 6
+
+
+def test_weights_of_recurrent_layers_in_one_list() -> None:
+    layer = nn.GRU(2, 3, bidirectional=True)
+    assert [weight is getattr(layer, name) for weight, name in zip(layer._flat_weights, layer._flat_weights_names)] == [True] * 8

@@ -13,6 +13,7 @@ from ..._ops._guarded import guarded
 from ..._ops.joining import cat
 from ..._ops.linear import linear
 from ..._tensor import Tensor, wrap
+from ._attention_checks import check_masks, check_shapes
 from ._dropout import dropout
 from ._pad import pad
 
@@ -102,14 +103,9 @@ def _heads(x: Tensor, count: int) -> Tensor:
     return x.reshape(length, batch, count, size // count).permute(1, 2, 0, 3)
 
 
-def _canonical(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
+def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
     """A mask of what must *not* be attended to, as something to add to scores."""
-    if mask is None:
-        return None
-    kind = mask._array.dtype.kind
-    if kind not in "bf":
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if kind == "f":
+    if mask is None or mask._array.dtype.kind == "f":
         return mask
     xp = array_module(mask._array)
     return wrap(xp.where(mask._array, -np.inf, 0.0).astype(like._array.dtype))
@@ -144,8 +140,10 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """Attention with several heads over (length, batch, size) tensors; gives the output and the weights."""
+    check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if query.dim() == 2:
         return _unbatched(locals())
+    check_masks(query, key, value, key_padding_mask, attn_mask, num_heads, use_separate_proj_weight)
     _check_heads(query.shape[-1], embed_dim_to_check, num_heads, is_causal and attn_mask is None)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
     shared = None if use_separate_proj_weight else in_proj_weight
@@ -158,7 +156,7 @@ def multi_head_attention_forward(
     )
     if add_zero_attn:
         k, v, more = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1)), more + 1
-    masks = _canonical(attn_mask, "attn_mask", query), _canonical(key_padding_mask, "key_padding_mask", query)
+    masks = _canonical(attn_mask, query), _canonical(key_padding_mask, query)
     weights = _masked((q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1), *masks, more).softmax(-1)
     if training and dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
@@ -174,7 +172,10 @@ def _check_heads(size: int, wanted: int, heads: int, hint_alone: bool) -> None:
     if size % heads:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
     if hint_alone:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
 
 
 def _extended(k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None) -> tuple[Tensor, Tensor, int]:

@@ -34,7 +34,7 @@ def cross_entropy(
     need_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
     x, t = input._array, target._array
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     log_p = input.log_softmax(0 if x.ndim == 1 else 1)
     if x.shape == t.shape and x.ndim:
         return _from_probabilities(log_p, target, weight, how, label_smoothing, ignore_index)
@@ -123,6 +123,8 @@ def nll_loss(
 def _check_nll(x: Any, t: Any, weight: Tensor | None) -> None:
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    if x.ndim == t.ndim == 1 and t.size != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}")
     if x.ndim != 1 and x.shape[0] != (t.shape[0] if t.ndim else 1):
         found = t.shape[0] if t.ndim else 1
         raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({found}).")

@@ -97,7 +97,10 @@ def embedding_bag(
     """
     need_tensors("embedding_bag", input=input, weight=weight, offsets=offsets, per_sample_weights=per_sample_weights)
     if mode not in ("sum", "mean", "max"):
-        raise ValueError(f"mode has to be one of sum or mean, got {mode}")
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        kind = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ValueError(f"max mode does not support {kind}")
     _check_samples(input, per_sample_weights, mode)
     starts = _starts(input, offsets, include_last_offset)
     rows, ids = weight._array.shape[0], input._array.reshape(-1)

@@ -144,9 +144,9 @@ def kl_div(
         how = kind(reduction, size_average, reduce)
         if how == "mean":
             warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
-                "divides "
-                "only by the batch size, and aligns with the KL div math definition.",
+                "reduction: 'mean' divides the total loss by both the batch size and the support size."
+                "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
                 stacklevel=2,
             )
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input

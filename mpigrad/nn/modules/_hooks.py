@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -150,8 +151,6 @@ def _call_the_faithful(module: Module, args: Any, kwargs: Any, result: Any, call
             try:
                 hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             except Exception as error:  # the first error is the one to tell of
-                import warnings
-
                 warnings.warn(
                     f"forward hook with ``always_call=True`` raised an exception that was silenced: {error}",
                     stacklevel=2,
@@ -199,6 +198,12 @@ class GradientHooks:
     def watch_outputs(self, result: Any) -> Any:
         """Put the boundary before the results."""
         many = isinstance(result, tuple)
+        if not many and not isinstance(result, Tensor):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=4,
+            )
         results, node, places = _through_boundary(result if many else (result,))
         if node is not None:
             total = len(results)
@@ -230,12 +235,8 @@ class GradientHooks:
 
     def _gradients_arrived(self, made: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         assert self.inputs is not None
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This happens because the "
-                "gradient in your "
-                f"{type(self.module).__name__} skips its output"
-            )
+        if self.grad_outputs is None:  # the gradient came past the outputs, as in recomputed modules
+            return None
         grads = _spread(made, self.inputs, self.n_inputs)
         for hook in self.post:
             changed = hook(self.module, grads, self.grad_outputs)

@@ -200,6 +200,10 @@ class Members:
         """Put a module at a path, in the place of the one there."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
+        from .module import Module
+
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):

@@ -73,8 +73,6 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise KeyError(key)
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -150,7 +148,7 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add parameters from a mapping or from pairs."""
-        for key, value in pairs_of(parameters, "ParameterDict"):
+        for key, value in pairs_of(parameters, "ParametersDict"):  # PyTorch's spelling
             self[key] = value
 
     def extra_repr(self) -> str:

@@ -110,10 +110,10 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
 
     descend(module, state_dict, "")
     if strict:
-        if missing:
-            errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
         if unexpected:
             errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+        if missing:
+            errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
     if errors:
         said = "\n\t".join(errors)
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{said}")

@@ -306,7 +306,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, _chosen(self.dim, input))
+        return F.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -316,14 +316,14 @@ class LogSoftmax(Softmax):
     """The logarithm of `Softmax`, computed safely."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, _chosen(self.dim, input))
+        return F.log_softmax(input, self.dim)
 
 
 class Softmin(Softmax):
     """`Softmax` of the negative."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, _chosen(self.dim, input))
+        return F.softmin(input, self.dim)
 
 
 class Softmax2d(Module):
@@ -333,19 +333,6 @@ class Softmax2d(Module):
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3)
-
-
-def _chosen(dim: int | None, input: Tensor) -> int:
-    """The dimension that PyTorch takes when none is named."""
-    if dim is not None:
-        return dim
-    import warnings
-
-    warnings.warn(
-        "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=4,
-    )
-    return 0 if input.ndim in (0, 1, 3) else 1
 
 
 __all__ = [

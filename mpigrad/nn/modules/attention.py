@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -97,106 +96,38 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        if query.ndim not in (2, 3):
-            raise AssertionError(
-                f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
-            )
-        if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-        batched = query.ndim == 3
-        same = query is key and key is value
-        if not batched:
-            query, key, value = (each.unsqueeze(1) for each in (query, key, value))
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif self.batch_first:
-            query, key, value = (each.transpose(0, 1) for each in (query, key, value))
-        if same:
-            key = value = query
-        out, found = self._attend(query, key, value, key_padding_mask, attn_mask)
-        weights = None if not need_weights else found.mean(dim=1) if average_attn_weights else found
-        if not batched:
-            return out.squeeze(1), None if weights is None else weights.squeeze(0)
-        return (out.transpose(0, 1) if self.batch_first else out), weights
-
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if query.shape[-1] != self.embed_dim:
-            raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
-        if self.in_proj_weight is not None and query is key and key is value:
-            return F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, dim=-1)
-        packed = self.in_proj_weight
-        weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight) if packed is None else packed.chunk(3)
-        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        q, k, v = (F.linear(*each) for each in zip((query, key, value), weights, biases))
-        return q, k, v
-
-    def _attend(
-        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        q, k, v = self._project(query, key, value)
-        length, batch, _ = q.shape
-        mask = _as_float(mask, q)
-        if mask is not None:
-            mask = self._mask_per_head(mask, batch, length, k.shape[0])
-        if padding is not None:
-            if tuple(padding.shape) != (batch, k.shape[0]):
-                raise AssertionError(
-                    f"expecting key_padding_mask shape of {(batch, k.shape[0])}, but got {padding.shape}"
-                )
-            hidden = _as_float(padding, q).reshape(batch, 1, 1, k.shape[0])
-            mask = hidden if mask is None else mask + hidden
-        if self.bias_k is not None and self.bias_v is not None:
-            k, v = _longer(k, self.bias_k.expand(1, batch, -1)), _longer(v, self.bias_v.expand(1, batch, -1))
-            mask = _wider(mask)
-        if self.add_zero_attn:
-            empty = wrap(k._array[:1] * 0)
-            k, v, mask = _longer(k, empty), _longer(v, empty), _wider(mask)
-        q, k, v = (self._heads(each) for each in (q, k, v))
-        scores = (q * (1.0 / math.sqrt(self.head_dim))) @ k.transpose(-2, -1)
-        weights = F.softmax(scores if mask is None else scores + mask, dim=-1)
-        if self.dropout > 0.0 and self.training:
-            weights = F.dropout(weights, p=self.dropout)
-        mixed = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, self.embed_dim)
-        return self.out_proj(mixed), weights
-
-    def _heads(self, x: Tensor) -> Tensor:
-        """(length, batch, embedding) to (batch, head, length, share)."""
-        return x.reshape(x.shape[0], x.shape[1], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
-
-    def _mask_per_head(self, mask: Tensor, batch: int, length: int, source: int) -> Tensor:
-        shape = tuple(mask.shape)
-        if mask.ndim == 2:
-            if shape != (length, source):
-                raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be {(length, source)}.")
-            return mask.reshape(1, 1, length, source)
-        if mask.ndim == 3:
-            if shape != (batch * self.num_heads, length, source):
-                raise RuntimeError(
-                    f"The shape of the 3D attn_mask is {mask.shape}, but should be "
-                    f"{(batch * self.num_heads, length, source)}."
-                )
-            return mask.reshape(batch, self.num_heads, length, source)
-        raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
-
-
-def _as_float(mask: Tensor | None, like: Tensor) -> Any:
-    """A mask to add to scores: -inf where a bool mask is True."""
-    if mask is None or mask._array.dtype.kind == "f":
-        return mask
-    if mask._array.dtype.kind != "b":
-        raise AssertionError("only bool and floating types of attn_mask are supported")
-    made = mask._array.astype(like._array.dtype)
-    made[mask._array] = -math.inf
-    return wrap(made)
-
-
-def _longer(x: Tensor, row: Tensor) -> Tensor:
-    from ..._ops.joining import cat
-
-    return cat([x, row], dim=0)
-
-
-def _wider(mask: Tensor | None) -> Tensor | None:
-    return None if mask is None else F.pad(mask, (0, 1))
+        turned = self.batch_first and query.dim() == 3
+        if turned:
+            same = query is key and key is value
+            query, key, value = (each.transpose(0, 1) if each.dim() == 3 else each for each in (query, key, value))
+            if same:  # stays one tensor, and is projected at once
+                key = value = query
+        out, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (out.transpose(0, 1) if turned else out), weights
 
 
 __all__ = ["MultiheadAttention", "NonDynamicallyQuantizableLinear"]

@@ -104,10 +104,14 @@ class RNNBase(Module):
         """Nothing to do: there is no library here that wants the weights in one piece."""
 
     @property
+    def _flat_weights(self) -> list[Parameter]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
     def all_weights(self) -> list[list[Parameter]]:
         """The weights of each layer and direction."""
         per = len(self._flat_weights_names) // (self.num_layers * self._directions)
-        flat = [getattr(self, name) for name in self._flat_weights_names]
+        flat = self._flat_weights
         return [flat[i : i + per] for i in range(0, len(flat), per)]
 
     # -- shapes ------------------------------------------------------------------------------------------------------
@@ -121,7 +125,8 @@ class RNNBase(Module):
                 f"convert model: model.to({kind})"
             )
         if not packed and input.ndim not in (2, 3):
-            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead")
+            noun = " tensor" if self.mode.startswith("RNN") else ""
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D{noun} instead")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"

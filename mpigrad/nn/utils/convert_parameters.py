@@ -25,7 +25,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     place = 0
     for each in parameters:
         array = each._array
-        each._array = vec._array[place : place + array.size].reshape(array.shape)
+        each._array = vec[place : place + array.size].view(array.shape)._array
         place += array.size
 
 
