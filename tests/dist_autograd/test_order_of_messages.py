@@ -16,6 +16,7 @@ from mpigrad.distributed.autograd._branch import Branch
 from mpigrad.distributed.autograd._held import held_part
 from mpigrad.distributed.autograd._interceptor import record_send
 from mpigrad.distributed.autograd._pass import Pass
+from mpigrad.distributed.rpc import _current
 from mpigrad.distributed.rpc._faults import Faults
 from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 
@@ -179,3 +180,33 @@ def test_contexts_of_a_worker_that_is_gone_end_everywhere(agents) -> None:
     assert all(context.context_id in agent.autograd.container.contexts for agent in agents[1:])
     agents[2].lose(1, "worker1 (rank 1) has left")
     until(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))
+
+
+def test_a_context_that_came_through_a_worker_that_is_gone_ends_with_its_makers(agents) -> None:
+    """worker0 knows worker1, which called worker2, which called worker3; both learn from worker0 of the end."""
+    for moment in ("before", "after"):
+        context = dist_autograd._new_context()
+        context_id = context.context_id
+        rpc.rpc_sync("worker1", fn.nested, args=(leaf(1.0), 2.0, ["worker2", "worker3"]))
+        if moment == "after":
+            agents[0].gone[1] = "worker1 has left"
+            dist_autograd._release_context(context_id)
+        for agent in agents[2:]:
+            agent.lose(1, "worker1 (rank 1) has left")
+        if moment == "before":
+            until(lambda known=context._known_worker_ids: known() == {1, 2, 3})
+            agents[0].gone[1] = "worker1 has left"
+            dist_autograd._release_context(context_id)
+        until(lambda gone=context_id: not any(gone in agent.autograd.container.contexts for agent in agents[2:]))
+        for agent in (agents[0], *agents[2:]):  # it is back
+            agent.gone.pop(1, None)
+            agent.workers[1], agent.by_name["worker1"] = agents[1].info, agents[1].info
+
+
+def test_rpc_ends_inside_a_context() -> None:
+    with in_process_world(2, graceful=False) as made:
+        with acting_as(made[0]):
+            with dist_autograd.context():
+                rpc.rpc_sync("worker1", fn.add, args=(leaf(1.0), 2.0))
+                _current.set_agent(None)
+            assert not dist_autograd._has_valid_context()

@@ -34,12 +34,14 @@ class context:
     """
 
     def __enter__(self) -> int:
-        self.autograd_context = _new_context()
+        self._worker = _worker.worker()
+        self.autograd_context = self._worker.container.new_context()
         return self.autograd_context.context_id
 
     def __exit__(self, *error: object) -> None:
-        """Release the context; another worker may have done so already."""
-        release(_worker.worker(), self.autograd_context.context_id)
+        """Release the context; another worker may have done so already, or RPC may have ended, and all contexts with it."""
+        if self._worker.serves():
+            release(self._worker, self.autograd_context.context_id)
         if CURRENT.context is self.autograd_context:
             CURRENT.context = None
 

@@ -15,7 +15,7 @@ import threading
 
 from ._context import DistAutogradContext
 
-_LOCAL_BITS = 48
+LOCAL_BITS = 48
 _REMEMBERED = 1 << 12  # released ids above the floor that are remembered for each worker; a message is never this late
 
 
@@ -37,12 +37,12 @@ class Container:
         self.worker_id = worker_id
         self.contexts: dict[int, DistAutogradContext] = {}
         self._lock = threading.Lock()
-        start = worker_id << _LOCAL_BITS
+        start = worker_id << LOCAL_BITS
         self._next = start
         self._floors = {worker_id: start}  # by the worker that made them: its contexts below were all released
         self._released: dict[int, dict[int, None]] = {}  # the same worker's, above its floor
         self._message_ids = itertools.count(start)
-        self.max_id = start | ((1 << _LOCAL_BITS) - 1)
+        self.max_id = start | ((1 << LOCAL_BITS) - 1)
         self.new_message_id = self._message_ids.__next__
 
     def new_context(self) -> DistAutogradContext:
@@ -83,7 +83,7 @@ class Container:
         """Forget a context for good, and note the `floor` of the worker that made it; gives it back if it was there."""
         with self._lock:
             found = self.contexts.pop(context_id, None)
-            maker = context_id >> _LOCAL_BITS
+            maker = context_id >> LOCAL_BITS
             if maker == self.worker_id:
                 self._raise_own_floor()
             else:
@@ -96,7 +96,7 @@ class Container:
 
     def made_by(self, worker_id: int) -> list[int]:
         """The ids of another worker's contexts that are here."""
-        return [context_id for context_id in list(self.contexts) if context_id >> _LOCAL_BITS == worker_id]
+        return [context_id for context_id in list(self.contexts) if context_id >> LOCAL_BITS == worker_id]
 
     def forget_maker(self, worker_id: int) -> None:
         """A worker is gone: if it comes back, it numbers its contexts from the start again."""
@@ -106,10 +106,10 @@ class Container:
 
     def floor_of(self, context_id: int) -> int:
         """The floor of the worker that made a context, as far as it is known here."""
-        return self._floors.get(context_id >> _LOCAL_BITS, 0)
+        return self._floors.get(context_id >> LOCAL_BITS, 0)
 
     def _was_released(self, context_id: int) -> bool:
-        maker = context_id >> _LOCAL_BITS
+        maker = context_id >> LOCAL_BITS
         if maker == self.worker_id:  # it is not here, so it was released or never made
             return True
         return context_id < self._floors.get(maker, 0) or context_id in self._released.get(maker, ())

@@ -16,7 +16,7 @@ from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, lost_hooks, register_handler
 from ._branch import Branch
 from ._reach import reach
-from ._release import release_all_of
+from ._release import worker_left
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
@@ -237,7 +237,7 @@ def worker_lost(agent: Any, rank: int) -> None:
             for part in _held_parts(context, code):
                 if part.one.initiator == rank:
                     part.abort()
-    release_all_of(worker, rank)
+    worker_left(worker, rank)
 
 
 def _initiated(worker: Worker, code: int) -> Initiated:

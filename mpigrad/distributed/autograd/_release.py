@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
+from ._container import LOCAL_BITS
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext
     from ._worker import Worker
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
+_KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
 _FLOOR = struct.Struct("<Q")
 
 
@@ -33,11 +35,16 @@ def release(worker: Worker, context_id: int, told_by: int | None = None, floor: 
     return True
 
 
-def release_all_of(worker: Worker, maker: int) -> None:
-    """A worker is gone, and so is whoever would leave its contexts: end them here."""
-    for context_id in worker.container.made_by(maker):
-        release(worker, context_id, maker)
-    worker.container.forget_maker(maker)
+def worker_left(worker: Worker, rank: int) -> None:
+    """A worker is gone: nobody else will end its contexts; others' may have come through it, whose makers know nothing of us."""
+    for context_id in worker.container.made_by(rank):
+        release(worker, context_id, rank)
+    worker.container.forget_maker(rank)
+    for context in list(worker.container.contexts.values()):
+        maker = context.context_id >> LOCAL_BITS
+        if maker != worker.worker_id and maker not in context.known_workers and maker not in worker.agent.gone:
+            context.known_workers.add(maker)
+            worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
 
 
 def _fail_waiting(context: DistAutogradContext) -> None:
@@ -58,8 +65,19 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
     agent.request_with_retries(rank, _TYPE, floor, context_id, 0, lambda reply: worker.releasing.discard(told))
 
 
+def _handle_know(agent: Any, message: RawMessage) -> None:
+    """A worker has a context of ours that came to it through one that is gone."""
+    worker = agent.autograd
+    context = worker.container.contexts.get(message.extra)
+    if context is not None:
+        context.known_workers.add(message.src)
+    if context is None or context.released:  # asked after the worker is known, as a release may come in between
+        _tell(worker, message.src, message.extra)
+
+
 def _handle(agent: Any, message: RawMessage) -> None:
     release(agent.autograd, message.extra, message.src, *_FLOOR.unpack(message.body))
 
 
 register_handler(_TYPE, _handle)
+register_handler(_KNOW, _handle_know)

@@ -19,6 +19,10 @@ class Worker:
         self.initiated: dict[int, Any] = {}  # counted passes begun here, by pass id
         self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases not yet acknowledged
 
+    def serves(self) -> bool:
+        """Whether it is the one of the current agent, or of no agent at all."""
+        return self.agent is None or _current.current.agent is self.agent
+
     @property
     def idle(self) -> bool:
         """Whether nothing of ours is still under way."""

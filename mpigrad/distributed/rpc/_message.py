@@ -45,6 +45,7 @@ class MessageType(IntEnum):
     DONE_AUTOGRAD = 29
     FAILED_AUTOGRAD = 30
     ABORT_AUTOGRAD = 31
+    KNOW_AUTOGRAD_CONTEXT_REQ = 32
     EXCEPTION = 40
     REPLY = 41
     JOIN = 42
