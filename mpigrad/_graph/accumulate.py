@@ -156,6 +156,21 @@ def _unshared(sparse: Any, name: str) -> Any:
     return array if alone and array.flags.writeable and _most_holders(array) <= _SOLE_BASE else array.copy()
 
 
+def _holders_of_saved(saved: tuple[Any, ...], place: int) -> tuple[int, int]:
+    tensor = saved[place]
+    array = tensor._array
+    return sys.getrefcount(tensor), sys.getrefcount(array)
+
+
+_SOLE_SAVED = _holders_of_saved((wrap(np.empty(2)), wrap(np.empty(2))), 0)  # what it is when a node alone holds a tensor
+
+
+def is_spare(saved: tuple[Any, ...], place: int) -> bool:
+    """Whether a dense tensor that a node saved, and its memory, have no other holder: the node may write over it."""
+    tensor, array = _holders_of_saved(saved, place)
+    return tensor <= _SOLE_SAVED[0] and array <= _SOLE_SAVED[1] and owns_memory(saved[place]._array)
+
+
 def _rehearse_leaf() -> None:
     from .engine import GraphTask
     from .node import Node, accumulator

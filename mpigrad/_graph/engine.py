@@ -215,8 +215,10 @@ class GraphTask:
                 outs: Any = (None,) * len(edges)
             elif node.hooks is not None or TRACING.on:
                 outs = self._watched(node, grad)
-            else:
+            elif keep:
                 outs = node.run(F, grad)
+            else:
+                outs = node.run_last(F, grad) if node.uses_up else node.run(F, grad)
             if not keep:
                 node.release()
             node = grad = None

@@ -60,12 +60,17 @@ class Node:
     outputs = 1  # how many tensors the operation made
     user_code = False  # whether `run` calls a function of the user's
     runs_on_none = False  # whether it runs even when no gradient came for any of its outputs
+    uses_up = False  # whether there is a `run_last`, for passes after which what was saved is not needed again
     multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
         gradients and Nones when `outputs` is not 1), an array when F is RAW and a Tensor otherwise."""
         raise NotImplementedError(f"{type(self).__name__} does not say how gradients pass through it")
+
+    def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        """`run` for the last time: gradients may be written over what was saved, if nobody else holds it."""
+        return self.run(F, grad)
 
     def release(self) -> None:
         """Drop what was saved for the gradients."""

@@ -94,26 +94,26 @@ def _sums_of_bags(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
     NumPy's `reduceat` takes a microsecond for each bag, however short, so that short ones are added side by side: the
     first rows of all bags, then the second ones of those that have one, and so on, the longest bags first. Nor is there an
     array of all the rows then."""
+    longest = int(lengths.max()) if lengths.shape[0] else 0
+    if longest <= _SIDE_BY_SIDE:
+        return _side_by_side(rows, places, starts, lengths, longest)
     long = np.flatnonzero(lengths > _SIDE_BY_SIDE)
-    if not long.size:
-        return _side_by_side(rows, places, starts, lengths)
     short = lengths.copy()
     short[long] = 0
-    made = _side_by_side(rows, places, starts, short)
+    made = _side_by_side(rows, places, starts, short, int(short.max()))
     for bag in long.tolist():
         made[bag] = take_rows(rows, places[starts[bag] : starts[bag] + lengths[bag]]).sum(axis=0, dtype=rows.dtype)
     return made
 
 
-def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
+def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any, longest: int) -> Any:
     count = lengths.shape[0]
-    longest = int(lengths.max()) if count else 0
     if longest == 0 or int(lengths.min()) == longest:
         return _layers(rows, places, starts, [count] * longest)
     several = np.flatnonzero(lengths != 1)
     if several.shape[0] * 4 < count:  # rows of their own, most of them
         made = take_rows(rows, places[np.minimum(starts, places.shape[0] - 1)])
-        made[several] = _side_by_side(rows, places, starts[several], lengths[several])
+        made[several] = _side_by_side(rows, places, starts[several], lengths[several], longest)
         return made
     falling = np.argsort(-lengths, kind="stable")
     having = count - np.searchsorted(lengths[falling][::-1], np.arange(longest), side="right")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import bool_
+from .._graph.accumulate import is_spare
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
@@ -19,12 +20,14 @@ from ._out import deliver
 from ._unary import unary
 from .fitting import to_dtype
 
+_LARGE = 1 << 14  # elements
+
 
 class _MulNode(OpNode):
     """Multiplication, with its derivative on arrays spelled out: the hottest node of most programs."""
 
     __slots__ = ()
-    multiplies = True
+    multiplies = uses_up = True
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -44,6 +47,29 @@ class _MulNode(OpNode):
                 raise_modified(self, a, p)
             into_b = into_a if a is b else grad * a._array
         return into_a, into_b
+
+    def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        """Large factors that nobody else holds become the gradients: no other memory has to come into the cache."""
+        saved: Any = self.saved
+        if grad.__class__ is not ndarray or grad.size < _LARGE or F is not RAW or self.meta is not None:
+            return self.run(F, grad)
+        if saved is None or saved[0] is saved[1] or grad.dtype.kind != "f":
+            return self.run(F, grad)
+        return self._times(grad, saved, 1), self._times(grad, saved, 0)
+
+    def _times(self, grad: Any, saved: tuple[Any, ...], place: int) -> Any:
+        """The gradient times one of the factors, written over it if it is spare."""
+        if saved[place] is None:
+            return None
+        spare = saved[place].__class__ is Tensor and is_spare(saved, place)
+        factor, version = saved[place], self.versions[place]
+        count = factor._counter
+        if count is not None and count[0] != version:
+            raise_modified(self, factor, version)
+        array = factor._array
+        if spare and array.dtype == grad.dtype and array.shape == grad.shape:
+            return np.multiply(grad, array, out=array)
+        return grad * array
 
 
 class _AddNode(OpNode):

@@ -135,6 +135,9 @@ OPERATIONS = [
     lambda a, b: a.sum().expand(6),
     lambda a, b: mpigrad.stack([a, b]).sum(0),
     lambda a, b: a.clone(),
+    lambda a, b: (a - b) * (b + 1.0),
+    lambda a, b: (a * b) * (a - b),
+    lambda a, b: (a * 0.5) * (a.detach() * 0.5),
 ]
 PROGRAMS = st.lists(
     st.tuples(st.integers(0, len(OPERATIONS) - 1), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=12
@@ -176,6 +179,7 @@ def gradients(program: list[tuple[int, int, int]], hooked: set[int], large: int)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mpigrad._graph.engine._LARGE", large)
         patch.setattr("mpigrad._ops.sums._LARGE", large)
+        patch.setattr("mpigrad._ops.arithmetic._LARGE", large)
         leaves = [fresh(*np.arange(1.0, 7.0) * (i + 1)) for i in range(3)]
         values, seen = list(leaves), []
         for nth, (which, i, j) in enumerate(program):
@@ -223,6 +227,37 @@ def test_a_large_sum_takes_no_memory_of_its_own() -> None:
     made.clear()
     (Makes.apply(y) * Makes.apply(y)).sum().backward()
     assert arrived[0] in made
+
+
+def test_a_large_product_writes_over_factors_that_only_it_holds() -> None:
+    x = mpigrad.ones(1 << 14, requires_grad=True)
+    first, second = x * 2.0, x * 3.0
+    places, gone, kept = [first.data_ptr(), second.data_ptr()], [], second
+    arrived = []
+    for factor in (first, second):
+        factor.grad_fn.register_prehook(lambda grads: arrived.append(grads[0].data_ptr()))
+    product = (first * second).sum()
+    gone.append(first)
+    del first, factor, gone
+    product.backward()
+    assert places[0] in arrived and places[1] not in arrived
+    assert kept.tolist()[:2] == [3.0, 3.0] and x.grad.tolist()[:2] == [12.0, 12.0]
+
+
+@pytest.mark.parametrize("holder", ["view", "array", "graph", "saved"])
+def test_factors_that_somebody_holds_stay_as_they_are(holder: str) -> None:
+    x = mpigrad.ones(1 << 14, requires_grad=True)
+    factor = x + 1.0
+    held = {"view": factor[1:], "array": factor.detach().numpy(), "graph": factor.exp(), "saved": factor * factor}[holder]
+    product = (factor * (x + 2.0)).sum()
+    del factor
+    product.backward()
+    if holder in ("graph", "saved"):
+        x.grad = None
+        held.sum().backward()
+        np.testing.assert_allclose(x.grad.numpy()[:2], 4.0 if holder == "saved" else np.exp(2.0), rtol=1e-6)
+    else:
+        assert held.tolist()[:2] == [2.0, 2.0]
 
 
 def test_large_gradients_that_repeat_one_number_are_memory_to_users() -> None:

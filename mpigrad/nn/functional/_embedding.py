@@ -16,14 +16,17 @@ from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
 from ..._tensor import Tensor, counter, wrap
 
+_INDICES = (np.dtype("i8"), np.dtype("i4"))
+_UNSIGNED = {8: np.dtype("u8"), 4: np.dtype("u4")}
+
 
 def _check_indices(name: str, indices: Any, rows: int) -> None:
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices.dtype not in _INDICES:
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"mpigrad.{title(indices)}Tensor instead (while checking arguments for {name})"
         )
-    if indices.size and (indices.min() < 0 or indices.max() >= rows):
+    if indices.size and indices.view(_UNSIGNED[indices.dtype.itemsize]).max() >= rows:  # negative ones are the largest
         raise IndexError("index out of range in self")
 
 
