@@ -29,7 +29,8 @@ def nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_questions_are_answered() -> None:
     assert cuda.is_available() is False and cuda.device_count() == 0 and cuda.is_initialized() is False
     assert cuda.memory_allocated() == cuda.max_memory_allocated() == cuda.memory_reserved() == 0
-    assert cuda.memory_stats() == {} and cuda.get_arch_list() == [] and cuda.get_rng_state_all() == []
+    assert cuda.memory_stats() == cuda.memory_stats_as_nested_dict() == {}
+    assert cuda.get_arch_list() == [] and cuda.get_rng_state_all() == []
     assert cuda.empty_cache() is None and cuda.manual_seed(1) is None and cuda.manual_seed_all(1) is None
     with cuda.stream(None), cuda.device(-1):
         assert mpigrad.ones(2).is_pinned() is False and mpigrad.ones(2).get_device() == -1
@@ -58,6 +59,12 @@ def test_using_one_says_what_is_missing(name: str, nothing: str) -> None:
     with pytest.raises(RuntimeError, match=expected) as caught:
         CALLS[name]()
     assert isinstance(caught.value, AssertionError) == (nothing == "no CuPy")
+
+
+def test_profilers_have_nothing_to_see() -> None:
+    for call in (lambda: cuda.nvtx.range_push("x"), cuda.nvtx.range_pop, lambda: cuda.nvtx.mark("x")):
+        with pytest.raises(RuntimeError, match="NVTX functions not installed. Are you sure you have a CUDA build?"):
+            call()
 
 
 def test_pinning_needs_a_gpu() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -58,7 +59,35 @@ def reset_peak_memory_stats(device: Which = None) -> None:
 
 def reset_max_memory_allocated(device: Which = None) -> None:
     """As `reset_peak_memory_stats`, which has replaced it."""
+    _resets_all("reset_max_memory_allocated")
     reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device: Which = None) -> None:
+    """As `reset_peak_memory_stats`, which has replaced it."""
+    _resets_all("reset_max_memory_cached")
+    reset_peak_memory_stats(device)
+
+
+def memory_cached(device: Which = None) -> int:
+    """The old name of `memory_reserved`."""
+    _renamed("memory_cached", "memory_reserved")
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Which = None) -> int:
+    """The old name of `max_memory_reserved`."""
+    _renamed("max_memory_cached", "max_memory_reserved")
+    return max_memory_reserved(device)
+
+
+def _resets_all(name: str) -> None:
+    text = "now calls mpigrad.cuda.reset_peak_memory_stats, which resets /all/ peak memory stats."
+    warnings.warn(f"mpigrad.cuda.{name} {text}", FutureWarning, stacklevel=3)
+
+
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(f"`mpigrad.cuda.{old}` has been renamed to `mpigrad.cuda.{new}`", FutureWarning, stacklevel=3)
 
 
 def empty_cache() -> None:
@@ -83,6 +112,18 @@ def memory_stats(device: Which = None) -> dict[str, Any]:
     return made
 
 
+def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
+    """`memory_stats`, with a dictionary for each part of the names."""
+    made: dict[str, Any] = {}
+    for name, value in memory_stats(device).items():
+        *path, last = name.split(".")
+        inner = made
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return made
+
+
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
     """The counts above as a small table."""
     rows = [
@@ -104,11 +145,26 @@ def set_per_process_memory_fraction(fraction: float, device: Which = None) -> No
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     with seam.on_device(seam.device("cuda", index_of(device))):
-        seam.cupy().get_default_memory_pool().set_limit(fraction=fraction)
+        total = seam.cupy().cuda.runtime.memGetInfo()[1]
+        seam.cupy().get_default_memory_pool().set_limit(size=max(1, int(fraction * total)))  # 0 would be no limit
+
+
+def get_per_process_memory_fraction(device: Which = None) -> float:
+    """The part of a GPU's memory that this process may take: 1.0 unless limited."""
+    with seam.on_device(seam.device("cuda", index_of(device))):
+        limit, total = seam.cupy().get_default_memory_pool().get_limit(), seam.cupy().cuda.runtime.memGetInfo()[1]
+    return limit / total if limit else 1.0
+
+
+def device_memory_used(device: Which = None) -> int:
+    """Bytes of a GPU that are in use, by this process and all others."""
+    free, total = mem_get_info(device)
+    return total - free
 
 
 __all__ = [
-    "OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-    "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_max_memory_allocated",
-    "reset_peak_memory_stats", "set_per_process_memory_fraction",
+    "OutOfMemoryError", "device_memory_used", "empty_cache", "get_per_process_memory_fraction", "max_memory_allocated",
+    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "reset_max_memory_allocated",
+    "reset_max_memory_cached", "reset_peak_memory_stats", "set_per_process_memory_fraction",
 ]  # fmt: skip

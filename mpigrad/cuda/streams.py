@@ -148,6 +148,11 @@ class ExternalStream(Stream):
         self._stream = seam.cupy().cuda.ExternalStream(stream_ptr, self._place.index)
 
 
+def get_stream_from_external(data_ptr: int, device: Which = None) -> Stream:
+    """A stream that somebody else made and will destroy, given by its address."""
+    return ExternalStream(data_ptr, device)
+
+
 class StreamContext:
     """What `with stream(s)` does: `s` and its GPU are the current ones inside; None changes nothing."""
 
@@ -197,4 +202,7 @@ def default_stream(device: Which = None) -> Stream:
     return Stream._around(seam.cupy().cuda.Stream.null, place)
 
 
-__all__ = ["Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
+__all__ = [
+    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "get_stream_from_external",
+    "set_stream", "stream",
+]  # fmt: skip

@@ -257,6 +257,54 @@ def test_memory_is_counted() -> None:
     assert 0 < free <= total
 
 
+def test_other_questions_about_memory() -> None:
+    x = T.empty(1 << 18, device="cuda:1")
+    assert cuda.memory_stats_as_nested_dict(1)["allocated_bytes"]["all"]["current"] == cuda.memory_allocated(1) >= x.nbytes
+    assert cuda.device_memory_used(1) == cuda.mem_get_info(1)[1] - cuda.mem_get_info(1)[0] >= x.nbytes
+    with pytest.warns(FutureWarning, match="`mpigrad.cuda.memory_cached` has been renamed"):
+        assert cuda.memory_cached(1) == cuda.memory_reserved(1)
+    with pytest.warns(FutureWarning, match="renamed to `mpigrad.cuda.max_memory_reserved`"):
+        assert cuda.max_memory_cached(1) == cuda.max_memory_reserved(1)
+    for reset in (cuda.reset_max_memory_allocated, cuda.reset_max_memory_cached):
+        with pytest.warns(FutureWarning, match="resets /all/ peak memory stats"):
+            reset(1)
+    assert cuda.max_memory_allocated(1) == cuda.memory_allocated(1)
+
+
+def test_a_part_of_the_memory() -> None:
+    assert cuda.get_per_process_memory_fraction(1) == 1.0
+    try:
+        cuda.set_per_process_memory_fraction(0.5, 1)
+        assert cuda.get_per_process_memory_fraction(1) == pytest.approx(0.5) and cuda.get_per_process_memory_fraction(0) == 1.0
+        with pytest.raises(cuda.OutOfMemoryError):
+            T.empty(cuda.mem_get_info(1)[1] * 3 // 4, dtype=T.uint8, device="cuda:1")
+        cuda.empty_cache()
+        cuda.set_per_process_memory_fraction(0.0, 1)
+        with pytest.raises(cuda.OutOfMemoryError):
+            T.empty(1 << 20, device="cuda:1")
+    finally:
+        cuda.set_per_process_memory_fraction(1.0, 1)
+    with pytest.raises(ValueError, match="Invalid fraction value"):
+        cuda.set_per_process_memory_fraction(1.5)
+
+
+def test_ranges_for_profilers() -> None:
+    assert (cuda.nvtx.range_push("outer"), cuda.nvtx.range_push("inner")) == (0, 1)
+    assert (cuda.nvtx.range_pop(), cuda.nvtx.range_pop()) == (1, 0)
+    cuda.nvtx.mark("here")
+    with cuda.nvtx.range("step {}", 3):
+        assert cuda.nvtx.range_push("within") == 1
+        cuda.nvtx.range_pop()
+
+
+def test_a_stream_of_somebody_else() -> None:
+    made = cuda.Stream(1)
+    same = cuda.get_stream_from_external(made.cuda_stream, 1)
+    assert same == made and same.device == T.device("cuda:1")
+    with cuda.stream(same):
+        assert cuda.current_stream(1) == made
+
+
 def test_no_memory_left() -> None:
     with pytest.raises(cuda.OutOfMemoryError, match="CUDA out of memory. Tried to allocate 67108864.00 MiB"):
         T.empty(1 << 44, device="cuda")

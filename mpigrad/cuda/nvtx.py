@@ -1,0 +1,56 @@
+"""Marks and ranges for NVIDIA's profilers (Nsight Systems): what the host did while the GPU worked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import _device as seam
+
+
+def _nvtx() -> Any:
+    """CuPy's functions, or PyTorch's complaint."""
+    try:
+        return seam.cupy().cuda.nvtx
+    except RuntimeError as error:
+        raise RuntimeError(f"NVTX functions not installed. Are you sure you have a CUDA build? {error}") from error
+
+
+class _Open(threading.local):
+    """How many ranges of this thread are open: CuPy does not say."""
+
+    depth = 0
+
+
+def range_push(msg: str) -> int:
+    """Open a range inside those that are open; its depth, from 0."""
+    _nvtx().RangePush(msg)
+    _Open.depth += 1
+    return _Open.depth - 1
+
+
+def range_pop() -> int:
+    """Close the innermost range; its depth."""
+    _nvtx().RangePop()
+    _Open.depth -= 1
+    return _Open.depth
+
+
+def mark(msg: str) -> None:
+    """A mark at this moment."""
+    _nvtx().Mark(msg)
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """A range around a part of the program: `with mpigrad.cuda.nvtx.range("step {}", 3):`, or a decorator."""
+    range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        range_pop()
+
+
+__all__ = ["mark", "range", "range_pop", "range_push"]
