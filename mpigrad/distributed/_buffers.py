@@ -13,6 +13,7 @@ import numpy as np
 from .._device import array_module, current_stream, device_of, guard, move, pointer
 from .._tensor import Tensor, counter
 from . import _mpi
+from ._gpu.claims import claim
 from ._gpu.copies import to_device, to_host
 from ._gpu.detection import cuda_aware_chosen
 from ._gpu.transfers import checked_way
@@ -116,6 +117,8 @@ def _check(tensor: Any) -> None:
         raise ValueError(
             "collectives take dense tensors; convert this sparse one with to_dense(), or send its indices and values"
         )
+    if type(tensor._array) is not np.ndarray:
+        claim(device_of(tensor._array))
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:

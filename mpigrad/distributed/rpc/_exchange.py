@@ -9,6 +9,7 @@ from typing import Any
 
 from mpigrad._device import device_count
 from mpigrad.distributed._gpu.binding import Bound, bind_if_asked, identity, use_bound, warn_of_sharing
+from mpigrad.distributed._gpu.claims import claim
 from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
 from ._agent import Agent
@@ -68,6 +69,8 @@ def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool
         agent.progress.adopt_thread = use_bound  # type: ignore[method-assign]
     if isinstance(agent, DeviceAgent):
         agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers), static)
+        for place in () if static else devices_in_use(profiles[agent.info.name], {}):
+            claim(place)  # nobody knows all members of a dynamic group
 
 
 # -- dynamic groups ----------------------------------------------------------------------------------------------------
