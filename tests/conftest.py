@@ -122,9 +122,7 @@ def rpc_world(request: pytest.FixtureRequest, world: World) -> Iterator[World]:
     import mpigrad.distributed.rpc as rpc
 
     mark = request.node.get_closest_marker("rpc")
-    arguments: dict[str, Any] = {}
-    if mark is not None and mark.kwargs:
-        arguments["rpc_backend_options"] = rpc.TensorPipeRpcBackendOptions(**mark.kwargs)
+    arguments = device.rpc_arguments(world, mark.kwargs if mark is not None else {})
     rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size, **arguments)
     yield world
     rpc.shutdown()

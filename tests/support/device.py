@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.support.world import World
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -44,3 +50,26 @@ def use(name: str) -> None:
         return array(self if self.requires_grad or self.is_sparse else self.cpu(), dtype, copy)
 
     mpigrad.Tensor.numpy, mpigrad.Tensor.__array__ = numpy, as_array  # type: ignore[method-assign]
+
+
+def rpc_arguments(world: World, given: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+    """Further arguments for init_rpc: options as given, and on a GPU maps by which every tensor arrives on the device of the
+    same number."""
+    import mpigrad
+    import mpigrad.distributed.rpc as rpc
+
+    place = _device_of_tests()
+    if not given and place == "cpu":
+        return {}
+    options = rpc.TensorPipeRpcBackendOptions(**given)
+    if place != "cpu":
+        same = {index: index for index in range(mpigrad.cuda.device_count())}
+        for rank in range(world.world_size):
+            options.set_device_map(world.worker(rank), same)
+    return {"rpc_backend_options": options}
+
+
+def _device_of_tests() -> str:
+    from mpigrad import _device
+
+    return _device._Default.place.type
