@@ -1,7 +1,14 @@
-"""The memory of GPUs as CuPy's pool hands it out: peaks are counted, and what it says when there is none left."""
+"""The memory of GPUs as CuPy's pool hands it out: peaks are counted, and what it says when there is none left.
+
+CuPy's pool gives memory that an array of a stream let go to the next array of that stream at once, which is right as long as
+nobody else uses it. Where calls of other workers are served, each on a stream of its own, what one stream made is used by
+others: the backward pass reads and frees what handlers have made. With `order_memory`, an array that goes while another
+stream than its own is the current one lets its stream wait for that one: what gets its memory next comes behind the last use.
+"""
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -42,9 +49,48 @@ def count_peaks(module: ModuleType) -> None:
             raise OutOfMemoryError(
                 f"CUDA out of memory. Tried to allocate {size / 2**20:.2f} MiB on GPU {module.cuda.runtime.getDevice()}: {error}"
             ) from error
+        if _Order.wanted and size:
+            made = _lent(module, made, size)
         peak = peak_of(made.device_id)
         peak.allocated = max(peak.allocated, pool.used_bytes())
         peak.reserved = max(peak.reserved, pool.total_bytes())
         return made
 
     module.cuda.set_allocator(malloc)
+
+
+class _Order:
+    wanted = False
+
+
+def order_memory() -> None:
+    """From now on, let memory go back to its stream behind its last use on another."""
+    _Order.wanted = True
+
+
+class _Loan:
+    """Memory of the pool, and the stream to whose arrays it goes next."""
+
+    __slots__ = ("cuda", "memory", "stream")
+
+    def __init__(self, cuda: Any, memory: Any, stream: Any) -> None:
+        self.cuda, self.memory, self.stream = cuda, memory, stream
+
+    def __del__(self) -> None:
+        index = self.memory.device_id
+        user = self.cuda.get_current_stream(index)
+        if user.ptr != self.stream.ptr and not sys.is_finalizing():
+            with self.cuda.Device(index):
+                self._wait_for(user)
+
+    def _wait_for(self, user: Any) -> None:
+        try:
+            self.stream.wait_event(user.record())
+        except self.cuda.runtime.CUDARuntimeError:  # garbage, and the stream went first: another may get its name
+            user.synchronize()
+
+
+def _lent(module: ModuleType, memory: Any, size: int) -> Any:
+    cuda = module.cuda
+    owner = _Loan(cuda, memory, cuda.get_current_stream(memory.device_id))
+    return cuda.MemoryPointer(cuda.UnownedMemory(memory.ptr, size, owner, memory.device_id), 0)

@@ -132,6 +132,25 @@ def test_what_handlers_leave_is_complete_for_others(swapped: World) -> None:
     assert values(mine + 1)[::999] == [8, 8]
 
 
+def leave_and_ask(through: str, key: str, x: mpigrad.Tensor) -> mpigrad.Tensor:
+    """Leave something behind and, before this handler ends, have another one of this worker asked for it."""
+    STATE[key] = chain(x, 5)
+    return rpc.rpc_sync(through, ask_back, (rpc.get_worker_info().name, key))
+
+
+def ask_back(where: str, key: str) -> mpigrad.Tensor:
+    return rpc.rpc_sync(where, load, (key,))
+
+
+def test_what_a_handler_has_left_is_complete_for_whoever_hears_of_it(swapped: World) -> None:
+    if swapped.rank == 0:
+        x = chain(mpigrad.zeros(1000, device="cuda:0"), 2)
+        got = rpc.rpc_sync(swapped.next_name, leave_and_ask, (swapped.name, "left", x))
+        assert values(got)[::999] == [14, 14]
+    swapped.barrier()
+    STATE.clear()
+
+
 def test_rrefs(swapped: World) -> None:
     x = chain(mpigrad.zeros(1000, device="cuda:0"), 2)
     rref = rpc.remote(swapped.next_name, chain, (x, 5))

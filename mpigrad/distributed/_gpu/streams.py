@@ -5,18 +5,40 @@ current stream while the function runs, and the results leave when it has done i
 on the streams that were the caller's when it made the call.
 
 Beyond PyTorch's: a handler begins behind what the default stream of its GPU was given before, and the default stream goes
-on behind every handler that has ended. So values that handlers leave behind (RRefs, parameters, gradients) are complete
-for later handlers and for programs that use the default stream, without a thought about streams.
+on behind every handler that has ended or sends a message. So values that handlers leave behind (RRefs, parameters,
+gradients) are complete for handlers of later messages and for programs that use the default stream, without a thought about
+streams. What is later, messages decide: an answer may be acted upon before the thread that sent it goes on.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import threading
 from typing import Any
 
 from mpigrad._device import cupy, current_stream, device, on_device
+from mpigrad._pool import order_memory
 
 POOL = 8  # sets of streams for handlers
+Marks = dict[int, tuple[Any, Any]]  # by GPU: an event, and the stream on which it was recorded
+
+
+class _Ours(threading.local):
+    """The streams that are current in this thread because a handler or a pass runs on them."""
+
+    streams: Streams | None = None
+
+
+_ours = _Ours()
+
+
+def publish() -> None:
+    """Let the default streams go on behind what a handler or pass in this thread has given its streams so far."""
+    if _ours.streams is not None:
+        for index, stream in _ours.streams.by_index.items():
+            with on_device(device("cuda", index)):
+                cupy().cuda.Stream.null.wait_event(stream.record())
 
 
 def enter(stream: Any) -> Any:
@@ -60,7 +82,7 @@ class Streams:
         found = self.by_index.get(place.index or 0)
         return cupy().cuda.Stream.null if found is None else found
 
-    def record(self) -> dict[int, tuple[Any, Any]]:
+    def record(self) -> Marks:
         """Events behind all that they have been given, with the streams, by GPU."""
         made = {}
         for index, stream in self.by_index.items():
@@ -69,7 +91,7 @@ class Streams:
         return made
 
     @staticmethod
-    def wait_for(marks: dict[int, tuple[Any, Any]]) -> None:
+    def wait_for(marks: Marks) -> None:
         """Let this thread's current streams wait for what `record` gave, where they are other streams."""
         for index, (event, stream) in marks.items():
             place = device("cuda", index)
@@ -94,13 +116,14 @@ class Streams:
 class Acting:
     """What `Streams.acting` gives."""
 
-    __slots__ = ("_before", "_streams")
+    __slots__ = ("_before", "_outer", "_streams")
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
 
     def __enter__(self) -> None:
         self._before = []
+        self._outer, _ours.streams = _ours.streams, self._streams
         for index, stream in self._streams.by_index.items():
             with on_device(device("cuda", index)):
                 before = enter(stream)
@@ -112,6 +135,7 @@ class Acting:
             with on_device(device("cuda", index)):
                 self._end(self._streams.by_index[index], stream)
                 leave(self._streams.by_index[index], stream)
+        _ours.streams = self._outer
 
     def _begin(self, stream: Any, before: Any) -> None: ...
 
@@ -145,14 +169,20 @@ class Working(Serving):
 
 
 class StreamPool:
-    """The streams of one agent's handlers."""
+    """The streams of an agent's handlers: made once for all agents of a process, as memory goes back to its stream for ever."""
 
     def __init__(self, devices: list[device]) -> None:
+        order_memory()
         self.devices = devices
-        self._sets = [Streams.new(devices) for _ in range(POOL)]
+        self._sets = [_kept(tuple(devices), number) for number in range(POOL)]
         self._turn = itertools.count()
-        self.backward = Streams.new(devices)  # of all passes: gradients of several messages meet in one place
+        self.backward = _kept(tuple(devices), POOL)  # of all passes: gradients of several messages meet in one place
 
     def next(self) -> Streams:
         """The streams for a new handler. With more handlers than sets, two share one: slower, and just as right."""
         return self._sets[next(self._turn) % POOL]
+
+
+@functools.cache
+def _kept(devices: tuple[device, ...], number: int) -> Streams:
+    return Streams.new(list(devices))

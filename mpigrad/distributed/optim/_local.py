@@ -1,19 +1,19 @@
 """`LocalOptimizer`: one worker's share of a distributed optimizer, and the functions that run where the parameters are.
 
 Gradients of a step come from the step's autograd context, not from `.grad`: several trainers may step at the same time, each
-with its own context. A lock keeps their steps apart; the parameters' own `.grad` is put back after each.
+with its own context. A lock keeps their steps apart, on GPUs too; the parameters' own `.grad` is put back after each.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from ..._graph.grad_mode import no_grad
+from .._gpu.turns import Turns
 from ..autograd import get_gradients
 from ..rpc import RRef
 
-_stepping = threading.Lock()  # optimizers of one worker may share parameters
+_stepping = Turns()  # optimizers of one worker may share parameters
 
 
 class LocalOptimizer:
@@ -27,7 +27,7 @@ class LocalOptimizer:
     def step(self, context_id: int) -> None:
         """Step with the gradients that a context gathered for these parameters."""
         grads = get_gradients(context_id)
-        with _stepping:
+        with _stepping.taken(param.device for param in self.params):
             before = [param._grad for param in self.params]
             try:
                 for param in self.params:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from mpigrad._device import CPU, device
-from mpigrad.distributed._gpu.streams import StreamPool, Streams
+from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
 from mpigrad.futures import Future
 
 from . import _seams, _wire
@@ -113,6 +113,10 @@ class DeviceAgent(Agent):
 
     def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
         return self._streams.backward.working()
+
+    def _post(self, *message: Any) -> None:
+        publish()
+        super()._post(*message)
 
     # -- streams -----------------------------------------------------------------------------------------------------
     def _streams_for(self, frame: Any) -> Streams:

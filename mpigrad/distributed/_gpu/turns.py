@@ -1,0 +1,33 @@
+"""A lock for work of GPUs: whoever takes it also waits, on its streams, for what the one before gave to its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from mpigrad._device import device, is_loaded
+
+from .streams import Marks, Streams
+
+
+class Turns:
+    """Lets threads, each with streams of its own, change the same arrays one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._marks: Marks = {}
+
+    @contextmanager
+    def taken(self, devices: Iterable[device]) -> Iterator[None]:
+        """Hold the lock, for work on some devices."""
+        with self._lock:
+            places = [each for each in set(devices) if each.type == "cuda"] if is_loaded() else []
+            if not places:
+                yield
+                return
+            Streams.wait_for({place.index or 0: self._marks[place.index or 0] for place in places if place.index in self._marks})
+            try:
+                yield
+            finally:
+                self._marks |= Streams.current(places).record()
