@@ -156,14 +156,22 @@ _on_devices: dict[device, Generator] = {}
 
 
 def generator_for(given: Generator | None, array: Any) -> Generator:
-    """The generator that fills `array`: the one given, or the default one of the array's device."""
+    """The generator that fills `array`: the one given, for arrays of its kind of device, or the default one of the device."""
     if given is not None:
         if not isinstance(given, Generator):
             raise TypeError(f"generator must be a mpigrad.Generator, not {type(given).__name__}")
+        if array is not None:
+            check_kind(given, "cpu" if isinstance(array, np.ndarray) else "cuda")
         return given
     if isinstance(array, np.ndarray):
         return default_generator
     return default_for(device("cuda", array.device.id))
+
+
+def check_kind(given: Generator, kind: str) -> None:
+    """A generator fills tensors of its own kind of device; a RuntimeError, PyTorch's, for others."""
+    if given.device.type != kind:
+        raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{given.device.type}'")
 
 
 def default_for(place: device) -> Generator:

@@ -9,7 +9,7 @@ import numpy as np
 from .._device import array_module, on_device, resolve
 from .._device import device as Device
 from .._dtype import as_dtype, dtype, iinfo, int64
-from .._generator import Generator, default_for, generator_for
+from .._generator import Generator, check_kind, default_for, generator_for
 from .._tensor import Tensor, method, wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._data import place_and_type
@@ -39,8 +39,7 @@ def _source(given: Source, place: Device) -> Generator:
     if given is None:
         return default_for(place)
     found = generator_for(given, None)
-    if found.device.type != place.type:
-        raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{found.device.type}'")
+    check_kind(found, place.type)
     return found
 
 

@@ -140,12 +140,23 @@ class Stream:
         return f"<mpigrad.cuda.Stream device={self._place} cuda_stream={self.cuda_stream:#x}>"
 
 
+class _Foreign:
+    """The address of a stream, as CUDA's libraries for Python hand streams to each other."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._address
+
+
 class ExternalStream(Stream):
     """A stream that somebody else made and will destroy, given by its address."""
 
     def __init__(self, stream_ptr: int, device: Which = None) -> None:
         self._place = seam.device("cuda", index_of(device))
-        self._stream = seam.cupy().cuda.ExternalStream(stream_ptr, self._place.index)
+        with seam.on_device(self._place):
+            self._stream = seam.cupy().cuda.Stream.from_external(_Foreign(stream_ptr))
 
 
 def get_stream_from_external(data_ptr: int, device: Which = None) -> Stream:

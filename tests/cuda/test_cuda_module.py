@@ -360,6 +360,27 @@ def test_generators_of_devices() -> None:
     cuda.seed_all()
 
 
+FILLS: dict[str, Any] = {
+    "rand": lambda place, source: T.rand(3, device=place, generator=source),
+    "randperm": lambda place, source: T.randperm(3, device=place, generator=source),
+    "uniform_": lambda place, source: T.empty(3, device=place).uniform_(generator=source),
+    "normal_": lambda place, source: T.empty(3, device=place).normal_(generator=source),
+    "random_": lambda place, source: T.empty(3, device=place).random_(5, generator=source),
+    "bernoulli": lambda place, source: T.bernoulli(T.ones(3, device=place), generator=source),
+    "multinomial": lambda place, source: T.multinomial(T.ones(3, device=place), 2, generator=source),
+    "poisson": lambda place, source: T.poisson(T.ones(3, device=place), generator=source),
+    "init": lambda place, source: T.nn.init.normal_(T.empty(3, device=place), generator=source),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_a_generator_fills_tensors_of_its_own_kind_of_device(name: str) -> None:
+    for place, other in (("cuda", "cpu"), ("cpu", "cuda")):
+        with pytest.raises(RuntimeError, match=f"Expected a '{place}' device type for generator but found '{other}'"):
+            FILLS[name](place, T.Generator(other))
+        assert FILLS[name](place, T.Generator(place)).device.type == place
+
+
 def test_saving_and_loading(tmp_path: Any) -> None:
     x = T.arange(6.0, device="cuda:1").reshape(2, 3).t()
     T.save({"x": x}, tmp_path / "file")
