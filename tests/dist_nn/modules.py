@@ -10,13 +10,23 @@ from mpigrad import nn
 from mpigrad.distributed.nn import RemoteModule
 
 
+def generator(seed: int) -> mpigrad.Generator:
+    return mpigrad.Generator(mpigrad.get_default_device()).manual_seed(seed)
+
+
+def on(worker: str) -> str:
+    """The place of a module on a worker that is on the device of the tests."""
+    place = mpigrad.get_default_device()
+    return worker if place.type == "cpu" else f"{worker}/{place}"
+
+
 class Net(nn.Module):
     def __init__(self, wide: int = 3, seed: int = 0) -> None:
         super().__init__()
         self.linear = nn.Linear(2, wide)
         self.norm = nn.BatchNorm1d(wide)
         self.scale = nn.Parameter(mpigrad.ones(1))
-        random = mpigrad.Generator().manual_seed(seed)  # the worker's own generator is shared by all its threads
+        random = generator(seed)  # the worker's own one is shared by all its threads
         nn.init.uniform_(self.linear.weight, -0.5, 0.5, generator=random)
         nn.init.zeros_(self.linear.bias)
 
@@ -46,7 +56,7 @@ class Outer(nn.Module):
 
     def __init__(self, where: str, seed: int = 0) -> None:
         super().__init__()
-        self.far = RemoteModule(where, Net, kwargs={"seed": seed})
+        self.far = RemoteModule(on(where), Net, kwargs={"seed": seed})
         self.near = nn.Linear(3, 1)
 
     def forward(self, x: Any) -> Any:
@@ -72,8 +82,8 @@ def same_module(one: RemoteModule, other: RemoteModule) -> bool:
 
 def hand_over() -> RemoteModule:
     """A RemoteModule as a result."""
-    return RemoteModule(rpc.get_worker_info().name, Net)
+    return RemoteModule(on(rpc.get_worker_info().name), Net)
 
 
 def inputs() -> Any:
-    return mpigrad.randn(4, 2, generator=mpigrad.Generator().manual_seed(5))
+    return mpigrad.randn(4, 2, generator=generator(5))

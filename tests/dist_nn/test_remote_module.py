@@ -16,14 +16,18 @@ from mpigrad.distributed.nn._refused import REFUSED
 from mpigrad.distributed.optim import DistributedOptimizer
 
 from . import modules
-from .modules import inputs
+from .modules import inputs, on
 
 pytestmark = pytest.mark.mpi(min_size=2)
 
 
-@pytest.mark.parametrize("place", ["worker{}", "worker{}/cpu", "rank:{}", "rank:{}/cpu"])
+ON_THE_CPU = [pytest.param(place, marks=pytest.mark.host) for place in ("worker{}/cpu", "rank:{}/cpu")]
+
+
+@pytest.mark.parametrize("place", ["worker{}", "rank:{}", *ON_THE_CPU])
 def test_a_call_is_the_call_of_the_module(rpc_world, place: str) -> None:
-    remote, local = RemoteModule(place.format(rpc_world.next_rank), modules.Net), modules.Net()
+    place = place.format(rpc_world.next_rank)
+    remote, local = RemoteModule(place if "/" in place else on(place), modules.Net), modules.Net()
     x = inputs()
     assert mpigrad.equal(remote(x), local(x))
     assert mpigrad.equal(remote.forward(x, times=2.0), local(x, times=2.0))
@@ -34,14 +38,14 @@ def test_a_call_is_the_call_of_the_module(rpc_world, place: str) -> None:
 
 
 def test_arguments_and_results_may_be_structures(rpc_world) -> None:
-    remote, x = RemoteModule(rpc_world.next_name, modules.Structured), inputs()
+    remote, x = RemoteModule(on(rpc_world.next_name), modules.Structured), inputs()
     found = remote(x, [x, x], named={"y": x})
     assert mpigrad.equal(found["sum"], x * 4)
     assert found["kept"][1] == "text"
 
 
 def test_an_error_in_forward_comes_here(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net)
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
         remote(mpigrad.ones(1, 5))
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
@@ -49,7 +53,7 @@ def test_an_error_in_forward_comes_here(rpc_world) -> None:
 
 
 def test_remote_parameters_train_as_local_ones(rpc_world) -> None:
-    remote, local = RemoteModule(rpc_world.next_name, modules.Net), modules.Net()
+    remote, local = RemoteModule(on(rpc_world.next_name), modules.Net), modules.Net()
     distributed = DistributedOptimizer(optim.SGD, remote.remote_parameters(), lr=0.1, momentum=0.9)
     alone = optim.SGD(local.parameters(), lr=0.1, momentum=0.9)
     for _ in range(4):
@@ -91,13 +95,13 @@ def test_places_that_cannot_be(rpc_world, place, error, said) -> None:
 
 def test_a_module_that_cannot_be_made_is_told_at_once(rpc_world) -> None:
     with pytest.raises(KeyError, match="no such layer"):
-        RemoteModule(rpc_world.next_name, modules.Fails)
+        RemoteModule(on(rpc_world.next_name), modules.Fails)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        RemoteModule(rpc_world.next_name, modules.Net, kwargs={"height": 3})
+        RemoteModule(on(rpc_world.next_name), modules.Net, kwargs={"height": 3})
     with pytest.raises(ValueError, match="returns an instance of <class nn.Module>, but it returns <class 'int'>"):
-        RemoteModule(rpc_world.next_name, modules.not_a_module)
+        RemoteModule(on(rpc_world.next_name), modules.not_a_module)
     with pytest.raises(TypeError, match="module_cls must be a class or function that makes a module, not 7"):
-        RemoteModule(rpc_world.next_name, 7)
+        RemoteModule(on(rpc_world.next_name), 7)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if not name.startswith("_")])
@@ -108,17 +112,18 @@ def test_methods_that_need_the_module_here_are_refused(name: str) -> None:
 
 
 def test_plain_pickle_is_refused(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net)
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
     for attempt in (pickle.dumps, copy.deepcopy):
         with pytest.raises(RuntimeError, match="Cannot pickle RemoteModule in python pickler"):
             attempt(remote)
 
 
 def test_calls_carry_remote_modules_both_ways(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net).eval()
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net).eval()
     remote.note = "stays here"
     last = rpc_world.worker(rpc_world.rank + 2)
-    assert rpc.rpc_sync(last, modules.seen, args=(remote,)) == ("RemoteModule", rpc_world.next_name, "cpu", False, False)
+    wanted = "RemoteModule", rpc_world.next_name, str(mpigrad.get_default_device()), False, False
+    assert rpc.rpc_sync(last, modules.seen, args=(remote,)) == wanted
     assert mpigrad.equal(rpc.rpc_sync(last, modules.call, args=(remote, inputs())), remote(inputs()))
     given = rpc.rpc_sync(rpc_world.next_name, modules.hand_over)
     assert given.on == rpc_world.next_name
@@ -126,7 +131,7 @@ def test_calls_carry_remote_modules_both_ways(rpc_world) -> None:
 
 
 def test_gradients_cross_a_module_that_was_handed_on(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, nn.Linear, args=(2, 1))
+    remote = RemoteModule(on(rpc_world.next_name), nn.Linear, args=(2, 1))
     x = inputs().requires_grad_()
     with dist_autograd.context() as context_id:
         result = rpc.rpc_sync(rpc_world.worker(rpc_world.rank + 2), modules.call, args=(remote, x))
@@ -137,8 +142,8 @@ def test_gradients_cross_a_module_that_was_handed_on(rpc_world) -> None:
 
 def test_a_module_that_is_there_already(rpc_world) -> None:
     made = rpc.remote(rpc_world.next_name, modules.Net)
-    remote = RemoteModule.init_from_module_rref(f"{rpc_world.next_name}/cpu", made)
-    again = RemoteModule.init_from_module_rref(f"rank:{rpc_world.next_rank}", made)
+    remote = RemoteModule.init_from_module_rref(f"{rpc_world.next_name}/{mpigrad.get_default_device()}", made)
+    again = RemoteModule.init_from_module_rref(on(f"rank:{rpc_world.next_rank}"), made)
     assert rpc.rpc_sync(rpc_world.next_name, modules.same_module, args=(remote, again))
     assert remote(inputs()).shape == (4, 3)
     with pytest.raises(ValueError, match="is not where the module is"):
@@ -147,4 +152,4 @@ def test_a_module_that_is_there_already(rpc_world) -> None:
 
 def test_it_says_where_it_is(rpc_world) -> None:
     outer = modules.Outer(rpc_world.next_name)
-    assert f"(far): RemoteModule(on='{rpc_world.next_name}', device='cpu')" in repr(outer)
+    assert f"(far): RemoteModule(on='{rpc_world.next_name}', device='{mpigrad.get_default_device()}')" in repr(outer)

@@ -11,7 +11,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.nn import RemoteModule
 
 from . import modules
-from .modules import inputs
+from .modules import inputs, on
 
 pytestmark = pytest.mark.mpi(min_size=2)
 
@@ -21,7 +21,7 @@ def is_training(remote: RemoteModule) -> bool:
 
 
 def test_training_mode_is_set_there(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net)
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
     assert remote.training and is_training(remote)
     assert remote.eval() is remote
     assert not remote.training and not is_training(remote)
@@ -37,8 +37,8 @@ def test_training_mode_reaches_parts_that_are_elsewhere(rpc_world) -> None:
 
 
 def test_a_state_goes_from_worker_to_worker(rpc_world) -> None:
-    first = RemoteModule(rpc_world.next_name, modules.Net, kwargs={"seed": 1})
-    second = RemoteModule(rpc_world.worker(rpc_world.rank + 2), modules.Net, kwargs={"seed": 2})
+    first = RemoteModule(on(rpc_world.next_name), modules.Net, kwargs={"seed": 1})
+    second = RemoteModule(on(rpc_world.worker(rpc_world.rank + 2)), modules.Net, kwargs={"seed": 2})
     first(inputs())  # moves the running means
     state = first.state_dict()
     local = modules.Net(seed=1)
@@ -53,7 +53,7 @@ def test_a_state_goes_from_worker_to_worker(rpc_world) -> None:
 
 
 def test_a_state_is_a_copy(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net).eval()
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net).eval()
     before = remote(inputs())
     for value in remote.state_dict().values():
         value.zero_()
@@ -63,7 +63,7 @@ def test_a_state_is_a_copy(rpc_world) -> None:
 
 
 def test_strictness_is_that_of_modules(rpc_world) -> None:
-    remote = RemoteModule(rpc_world.next_name, modules.Net)
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
     with pytest.raises(RuntimeError, match='Missing key.*"linear.weight"'):
         remote.load_state_dict({})
     report = remote.load_state_dict({"scale": mpigrad.full((1,), 4.0), "odd": mpigrad.ones(1)}, strict=False)

@@ -16,7 +16,8 @@ class Part(nn.Module):
     def __init__(self, place: int, sparse: bool = False) -> None:
         super().__init__()
         self.layer: Any = nn.Embedding(6, 4, sparse=True) if sparse else nn.Linear(4, 4)
-        random = mpigrad.Generator().manual_seed(place)  # the worker's own generator is shared by all its threads
+        # the worker's own generator is shared by all its threads
+        random = mpigrad.Generator(mpigrad.get_default_device()).manual_seed(place)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -0.5, 0.5, generator=random)
 

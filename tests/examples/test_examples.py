@@ -115,6 +115,7 @@ def test_the_agent_learns(world) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
+@pytest.mark.host
 def test_a_sparse_table_beside_a_dense_network(rpc_world) -> None:
     embedding_bag_hybrid.join(rpc_world.rank, rpc_world.world_size, timedelta(seconds=30))
     if rpc_world.rank == 0:
@@ -128,6 +129,7 @@ def test_a_sparse_table_beside_a_dense_network(rpc_world) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
+@pytest.mark.host
 def test_eigenvalues_of_a_hessian(rpc_world) -> None:
     if rpc_world.rank == 0:
         wanted = hessian_vector.sharpness(hessian_vector.Here(), hidden=8, iterations=4, quiet=True)
@@ -136,6 +138,7 @@ def test_eigenvalues_of_a_hessian(rpc_world) -> None:
 
 
 @pytest.mark.mpi(min_size=1)
+@pytest.mark.host
 def test_a_launched_example_writes_its_results(world, tmp_path: Path) -> None:
     if world.rank:
         return

@@ -34,6 +34,7 @@ def twice(x: mpigrad.Tensor, y: mpigrad.Tensor) -> mpigrad.Tensor:
     return (x * y).sum()
 
 
+@pytest.mark.host
 def test_values_of_a_sparse_gradient_are_the_rows_that_came(rpc_world) -> None:
     to = rpc_world.next_name
     rref = rpc.remote(to, mpigrad.nn.Embedding, args=(ROWS, WIDTH), kwargs={"sparse": True})
@@ -46,6 +47,7 @@ def test_values_of_a_sparse_gradient_are_the_rows_that_came(rpc_world) -> None:
     rpc_world.barrier()
 
 
+@pytest.mark.host
 def test_a_dense_gradient_that_comes_in_an_answer(rpc_world) -> None:
     x, y = mpigrad.rand(256, 64, requires_grad=True), mpigrad.rand(256, 64, requires_grad=True)
     with dist_autograd.context() as context_id:
