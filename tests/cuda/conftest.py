@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,19 @@ def start(world: World) -> Iterator[Callable[..., World]]:
     yield begin
     if begun:
         rpc.shutdown()
+
+
+@pytest.fixture
+def unclaimed(world: World) -> World:
+    """Ranks none of which has used a GPU for others, as new processes."""
+    from mpigrad.distributed._gpu import claims
+
+    for file in claims._held.values():
+        if file is not None:
+            os.close(file)
+    claims._held.clear()
+    world.barrier()
+    return world
 
 
 SWAPPED = {0: 1, 1: 0}

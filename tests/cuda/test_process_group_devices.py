@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ import pytest
 import mpigrad
 import mpigrad.distributed as dist
 from mpigrad._device import host
-from mpigrad.distributed._gpu import claims
 from tests.cuda.test_rpc_cuda_aware import emulator
 from tests.support.world import World
 
@@ -140,15 +138,12 @@ def test_parts_of_a_tensor(group: World) -> None:
     np.testing.assert_array_equal(host(whole._array), expected)
 
 
-def test_ranks_that_share_a_gpu_are_told(group: World, caplog: pytest.LogCaptureFixture) -> None:
-    """Both ranks come to use cuda:1, and after it cuda:0; whoever is not the first says so, once."""
-    while claims._held:  # as in new processes
-        os.close(claims._held.popitem()[1])  # type: ignore[arg-type]
-    group.barrier()
+def test_ranks_that_share_a_gpu_are_told(group: World, unclaimed: World, caplog: pytest.LogCaptureFixture) -> None:
+    """All ranks come to use cuda:1, and then cuda:0; whoever is not the first says so, once."""
     told = []
     for place in ("cuda:1", "cuda:0"):
         with caplog.at_level(logging.WARNING):
             for _ in range(2):
                 dist.all_reduce(made(1, place=place))
-        told.append(len([each for each in caplog.records if f"uses the GPU of {place}, too" in each.getMessage()]))
+        told.append(sum(f"uses the GPU of {place}, too" in text for text in caplog.messages))
     assert [sum(counts) for counts in zip(*group.gather(told))] == [group.world_size - 1] * 2

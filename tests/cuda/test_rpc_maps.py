@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -97,4 +98,13 @@ def test_dynamic_groups_learn_maps_as_workers_join(world: World) -> None:
     got = rpc.rpc_sync(world.next_name, mpigrad.add, (make("cuda:0"), 1))
     assert got.device == mpigrad.device("cuda:0") and float(got.sum()) == 4
     world.barrier()
+    rpc.shutdown()
+
+
+def test_members_of_a_dynamic_group_that_share_a_gpu_are_told(unclaimed: World, caplog: pytest.LogCaptureFixture) -> None:
+    world = unclaimed
+    with caplog.at_level(logging.WARNING):
+        rpc.init_rpc(world.name, rank=world.rank, rpc_backend_options=rpc.MPIRpcBackendOptions(devices=[1]))
+    told = sum("uses the GPU of cuda:1, too" in text for text in caplog.messages)
+    assert sum(world.gather(told)) == world.world_size - 1
     rpc.shutdown()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +16,7 @@ import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.rpc as rpc
 from mpigrad._device import CPU, device
-from mpigrad.distributed._gpu import binding, detection
+from mpigrad.distributed._gpu import binding, claims, detection
 from mpigrad.distributed._gpu.transfers import aligned, checked_way, entry, pieces, read_entry
 from mpigrad.distributed.rpc._arrays import MOVING, TENSOR, describe_moving, parse, take
 from mpigrad.distributed.rpc._device_maps import Profile, Route, check_profiles, devices_in_use, reverse_maps
@@ -225,6 +230,41 @@ def test_workers_that_share_a_gpu(caplog: pytest.LogCaptureFixture) -> None:
         assert not caplog.records
         assert binding.warn_of_sharing([("a", "1 of x"), ("b", "1 of x")]) == ["GPU 1 of x is used by a, b"]
     assert "several workers share a GPU" in caplog.text
+
+
+@pytest.fixture
+def locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Path]:
+    """A folder for the locks of GPUs that are called after their index."""
+    held: dict[int, int | None] = {}
+    monkeypatch.setattr(claims, "_held", held)
+    monkeypatch.setattr(claims, "identity", lambda index: f"0000:0{index}:00")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with caplog.at_level(logging.WARNING):
+        yield tmp_path
+    for file in held.values():
+        if file is not None:
+            os.close(file)
+
+
+def test_a_gpu_that_another_process_uses(locks: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open(locks / f"mpigrad-gpu-{os.getuid()}-0000.01.00", "w") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        claims.claim(CUDA[0])
+        assert not caplog.records
+        for _ in range(3):
+            claims.claim(CUDA[1])
+        (told,) = caplog.messages
+        assert told.startswith("another process on this host uses the GPU of cuda:1, too")
+    with open(locks / f"mpigrad-gpu-{os.getuid()}-0000.00.00") as late, pytest.raises(BlockingIOError):
+        fcntl.flock(late, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_no_place_for_the_locks_of_gpus(locks: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(locks / "missing"))
+    for _ in range(2):
+        claims.claim(CUDA[2])
+    (told,) = caplog.messages
+    assert told.startswith("cannot tell whether other processes on this host use the GPU of cuda:2: ")
 
 
 # -- detection -----------------------------------------------------------------------------------------------------------
