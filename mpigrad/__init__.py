@@ -45,6 +45,7 @@ from ._graph.grad_mode import (
 )
 from ._layout import contiguous_format, layout, memory_format, preserve_format, sparse_coo, strided
 from ._pool import OutOfMemoryError
+from ._settings import *
 from ._tensor import Size, Tensor
 from ._threads import get_num_threads, set_num_threads
 
@@ -52,6 +53,7 @@ float, double, half = float32, float64, float16
 long, int, short = int64, int32, int16
 cfloat, cdouble = complex64, complex128
 inf, nan, pi, e = importlib.import_module("math").inf, importlib.import_module("math").nan, 3.141592653589793, 2.718281828459045
+newaxis = None
 
 # One line per family of operators; each file lists its public functions in __all__.
 from . import autograd
@@ -123,15 +125,15 @@ from ._ops.transposing import *
 from ._ops.triangles import *
 from ._ops.ufuncs import *
 from ._ops.windows import *
+from ._version import __version__
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .linalg._toplevel import *
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__version__ = "0.1.0"
-
 # Loaded when first used, so that `import mpigrad` stays quick.
 _LAZY = {
-    "cuda", "distributed", "distributions", "fft", "futures", "jit", "linalg", "multiprocessing", "nn", "optim",
-    "profiler", "random", "serialization", "sparse", "special", "testing", "utils",
+    "backends", "cuda", "distributed", "distributions", "fft", "func", "futures", "jit", "linalg", "multiprocessing", "nn",
+    "optim", "profiler", "random", "serialization", "sparse", "special", "testing", "utils", "version",
 }
 # Functions of nn.functional that PyTorch also has at its top level, with the same arguments.
 _FUNCTIONAL = {
@@ -145,6 +147,8 @@ _FUNCTIONAL = {
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONAL:
         return getattr(importlib.import_module("mpigrad.nn").functional, name)
+    if name == "vmap":
+        return importlib.import_module("mpigrad.func").vmap
     if name in _LAZY:
         return importlib.import_module(f"mpigrad.{name}")
     raise AttributeError(f"module 'mpigrad' has no attribute {name!r}")

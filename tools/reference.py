@@ -29,6 +29,7 @@ MODULES = (
     "mpigrad.distributed.rpc",
     "mpigrad.distributions",
     "mpigrad.fft",
+    "mpigrad.func",
     "mpigrad.futures",
     "mpigrad.jit",
     "mpigrad.linalg",

@@ -44,6 +44,21 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     return deliver(narrow(input, dim, start, length).clone(), out)
 
 
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tensor, in memory of its own."""
+    return deliver(input.clone(), out)
+
+
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, in memory of its own.
+
+    >>> import mpigrad
+    >>> mpigrad.split_with_sizes_copy(mpigrad.arange(3), (1, 2))
+    (tensor([0]), tensor([1, 2]))
+    """
+    return tuple(each.clone() for each in split(input, list(split_sizes), dim))
+
+
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are always computed here, never put off."""
     return input
@@ -101,8 +116,8 @@ for _fn in (narrow_copy, resolve_conj, resolve_neg, is_conj, is_neg, is_distribu
 method(in_place(conj_physical), "conj_physical_")
 
 __all__ = [
-    "as_strided_copy", "conj_physical", "detach_copy", "diagonal_copy", "expand_copy", "is_conj", "is_distributed",
+    "alias_copy", "as_strided_copy", "conj_physical", "detach_copy", "diagonal_copy", "expand_copy", "is_conj", "is_distributed",
     "is_neg", "narrow_copy", "permute_copy", "resolve_conj", "resolve_neg", "select_copy", "split_copy",
-    "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsafe_chunk", "unsafe_split",
-    "unsafe_split_with_sizes", "unsqueeze_copy", "view_copy",
+    "split_with_sizes_copy", "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsafe_chunk",
+    "unsafe_split", "unsafe_split_with_sizes", "unsqueeze_copy", "view_copy",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from .._device import device_of, move, on_device
 from .._graph.views import check_in_place
 from .._tensor import Tensor, method, wrap
-from ._arguments import invalid_combination
+from ._arguments import invalid_combination, need_tensors
 from ._binary import NUMBERS
 from ._define import OpNode, operator, refuse_sparse
 from ._guarded import guarded
@@ -53,6 +53,35 @@ _FILL = operator(
     "fill_into", _fill_forward, lambda F, node, g: (_nothing(F, node, g), g), node="FillBackward3", broadcasts=True
 )
 _COPY = operator("copy_into", _copy_forward, _copy_backward, node="CopyBackwards", broadcasts=True, base=_CopyNode)
+
+
+_FILLED_NUMBER = operator(
+    "filled_with_number", lambda x, *, number: _fill_forward(x.copy(), number=number), _nothing, node="FillBackward0"
+)
+_FILLED = operator(
+    "filled_with",
+    lambda x, value: _fill_forward(x.copy(), value),
+    lambda F, node, g: (_nothing(F, node, g), F.sum_to(g, shape=()) if node.needs[1] else None),
+    node="FillBackward1",
+)
+
+
+@guarded
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor in the shape and type of `input`, filled with one value.
+
+    >>> import mpigrad
+    >>> mpigrad.fill(mpigrad.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    need_tensors("fill", input=input)
+    if not isinstance(value, Tensor):
+        return _FILLED_NUMBER(input, number=value)
+    if value._array.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
+        )
+    return _FILLED(input, value)
 
 
 @method
@@ -155,4 +184,4 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
-__all__: list[str] = []
+__all__ = ["fill"]

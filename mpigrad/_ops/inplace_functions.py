@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from .._tensor import Tensor, method
-from . import activation, arithmetic, compare, elementwise, extremes, filling, mixing, modular, powers, rounding  # noqa: F401
+from . import (  # noqa: F401 (they attach their methods)
+    activation,
+    addmm,
+    arithmetic,
+    compare,
+    copies,
+    elementwise,
+    extremes,
+    filling,
+    index_ops,
+    mixing,
+    modular,
+    powers,
+    rounding,
+    special_functions,
+    strided,
+)  # fmt: skip
 from ._inplace import in_place
 
 for _name, _fn in {
@@ -13,10 +29,11 @@ for _name, _fn in {
     method(in_place(_fn), _name + "_")
 
 _NAMES = """
-    abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_
-    clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_
-    lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_
-    rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_
+    atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
+    fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_
+    negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+    trunc_ xlogy_ zero_
 """.split()
 
 globals().update({name: Tensor.__dict__[name] for name in _NAMES})

@@ -272,7 +272,26 @@ def get_device(self: Tensor) -> int:
     return -1 if self.device.index is None else self.device.index
 
 
+def typename(obj: Any, /) -> str:
+    """The full name of an object's type; of a tensor, that of its element type.
+
+    >>> import mpigrad
+    >>> mpigrad.typename(mpigrad.ones(1))
+    'mpigrad.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    found = obj if isinstance(obj, type) else type(obj)
+    home = found.__module__
+    return found.__qualname__ if home in ("builtins", "__builtin__") else f"{home}.{found.__qualname__}"
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """The tensor's memory as a DLPack capsule."""
+    return tensor.__dlpack__()
+
+
 __all__ = [
-    "from_dlpack", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "numel",
+    "from_dlpack", "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
+    "is_signed", "numel", "to_dlpack", "typename",
 ]  # fmt: skip

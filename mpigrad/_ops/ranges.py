@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,36 @@ def arange(
     with on_device(place):
         made = module_for(place).arange(count, dtype="i8" if kind.category < 2 else "f8") * step + start
         return deliver(new(made.astype(kind.numpy), requires_grad, pin_memory), out)
+
+
+def range(
+    start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
+    device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The old `arange`, with `end` included and floating-point numbers.
+
+    >>> import mpigrad, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     mpigrad.range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    warnings.warn(
+        "mpigrad.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use mpigrad.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    start, end, step = plain_number(start), plain_number(end), plain_number(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    place, kind = place_and_type(device, get_default_dtype() if dtype is None and out is None else dtype or out.dtype)
+    count = math.floor((end - start) / step) + 1
+    with on_device(place):
+        made = (module_for(place).arange(count, dtype="f8") * step + start).astype(kind.numpy)
+    return deliver(new(made, requires_grad, pin_memory), out)
 
 
 def linspace(
@@ -111,4 +142,4 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     return common_dtype((tensor1, tensor2))
 
 
-__all__ = ["arange", "linspace", "logspace", "result_type"]
+__all__ = ["arange", "linspace", "logspace", "range", "result_type"]

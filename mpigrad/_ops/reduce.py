@@ -168,6 +168,26 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype, out=out)
 
 
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of squares over dimensions.
+
+    >>> import mpigrad
+    >>> mpigrad.frobenius_norm(mpigrad.tensor([[3.0, 4.0]]), 1)
+    tensor([5.])
+    """
+    return norm(input, "fro", dim, keepdim, out)
+
+
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values.
+
+    >>> import mpigrad
+    >>> mpigrad.nuclear_norm(mpigrad.eye(2))
+    tensor(2.)
+    """
+    return norm(input, "nuc", dim, keepdim, out)
+
+
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The `p`-norm of the difference.
 
@@ -245,4 +265,4 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 for _fn in (logsumexp, norm, dist, nansum, nanmean, count_nonzero):
     method(_fn)
 
-__all__ = ["all", "any", "count_nonzero", "dist", "logsumexp", "nanmean", "nansum", "norm"]
+__all__ = ["all", "any", "count_nonzero", "dist", "frobenius_norm", "logsumexp", "nanmean", "nansum", "norm", "nuclear_norm"]

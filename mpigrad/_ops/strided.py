@@ -187,6 +187,38 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _AS_STRIDED(input, size=shape, stride=steps, offset=offset, of=of)
 
 
+@guarded
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy with `src` where `as_strided` of these arguments looks.
+
+    >>> import mpigrad
+    >>> mpigrad.as_strided_scatter(mpigrad.zeros(4), mpigrad.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1.])
+    """
+    made = input.clone() if input._array.flags.c_contiguous else input.contiguous()
+    made = made if made is not input else input.clone()
+    made.as_strided(size, stride, storage_offset).copy_(src)
+    return made
+
+
+method(as_strided_scatter)
+
+
+@method
+@guarded
+def as_strided_(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """Give this tensor another shape, strides and offset into its memory."""
+    if self._requires:
+        raise RuntimeError("as_strided_ of a tensor that requires grad is not supported: use as_strided")
+    self._array = as_strided(self, size, stride, storage_offset)._array
+    counter(self)[0] += 1
+    return self
+
+
 @method
 @guarded
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None, **names: Any) -> Tensor:
@@ -212,4 +244,4 @@ def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Ten
     return resize_(self, other._array.shape)
 
 
-__all__ = ["as_strided", "diagonal"]
+__all__ = ["as_strided", "as_strided_scatter", "diagonal"]

@@ -169,9 +169,14 @@ def is_anomaly_enabled() -> bool:
     return ANOMALY.on
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off."""
+    ANOMALY.switch(enabled, check_nan)
+
+
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly detection looks for NaNs."""
     return ANOMALY.check_nan
 
 
-__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
+__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled", "set_detect_anomaly"]

@@ -46,12 +46,16 @@ NUMPY = """
 np.sin(x.detach()) | np.add(x.detach(), 1) | np.sqrt(T.tensor(4.0)) | np.exp(x) | np.float64(2.0) * x | np.float64(2.0) - x | np.float64(1.0) < x | np.sum(x.detach()) | np.concatenate([T.ones(2), T.ones(1)]).tolist() | np.add(T.ones(2), 1, np.zeros(2)).tolist()
 """
 
+NAMES = """
+T.fill(x, 3) | T.fill(x, s) | T.fill(x, x) | T.range(1, 4) | T.range(4, 1, -1.5) | T.range(1, 4, -1) | T.frobenius_norm(x, 1).detach() | T.nuclear_norm(q).detach() | T.alias_copy(x).detach() | T.split_with_sizes_copy(x.detach(), (1, 2), 1) | T.as_strided_scatter(x.detach(), T.ones(2, dtype=T.float64), (2,), (2,)) | T.as_strided_(x.detach().clone(), (2,), (3,)) | T.resize_as_(T.ones(2), x).shape | T.addmv_(T.ones(2), T.ones(2, 2), T.ones(2)) | T.i0_(T.ones(2)) | T.index_put_(T.ones(2), (zero,), T.tensor(5.0)) | T.get_device(x) | T.typename([]) | T.newaxis is None
+"""
+
 
 def cases(table: str) -> list[str]:
     return [each.strip() for line in table.strip().split("\n") for each in line.split(" | ")]
 
 
-@pytest.mark.parametrize("expression", cases(NO_DIMENSIONS + ARGUMENTS.lstrip() + TYPES.lstrip() + NUMPY.lstrip()))
+@pytest.mark.parametrize("expression", cases(NO_DIMENSIONS + ARGUMENTS.lstrip() + TYPES.lstrip() + NUMPY.lstrip() + NAMES.lstrip()))
 def test_corner(expression: str) -> None:
     with np.errstate(all="ignore"):
         compare(torch, mpigrad, expression, inputs)

@@ -58,6 +58,8 @@ def indexing() -> Iterator[Case]:
     for name, function in alone.items():
         yield Case(f"no dimensions: {name}", function, (real(), real()))
     yield Case("index_fill twice", lambda x, y: m.index_fill(x, 1, i([2, 2, 0]), y), (real(2, 3), real()))
+    yield Case("fill", lambda x, y: m.fill(x, y), (real(2, 3), real()))
+    yield Case("fill with a number", lambda x: m.fill(x, 2.0), (real(2, 3),))
     yield Case("take_along_dim from the end", lambda x: m.take_along_dim(x, i([[-1], [-3]]), 1), (real(2, 3),))
     yield Case("embedding", lambda w: F.embedding(i([[0, 2], [1, 2]]), w), (real(3, 2),))
     yield Case("embedding with padding", lambda w: F.embedding(i([0, 1]), w, padding_idx=2), (real(3, 2),))

@@ -1,0 +1,131 @@
+"""Switches that PyTorch's programs set when they start. All of them are remembered; each says what it does here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._dtype import set_default_dtype
+
+_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+class _Chosen:
+    """What the program asked for."""
+
+    deterministic = False
+    warn_only = False
+    fill = True
+    precision = "highest"
+    warn_always = False
+    interop_threads = 1
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for results that repeat to the last bit: those of all operators here do, so that nothing else happens.
+
+    >>> import mpigrad
+    >>> mpigrad.use_deterministic_algorithms(True)
+    >>> mpigrad.are_deterministic_algorithms_enabled()
+    True
+    >>> mpigrad.use_deterministic_algorithms(False)
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
+        )
+    _Chosen.deterministic, _Chosen.warn_only = mode, warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` asked for them."""
+    return _Chosen.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` asked for warnings only."""
+    return _Chosen.warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by number or name: 0 "default", 1 "warn", 2 "error"."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
+        debug_mode = _MODES[debug_mode]
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` would have been given."""
+    return (1 if _Chosen.warn_only else 2) if _Chosen.deterministic else 0
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exact products of float32 matrices must be: they always are as exact as float32 allows, which is "highest"."""
+    if precision in ("highest", "high", "medium"):
+        _Chosen.precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given."""
+    return _Chosen.precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask that the smallest numbers become zero; gives whether that is supported, which it is not unless they stay."""
+    return not mode
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Ask that warnings which come once come always: Python's filters of warnings decide that here."""
+    _Chosen.warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was given."""
+    return _Chosen.warn_always
+
+
+def set_num_interop_threads(n: int, /) -> None:
+    """How many operators may run at once in one program: there are no such threads here."""
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _Chosen.interop_threads = n
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was given."""
+    return _Chosen.interop_threads
+
+
+def set_default_tensor_type(t: Any, /) -> None:
+    """The old way to `set_default_dtype`, by a type such as `mpigrad.DoubleTensor` or its name.
+
+    >>> import mpigrad
+    >>> mpigrad.set_default_tensor_type("mpigrad.DoubleTensor")
+    >>> mpigrad.get_default_dtype()
+    mpigrad.float64
+    >>> mpigrad.set_default_tensor_type(mpigrad.FloatTensor)
+    """
+    from ._ops.legacy import BY_TITLE
+
+    if isinstance(t, str):
+        name = t.removeprefix("mpigrad.")
+        if name not in BY_TITLE:
+            raise TypeError(f"invalid type object: {t!r} is not one of {', '.join(BY_TITLE)}")
+        t = BY_TITLE[name]
+    if not hasattr(t, "kind"):
+        raise TypeError("invalid type object")
+    set_default_dtype(t.kind)
+
+
+__all__ = [
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+    "get_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled",
+    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+    "set_num_interop_threads", "set_warn_always", "use_deterministic_algorithms",
+]  # fmt: skip

@@ -1,0 +1,7 @@
+"""Functions of functions: gradients, Jacobians and batches of a function of tensors, as `torch.func` has them."""
+
+from ._calls import functional_call
+from ._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from ._vmap import vmap
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
