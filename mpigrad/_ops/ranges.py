@@ -81,7 +81,7 @@ def range(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    place, kind = place_and_type(device, get_default_dtype() if dtype is None and out is None else dtype or out.dtype)
+    place, kind = place_and_type(device, out.dtype if dtype is None and out is not None else dtype)
     count = math.floor((end - start) / step) + 1
     with on_device(place):
         made = (module_for(place).arange(count, dtype="f8") * step + start).astype(kind.numpy)

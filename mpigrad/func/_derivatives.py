@@ -36,7 +36,8 @@ class _Inputs:
 
     def gradients(self, outputs: list[Tensor], seeds: list[Tensor] | None = None) -> list[Tensor]:
         """The gradients of the inputs, zeros where nothing flows, with their history."""
-        pairs = [(each, seed) for each, seed in zip(outputs, seeds or [None] * len(outputs)) if each.requires_grad]
+        starts: list[Any] = [None] * len(outputs) if seeds is None else list(seeds)
+        pairs = [(each, seed) for each, seed in zip(outputs, starts) if each.requires_grad]
         if not pairs:
             return [zeros_like(each) for each in self.leaves]
         roots, given = [each for each, _ in pairs], [seed for _, seed in pairs]
@@ -176,7 +177,7 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         seeds = [zeros_like(each).requires_grad_() for each in outputs]
         found = inputs.gradients(outputs, seeds)  # linear in the seeds: its own derivative is what is asked
         roots = [(each, by) for each, by in zip(found, along) if each.requires_grad]
-        moved = (
+        moved: Any = (
             gradients([a for a, _ in roots], seeds, [b for _, b in roots], create_graph=True, allow_unused=True)
             if roots
             else [None] * len(seeds)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._generator import default_generator
+from .._ops.closeness import equal
 from .._ops.joining import stack
 from .._tensor import Tensor
 from ._trees import flatten, rebuilt, spread
@@ -103,7 +104,7 @@ class _Batch:
         made = self.func(*args, **kwargs)
         if self.randomness == "same":
             default_generator.set_state(before)
-        elif bool((default_generator.get_state() != before).any()):
+        elif not equal(default_generator.get_state(), before):
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap"
