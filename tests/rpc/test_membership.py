@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from mpigrad.distributed.rpc import _current
 from mpigrad.distributed.rpc._dynamic import join
 from mpigrad.distributed.rpc._exchange import introduction
 from mpigrad.distributed.rpc._memory_transport import MemoryNetwork
-from mpigrad.distributed.rpc._message import MessageType
+from mpigrad.distributed.rpc._message import HEADER, MessageType
+from mpigrad.distributed.rpc._progress import Progress
 from mpigrad.distributed.rpc._seams import RawMessage
 from mpigrad.distributed.rpc._world import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
@@ -45,6 +48,38 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     far.wait_for(lambda: not leaver.progress.outbox)
     assert kinds_for(network, 1) == [MessageType.WELCOME, MessageType.LEAVE]
     leave(leaver, False, 0)
+
+
+def test_a_refusal_reaches_the_life_that_asked(network) -> None:
+    """An earlier life of the same rank was known under another name."""
+    first = member(network, 0, "taken")
+    mine = introduction(first)
+    first.membership.on_join(RawMessage(1, mine.replace(b"taken", b"other"), [], 5, 0, 0, 0))
+    first.lose(1, "has left")
+    kinds_for(network, 1)
+    first.membership.on_join(RawMessage(1, mine, [], 6, 0, 0, 0))
+    far.wait_for(lambda: not first.progress.outbox)
+    assert HEADER.unpack_from(network.get(1))[3] == 6
+    leave(first, False, 0)
+
+
+def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
+    """What an earlier life of the other rank left behind is taken in as soon as the pool starts."""
+    leave(member(network, 1, "earlier"), False, 0)
+    kinds_for(network, 1)
+    start = Progress.start
+
+    def start_and_serve(progress: Progress) -> None:
+        start(progress)
+        far.wait_for(lambda: not any(network._queues[0].values()))
+        time.sleep(0.02)
+
+    monkeypatch.setattr(Progress, "start", start_and_serve)
+    joined = member(network, 0, "new")
+    assert joined.epochs[1] > 0
+    word = network.get(1)
+    assert word[0] == MessageType.JOIN and HEADER.unpack_from(word)[3] == 0
+    leave(joined, False, 0)
 
 
 def test_a_refusal_of_an_earlier_life_is_no_refusal(network) -> None:

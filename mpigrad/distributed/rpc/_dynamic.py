@@ -65,6 +65,7 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
     agent.membership = Membership(agent)
     agent.unknown_worker = agent.membership.await_worker
     _current.set_agent(agent)
+    agent.membership.announce()
     agent.progress.start()
     try:
         agent.membership.join()
@@ -90,11 +91,16 @@ class Membership:
         self._open = True
         self._door = threading.Lock()  # held while somebody is welcomed, and when that ends
 
-    def join(self) -> None:
-        """Tell everybody, and wait for the members that are heard of."""
+    def announce(self) -> None:
+        """Tell everybody. Before anything is received: the word is for whichever life of a rank finds it, and no earlier
+        life must have been heard of."""
         agent = self._agent
         for rank in self._others():
             agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
+
+    def join(self) -> None:
+        """Wait for the members that are heard of."""
+        agent = self._agent
         self._news, looks = time.monotonic(), 0
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks):
             agent.progress.idle(Future(), time.monotonic() + 0.002)
@@ -135,6 +141,7 @@ class Membership:
             if taken.id == agent.rank and self._joining and message.src < agent.rank:  # both at once: one must yield
                 self._refused = f"RPC worker name {name} is not unique: rank {message.src} uses it, so rank {taken.id} cannot"
             else:
+                agent.epochs[message.src] = message.extra  # an earlier life may have been known here
                 agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode(), extra=message.extra)
             return
         self._add(message.src, name, profile, message.extra)

@@ -24,6 +24,8 @@ def parts(
             )
         return frame, HEADER_SIZE, bytes(frame[start:middle]), bytes(frame[middle:]), ()
     followed, frame.followed = frame.followed, []
+    if isinstance(followed, Exception):
+        raise followed
     if flags & BODY_FOLLOWS:
         buffer, end, offset = followed[0], followed[0].nbytes, 0
         followed = followed[1:]

@@ -36,6 +36,7 @@ from ._transport import (
     Bulk,
     Transport,
     copied,
+    failed,
     fetch_with_devices,
     source_of,
     transfer_sizes,
@@ -132,13 +133,18 @@ class MPITransport(Transport):
         return frame
 
     def _fetch(self, frame: bytearray) -> None:
-        """Post the receives of the arrays that follow a frame."""
+        """Post the receives of the arrays that follow a frame; or take its error in, for whoever sent it."""
         try:
-            sizes = transfer_sizes(frame)
-        except ValueError as error:
-            logger.error("dropped a message: %s", error)
-            return
+            self._post_receives(frame)
+        except Exception as error:
+            logger.error("a message could not be received: %s", error)
+            self._ready.append(failed(frame, error))
+
+    def _post_receives(self, frame: bytearray) -> None:
+        sizes = transfer_sizes(frame)
         src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
+        if not 0 <= src < self.size:
+            raise ValueError(f"malformed message: it says that it comes from rank {src} of {self.size}")
         if max(sizes) > LARGEST:
             entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))
             self.bytes_received += sum(array.nbytes for array in entry[1].followed)

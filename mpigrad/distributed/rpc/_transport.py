@@ -29,9 +29,9 @@ LARGEST = 1 << 46  # a longer array can only be a malformed frame
 
 
 class Bulk(bytearray):
-    """A frame together with the arrays that followed it."""
+    """A frame together with the arrays that followed it, or the error of receiving them."""
 
-    followed: list[Any]
+    followed: Any
     streams: Any = None  # on which its device arrays arrive, if it has any
 
 
@@ -88,6 +88,13 @@ def transfer_sizes(frame: Any) -> list[int]:
 def transfer_table(follow: list[Any]) -> bytes:
     """The table of what follows a frame: sizes, and entries of device transfers, which are larger than any size."""
     return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
+
+
+def failed(frame: bytearray, error: Exception) -> Bulk:
+    """A message whose arrays cannot be received: taking it apart raises the error."""
+    bulk = Bulk(frame)
+    bulk.followed = error
+    return bulk
 
 
 def fetch_with_devices(
