@@ -33,12 +33,16 @@ def settle(check, seconds: float = 20.0) -> bool:
 def test_ids_carry_the_worker_in_their_top_bits(rpc_world) -> None:
     assert dist_autograd._get_max_id() == (rpc_world.rank << 48) | ((1 << 48) - 1)
     seen = []
-    for _ in range(3):
+    for _ in range(200):
         with dist_autograd.context() as context_id:
             assert context_id >> 48 == rpc_world.rank
+            assert dist_autograd._retrieve_context(context_id)._context_id() == context_id
             dist_autograd._is_valid_context(context_id)
-            seen.append(context_id & ((1 << 48) - 1))
-    assert seen[1] == seen[0] + 1 and seen[2] == seen[1] + 1
+            seen.append(context_id)
+    assert seen == list(range(seen[0], seen[0] + 200))
+    for context_id in seen:
+        with pytest.raises(RuntimeError, match=f"Could not find autograd context with id: {context_id}"):
+            dist_autograd._retrieve_context(context_id)
 
 
 def test_a_context_inside_a_context_is_refused(rpc_world) -> None:

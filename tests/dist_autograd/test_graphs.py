@@ -47,6 +47,15 @@ def check_callee(context) -> None:
     assert first is second and first.name() == RECV and (nr1, nr2) == (0, 1)
 
 
+def check_middle(context) -> None:
+    """A worker that passes a call on: two sends and two recvs, tensors and answer handed on as they came."""
+    sends, recvs = list(context._send_functions().values()), list(context._recv_functions().values())
+    assert len(sends) == len(recvs) == 2
+    assert sends[0].next_functions == ((recvs[0], 0), (recvs[0], 1))
+    assert sends[1].next_functions == ((recvs[1], 0),)
+    assert [node.name() for node in (*sends, *recvs)] == [SEND, SEND, RECV, RECV]
+
+
 @pytest.mark.parametrize("how", ["sync", "async", "remote"])
 @pytest.mark.parametrize("function", [mpigrad.add, fn.add], ids=["operator", "function"])
 def test_a_call_records_both_ends(rpc_world, how, function) -> None:
@@ -84,24 +93,26 @@ def test_a_nested_call_records_every_hop(rpc_world, how) -> None:
         context = dist_autograd._current_context()
         assert len(context._send_functions()) == len(context._recv_functions()) == 1
         check_caller(context, t1, t2, result)
-        for distance in (1, 2):  # in the middle: two sends, two recvs, each answer handed on as it came
-            middle = dist_autograd._retrieve_context(fn.CONTEXTS[distance])
-            sends, recvs = list(middle._send_functions().values()), list(middle._recv_functions().values())
-            assert len(sends) == len(recvs) == 2
-            assert {node for node, _ in sends[0].next_functions} == {recvs[0]}
-            assert [node for node, _ in sends[1].next_functions] == [recvs[1]]
+        for distance in (1, 2):
+            check_middle(dist_autograd._retrieve_context(fn.CONTEXTS[distance]))
         check_callee(dist_autograd._retrieve_context(fn.CONTEXTS[3]))
         rpc_world.barrier()
 
 
-def test_a_call_that_comes_back_to_its_caller(rpc_world) -> None:
+@pytest.mark.parametrize("how", ["sync", "remote"])
+def test_a_call_that_comes_back_to_its_caller(rpc_world, how) -> None:
     t1, t2 = fn.ones(3, 3), fn.ones(3, 3)
-    with dist_autograd.context():
-        result = rpc.rpc_sync(rpc_world.next_name, fn.nested, args=(t1, t2, [rpc_world.worker(rpc_world.rank)]))
+    with dist_autograd.context() as context_id:
+        result = call(how, rpc_world.next_name, fn.nested, t1, t2, [rpc_world.worker(rpc_world.rank)])
+        rpc.rpc_sync(rpc_world.next_name, fn.tell, args=(1, context_id))
         context = dist_autograd._current_context()
         assert len(context._send_functions()) == len(context._recv_functions()) == 2
         check_caller(context, t1, t2, result)
+        assert list(context._recv_functions().values())[1] is result.grad_fn
         check_callee(context)
+        rpc_world.barrier()
+        check_middle(dist_autograd._retrieve_context(fn.CONTEXTS[1]))
+        rpc_world.barrier()
 
 
 @pytest.mark.parametrize("how", ["sync", "remote"])
@@ -121,11 +132,29 @@ def test_only_tensors_that_need_gradients_are_attached(rpc_world, how) -> None:
         assert mpigrad.equal(found, mpigrad.stack(tensors))
         send = only(dist_autograd._current_context()._send_functions())
         assert [node.variable for node, _ in send.next_functions] == tensors[::2]
+        assert {node.name() for node, _ in send.next_functions} == {LEAF}
+        assert dist_autograd._current_context()._known_worker_ids() == {rpc_world.next_rank}
 
 
-def test_a_result_that_needs_gradients_though_no_argument_does(rpc_world) -> None:
+@pytest.mark.parametrize("needs", [False, True], ids=["plain", "grad"])
+def test_every_worker_called_is_known(rpc_world, needs) -> None:
+    others = {rank for rank in range(rpc_world.world_size) if rank != rpc_world.rank}
+    t = mpigrad.ones(3, requires_grad=needs)
     with dist_autograd.context() as context_id:
-        found = rpc.rpc_sync(rpc_world.next_name, fn.shared)
+        for rank in others:
+            rpc.rpc_sync(rank, mpigrad.add, args=(t, t))
+            assert rpc_world.rank in rpc.rpc_sync(rank, known_there, args=(context_id,))
+        assert dist_autograd._current_context()._known_worker_ids() == others
+
+
+def known_there(context_id: int) -> set[int]:
+    return dist_autograd._retrieve_context(context_id)._known_worker_ids()
+
+
+@pytest.mark.parametrize("how", ["sync", "remote"])
+def test_a_result_that_needs_gradients_though_no_argument_does(rpc_world, how) -> None:
+    with dist_autograd.context() as context_id:
+        found = call(how, rpc_world.next_name, fn.shared)
         context = dist_autograd._current_context()
         assert not context._send_functions() and len(context._recv_functions()) == 1
         dist_autograd.backward(context_id, [(found * found).sum()])
