@@ -89,3 +89,64 @@ def test_second_order_through_nested_calls(rpc_world) -> None:
         (first,) = dist_autograd.grad(context_id, y, x, create_graph=True)
         (second,) = dist_autograd.grad(context_id, first.sum(), x)
         assert first.item() == pytest.approx(6 * 1.5**5 + 1) and second.item() == pytest.approx(30 * 1.5**4)
+
+
+def curved(a, b, to):
+    """A function on two workers, whose gradients meet again on the first."""
+    y = a * b + a.sin()
+    return rpc.rpc_sync(to, mixed, args=(y, b)) * y + rpc.rpc_sync(to, cube, args=(y,))
+
+
+def workers_for(name: str) -> tuple[str, str]:
+    size = len(rpc._get_current_rpc_agent().workers)
+    here = int(name.removeprefix("worker"))
+    return f"worker{(here + 1) % size}", f"worker{(here + 2) % size}"
+
+
+def fresh(*tensors):
+    return [tensor.detach().clone().requires_grad_() for tensor in tensors]
+
+
+class Far(mpigrad.autograd.Function):
+    """`curved` on other workers as one operation, whose derivatives of both orders come from `dist_autograd.grad`."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        to, beyond = workers_for(rpc.get_worker_info().name)
+        return rpc.rpc_sync(to, curved, args=(a, b, beyond))
+
+    @staticmethod
+    def backward(ctx, grad):
+        return FarGradient.apply(*ctx.saved_tensors, grad)
+
+
+class FarGradient(mpigrad.autograd.Function):
+    """The gradients of `Far`."""
+
+    @staticmethod
+    def forward(ctx, a, b, grad):
+        ctx.save_for_backward(a, b, grad)
+        return FarGradient.first(*fresh(a, b, grad), lambda context_id, first, given: first, create=False)
+
+    @staticmethod
+    def first(a, b, grad, then, create):
+        to, beyond = workers_for(rpc.get_worker_info().name)
+        with mpigrad.enable_grad(), dist_autograd.context() as context_id:
+            y = rpc.rpc_sync(to, curved, args=(a, b, beyond))
+            found = dist_autograd.grad(context_id, (y * grad).sum(), (a, b), create_graph=create)
+            return then(context_id, found, (a, b, grad))
+
+    @staticmethod
+    def backward(ctx, u, v):
+        def second(context_id, first, given):
+            return dist_autograd.grad(context_id, (first[0] * u + first[1] * v).sum(), given)
+
+        return FarGradient.first(*fresh(*ctx.saved_tensors), second, create=True)
+
+
+def test_gradcheck_and_gradgradcheck_across_workers(rpc_world) -> None:
+    a = mpigrad.tensor([0.3, 0.7], dtype=mpigrad.float64, requires_grad=True)
+    b = mpigrad.tensor([1.1, -0.4], dtype=mpigrad.float64, requires_grad=True)
+    assert mpigrad.autograd.gradcheck(Far.apply, (a, b))
+    assert mpigrad.autograd.gradgradcheck(Far.apply, (a, b))

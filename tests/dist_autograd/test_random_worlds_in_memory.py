@@ -16,7 +16,9 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._faults import Faults
 from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from mpigrad.distributed.rpc._message import MessageType
 
 from .programs import Program, execute, inputs, local_gradients, loss_of, parameter, random_program
 
@@ -44,6 +46,22 @@ def world(seed: int) -> Any:
     return in_process_world(
         WORKERS, fate=lambda *_: rng.random() * 0.002 * (rng.random() < 0.2), seed=seed, rpc_timeout=20
     )
+
+
+class Overtaking(Faults):
+    """Sends messages of passes, releases and answers late at random: they overtake each other, between the same workers too."""
+
+    KINDS = frozenset({*range(int(MessageType.BACKWARD_AUTOGRAD_REQ), 33), int(MessageType.REPLY)})
+
+    def __init__(self, seed: int) -> None:
+        super().__init__([], {}, 0)
+        self._random = random.Random(seed)
+
+    def stops(self, agent: Any, message: tuple[Any, ...]) -> bool:
+        if getattr(self._late, "sending", False) or message[1] not in self.KINDS or self._random.random() > 0.3:
+            return False
+        agent.after(self._random.random() * 0.004, lambda: self._send_late(agent, message))
+        return True
 
 
 def check_clean(agents: list[Any]) -> None:
@@ -214,3 +232,79 @@ def test_releases_while_passes_run_leave_everything_clean(seed: int) -> None:
 
         on_every_worker(agents, run)
         check_clean(agents)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_messages_that_overtake_each_other(seed: int) -> None:
+    with in_process_world(WORKERS, seed=seed, rpc_timeout=20) as agents:
+        for agent in agents:
+            agent.faults = Overtaking(seed * WORKERS + agent.rank)
+
+        def run(rank: int) -> None:
+            rng = random.Random(f"{seed} {rank} {new_run()}")
+            for number in range(PROGRAMS):
+                (run_one, run_failing, run_one, run_released)[number % 4](rng, rank)
+
+        on_every_worker(agents, run, threads=2)
+        check_clean(agents)
+        for agent in agents:
+            agent.faults = None
+
+
+def passes_here(program: Program, here: int, run: int, given: tuple[Any, ...], passes: int) -> None:
+    """Several passes over one graph, in the context of the caller."""
+    context_id = dist_autograd._current_context()._context_id()
+    loss = loss_of(execute(program, here, run, given, distributed=True))
+    for _ in range(passes if loss.requires_grad else 0):
+        dist_autograd.backward(context_id, [loss], retain_graph=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_passes_of_all_workers_at_once_in_one_context(seed: int) -> None:
+    """Every worker and the caller's own threads begin passes from the same tensors, in the same context, at the same time."""
+    rng = random.Random(seed)
+    with world(seed) as agents, acting_as(agents[0]):
+        for _ in range(4):
+            leaves, threads, errors = inputs(2), [], []
+            wanted: list[Any] = [[0.0, 0.0] for _ in leaves]
+            context = dist_autograd._new_context()
+            shared = tuple(rpc.rpc_sync("worker1", mpigrad.mul, args=(leaf * 2, leaf)) for leaf in leaves)
+            programs = [(new_run(), random_program(rng, WORKERS, 2), rank) for rank in (0, 1, 2, 0, 1)]
+            for run, program, rank in programs:
+                wanted = _added(wanted, program, run, rank)
+
+            def begin(run: int, program: Program, rank: int, context: Any = context, given: Any = shared) -> None:
+                try:
+                    with acting_as(agents[0]), dist_autograd._interceptor.Running(context):
+                        if rank == 0:
+                            passes_here(program, 0, run, given, 3)
+                        else:
+                            rpc.rpc_sync(f"worker{rank}", passes_here, args=(program, rank, run, given, 3))
+                except BaseException as error:
+                    errors.append(error)
+
+            for each in programs:
+                threads.append(threading.Thread(target=begin, args=each, daemon=True))
+                threads[-1].start()
+            for thread in threads:
+                thread.join(40)
+                assert not thread.is_alive(), "a pass hangs"
+            assert not errors, (errors, programs)
+            found = dist_autograd.get_gradients(context.context_id)
+            for leaf, each in zip(leaves, wanted):
+                held = found.get(leaf)
+                assert ([0.0, 0.0] if held is None else held.tolist()) == pytest.approx(each), programs
+            dist_autograd._release_context(context.context_id)
+        check_clean(agents)
+
+
+def _added(before: list[Any], program: Program, run: int, rank: int) -> list[Any]:
+    """Three times the gradients of one program over the squares of the inputs, added to those before."""
+    leaves = inputs(2)
+    loss = loss_of(execute(program, rank, run, tuple(leaf * 2 * leaf for leaf in leaves), distributed=False))
+    if not loss.requires_grad:
+        return before
+    grads = mpigrad.autograd.grad(loss, leaves, allow_unused=True)
+    return [
+        each if grad is None else [a + 3 * b for a, b in zip(each, grad.tolist())] for each, grad in zip(before, grads)
+    ]
