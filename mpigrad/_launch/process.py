@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import IO
 
 from mpigrad._launch.command import Job
 
+PR_SET_PDEATHSIG = 1
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _TAG = re.compile(r"^(?:\[[^\]]*?,(\d+)\]<(?:stdout|stderr)>|(\d+)): ?")
 
@@ -27,21 +29,38 @@ def relabel(line: str) -> str:
     return _TAG.sub(lambda match: f"[{match[1] or match[2]}] ", line)
 
 
+def start(job: Job, *, piped: bool = False) -> subprocess.Popen[str]:
+    """Start the launcher; it ends, with its ranks, even when this process is killed and can pass nothing on."""
+    prctl = ctypes.CDLL(None).prctl
+    pipe = subprocess.PIPE if piped else None
+    return subprocess.Popen(
+        job.command,
+        env=job.environment,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        errors="replace",
+        preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM)),
+    )
+
+
 @contextmanager
-def forwarding(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Pass the signals that end or notify a job on to its launcher."""
+def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
+    """Pass the signals that end or notify a job on to its launcher; the list fills with those that came."""
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield received
         return
 
     def forward(signum: int, frame: FrameType | None) -> None:
+        received.append(signum)
         # a terminal sends Ctrl-C to the whole foreground group, the launcher included
         if process.poll() is None and not (signum == signal.SIGINT and sys.stdin.isatty()):
             process.send_signal(signum)
 
     before = {number: signal.signal(number, forward) for number in FORWARDED}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -55,8 +74,7 @@ def _copy(source: IO[str], target: IO[str]) -> None:
 
 def run_job(job: Job, *, tagged: bool = False) -> int:
     """Run to the end; the code is the launcher's, or 128 + number when a signal ended it."""
-    pipe = subprocess.PIPE if tagged else None
-    process = subprocess.Popen(job.command, env=job.environment, stdout=pipe, stderr=pipe, text=True, errors="replace")
+    process = start(job, piped=tagged)
     with forwarding(process):
         copiers = [
             threading.Thread(target=_copy, args=(source, target))

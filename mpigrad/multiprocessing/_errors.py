@@ -4,27 +4,24 @@ from __future__ import annotations
 
 
 class ProcessException(Exception):
-    """A spawned process failed; `error_index` is its rank."""
+    """A spawned process failed; `error_index` is its rank, or -1 when nobody could see which it was."""
 
-    def __init__(self, msg: str, error_index: int, pid: int) -> None:
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
         self.msg = msg
         self.error_index = error_index
-        self.pid = pid
+        self.error_pid = error_pid
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.msg, self.error_index, self.pid)
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
     """The function raised; the message holds the traceback."""
 
-    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
-        super().__init__(msg, error_index, error_pid)
-
 
 class ProcessExitedException(ProcessException):
-    """The process ended with a code or by a signal."""
+    """The process ended with a code, or by a signal (then `exit_code` is its number, negative)."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
@@ -34,4 +31,4 @@ class ProcessExitedException(ProcessException):
         self.signal_name = signal_name
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)

@@ -2,75 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
-from mpigrad._launch.process import forwarding
-from mpigrad._launch.rank import abort, report
+from mpigrad._launch.rank import guarded
 from mpigrad._logging import get_logger, note_ignored_addresses
 from mpigrad._rank import launched_size
-from mpigrad.multiprocessing import _task
-from mpigrad.multiprocessing._errors import ProcessExitedException, ProcessRaisedException
+from mpigrad.multiprocessing._context import ProcessContext
+from mpigrad.multiprocessing._job import StartedJob
+from mpigrad.multiprocessing._task import write_task
 
 log = get_logger("spawn")
-
-
-class ProcessContext:
-    """The ranks that `spawn(..., join=False)` has started."""
-
-    def __init__(self, process: subprocess.Popen[str] | None, directory: Path | None, nprocs: int) -> None:
-        self._process = process
-        self._directory = directory
-        self._nprocs = nprocs
-
-    def pids(self) -> list[int]:
-        """Process ids of the ranks that have begun, on whatever host they are."""
-        started = _task.ranks_with(self._directory, "started") if self._directory else {0: os.getpid()}
-        return [started[rank] for rank in sorted(started)]
-
-    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait for all ranks; False when the time was not enough, and an exception when a rank has failed."""
-        if self._process is None or self._directory is None:
-            return True
-        try:
-            with forwarding(self._process):
-                code = self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return False
-        try:
-            if code:
-                self._raise(code, self._directory)
-        finally:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            self._directory = None
-        return True
-
-    def _raise(self, code: int, directory: Path) -> None:
-        for rank, (pid, text) in sorted(_task.read_failures(directory).items()):
-            message = f"\n\n-- Process {rank} terminated with the following error:\n{text}"
-            raise ProcessRaisedException(message, rank, pid)
-        started, done = _task.ranks_with(directory, "started"), _task.ranks_with(directory, "done")
-        left = [rank for rank in range(self._nprocs) if rank not in done]
-        who = left[0] if len(left) == 1 else -1
-        name = f"process {who}" if who >= 0 else f"one of the processes {left}"
-        number = -code if code < 0 else code - 128 if 128 < code < 160 else 0
-        if number:
-            signal_name = signal.Signals(number).name
-            message = f"{name} terminated with signal {signal_name}"
-            raise ProcessExitedException(message, who, started.get(who, -1), code, signal_name)
-        raise ProcessExitedException(f"{name} terminated with exit code {code}", who, started.get(who, -1), code)
-
-
-SpawnContext = ProcessContext
 
 
 def spawn(
@@ -84,9 +34,9 @@ def spawn(
     """Run `fn(rank, *args)` on `nprocs` ranks.
 
     In a program that `mpirun`, `srun` or `mpigrad run` has started, this process is one of the ranks already and calls
-    the function itself; in a program started as plain `python main.py` the ranks are started here, with mpiexec.
-    `daemon` and `start_method` are accepted for programs written for PyTorch: ranks always are new processes that end
-    with the job.
+    the function itself (`join=False` does not make it return earlier); in a program started as plain `python main.py`
+    the ranks are started here, with mpiexec. A job that nobody joins is waited for when the program ends, or ended then
+    if it was started with `daemon=True`.
 
     >>> import mpigrad.multiprocessing as mp
     >>> def main(rank, epochs):
@@ -94,11 +44,31 @@ def spawn(
     >>> if __name__ == "__main__":                         # doctest: +SKIP
     ...     mp.spawn(main, args=(10,), nprocs=4)           # python main.py
     """
+    if start_method != "spawn":
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\n"
+            "To use a different start_method use:\n\t\t mpigrad.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, "spawn")
+
+
+def start_processes(
+    fn: Callable[..., object],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """The same as `spawn`: whatever the start method, ranks are new processes."""
+    multiprocessing.get_context(start_method)  # refuses unknown ones
     note_ignored_addresses("spawn")
     size = launched_size()
     if size is not None:
         return _run_here(fn, args, nprocs, size, join)
-    context = _launch(fn, args, nprocs)
+    context = ProcessContext(_launch(fn, args, nprocs, daemon))
     if not join:
         return context
     context.join()
@@ -118,31 +88,19 @@ def _run_here(
             f"the launcher has started {size} ranks, but MPI sees {MPI.COMM_WORLD.size}: the launcher belongs to "
             "another MPI than mpi4py uses; `mpigrad doctor` shows both"
         )
-    try:
-        fn(MPI.COMM_WORLD.rank, *args)
-    except Exception as error:
-        report(error)
-        abort(1)
-    return None if join else ProcessContext(None, None, nprocs)
+    guarded(lambda: fn(MPI.COMM_WORLD.rank, *args))
+    return None if join else ProcessContext(None)
 
 
-def _launch(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int) -> ProcessContext:
+def _launch(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, daemon: bool) -> StartedJob:
     """Start the ranks with mpiexec."""
     launcher = find_launcher()
     directory = Path(tempfile.mkdtemp(prefix="mpigrad-spawn-"))
-    _task.write_task(directory, fn, args)
-    job = job_for(launcher, nprocs, [sys.executable, "-m", "mpigrad.multiprocessing", str(directory)])
-    log.debug("starting %d ranks with %s", nprocs, launcher.path)
-    return ProcessContext(subprocess.Popen(job.command, env=job.environment, text=True), directory, nprocs)
-
-
-def start_processes(
-    fn: Callable[..., object],
-    args: tuple[Any, ...] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
-    start_method: str = "spawn",
-) -> ProcessContext | None:
-    """The same as `spawn`, whatever the start method."""
-    return spawn(fn, args, nprocs, join, daemon, start_method)
+    try:
+        write_task(directory, fn, args)
+        job = job_for(launcher, nprocs, [sys.executable, "-m", "mpigrad.multiprocessing", str(directory)])
+        log.debug("starting %d ranks with %s", nprocs, launcher.path)
+        return StartedJob(launcher, job, directory, nprocs, daemon)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise

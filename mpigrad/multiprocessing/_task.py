@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
+import sys
 import traceback
 from collections.abc import Callable
 from multiprocessing import spawn as python_spawn
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 
 from mpigrad._launch.rank import abort, check_world_size, line_buffered, report
+from mpigrad._rank import launched_rank
 
 PREPARATION = ("sys_path", "sys_argv", "dir", "orig_dir", "init_main_from_name", "init_main_from_path")
 
@@ -28,43 +31,66 @@ def write_task(directory: Path, fn: Callable[..., object], args: tuple[Any, ...]
     (directory / "task").write_bytes(task)
 
 
-def read_failures(directory: Path) -> dict[int, tuple[int, str]]:
-    """Process id and traceback of each rank that raised."""
-    return {int(file.suffix[1:]): pickle.loads(file.read_bytes()) for file in directory.glob("failure.*")}
+class Start(NamedTuple):
+    """Where a rank lives."""
+
+    host: str
+    pid: int
 
 
-def ranks_with(directory: Path, what: str) -> dict[int, int]:
-    """Process ids of the ranks that have left a mark ("started" or "done")."""
-    return {int(file.suffix[1:]): int(file.read_text()) for file in directory.glob(f"{what}.*")}
+class Failure(NamedTuple):
+    """How a rank has ended by its own will: with a traceback, or with a code."""
+
+    pid: int
+    traceback: str | None
+    code: int
+
+
+def _leave(directory: Path, what: str, rank: int, value: object) -> None:
+    """Write a mark in one go, so that nobody reads half of it."""
+    temporary = directory / f"writing-{rank}"
+    temporary.write_bytes(pickle.dumps(value))
+    temporary.rename(directory / f"{what}.{rank}")
+
+
+def marks(directory: Path, what: str) -> dict[int, Any]:
+    """The marks that ranks have left ("started", "done" or "failure"), the oldest first."""
+    files = sorted(directory.glob(f"{what}.*"), key=lambda file: file.stat().st_mtime_ns)
+    return {int(file.suffix[1:]): pickle.loads(file.read_bytes()) for file in files}
 
 
 def _prepare_main(directory: Path) -> None:
     python_spawn.prepare(pickle.loads((directory / "main").read_bytes()))
 
 
-def _write_failure(directory: Path, rank: int, error: BaseException) -> None:
-    temporary = directory / f"writing-{rank}"
-    temporary.write_bytes(pickle.dumps((os.getpid(), "".join(traceback.format_exception(error)))))
-    temporary.rename(directory / f"failure.{rank}")
+def _exit_code(stop: SystemExit) -> int:
+    """What Python would exit with; a text is printed, as it does."""
+    if stop.code is None or isinstance(stop.code, int):
+        return stop.code or 0
+    print(stop.code, file=sys.stderr)
+    return 1
 
 
 def main(name: str) -> None:
     """Be one of the spawned ranks."""
+    directory, rank, pid = Path(name), launched_rank(), os.getpid()
+    if rank is not None:  # as early as can be, while MPI starts: whoever watches has seen all ranks before one can fail
+        _leave(directory, "started", rank, Start(socket.gethostname(), pid))
     check_world_size()
     line_buffered()
     from mpi4py import MPI
 
-    directory, rank = Path(name), MPI.COMM_WORLD.rank
-    (directory / f"started.{rank}").write_text(str(os.getpid()))
+    rank = MPI.COMM_WORLD.rank
     try:
         _prepare_main(directory)
         fn, args = pickle.loads((directory / "task").read_bytes())
         fn(rank, *args)
     except SystemExit as stop:
-        if stop.code:
-            abort(stop.code if isinstance(stop.code, int) else 1)
+        if code := _exit_code(stop):
+            _leave(directory, "failure", rank, Failure(pid, None, code))
+            abort(code)
     except BaseException as error:
-        _write_failure(directory, rank, error)
+        _leave(directory, "failure", rank, Failure(pid, "".join(traceback.format_exception(error)), 1))
         report(error)
         abort(1)
-    (directory / f"done.{rank}").write_text(str(os.getpid()))
+    _leave(directory, "done", rank, pid)

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 import mpigrad.multiprocessing as mp
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
+from mpigrad.multiprocessing._task import Failure, _leave, marks
 from tests.cli.conftest import clean_environment
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 import mpigrad.multiprocessing as mp
 
 def work(rank, what):
     from mpi4py import MPI
     print("rank", rank, "of", MPI.COMM_WORLD.size, what)
+    time.sleep(0.5 if what in ("vanish", "killed") else 0)  # deaths are seen some times a second
     if what == "raise" and rank == 1:
         raise KeyError("bad thing")
     if what == "exit" and rank == 1:
+        sys.exit(3)
+    if what == "vanish" and rank == 1:
         os._exit(3)
+    if what == "killed" and rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
     if what != "fine":
         time.sleep(50)
 
@@ -33,7 +43,7 @@ if __name__ == "__main__":
     except mp.ProcessRaisedException as error:
         print("raised on", error.error_index, "Process 1 terminated with the following error" in str(error))
     except mp.ProcessExitedException as error:
-        print("exited with", error.exit_code)
+        print(error, error.error_index, error.error_pid > 0, error.exit_code, error.signal_name)
 """
 
 
@@ -57,8 +67,145 @@ def test_exception_comes_back(python, program: str) -> None:
     assert "KeyError: 'bad thing'" in done.stderr
 
 
-def test_exit_code_comes_back(python, program: str) -> None:
-    assert "exited with 3" in python(program, "exit").stdout
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("exit", "process 1 terminated with exit code 3 1 True 3 None"),
+        ("vanish", "process 1 terminated with exit code 3 1 True 3 None"),
+        ("killed", "process 1 terminated with signal SIGKILL 1 True -9 SIGKILL"),
+    ],
+)
+def test_the_rank_that_ended_is_named(python, program: str, what: str, said: str) -> None:
+    done = python(program, what)
+    assert said in done.stdout, done.stdout + done.stderr
+
+
+LATER = """
+import os, signal, sys, time
+import mpigrad.multiprocessing as mp
+
+def work(rank, seconds):
+    print("pid", os.getpid())
+    time.sleep(seconds)
+    print("slept")
+
+if __name__ == "__main__":
+    context = mp.spawn(work, args=(float(sys.argv[2]),), nprocs=2, join=False, daemon=sys.argv[1] == "daemon")
+    print("first look", context.join(0.01))
+    while len(context.pids()) < 2:
+        time.sleep(0.01)
+    print("begun", *context.pids())
+    if sys.argv[1] == "join":
+        print("end", context.join(), context.join(), len(context.pids()))
+    if sys.argv[1] == "interrupted":
+        try:
+            context.join()
+        except KeyboardInterrupt:
+            print("interrupted")
+"""
+
+
+@pytest.fixture
+def later(tmp_path):
+    """Start a program that joins its ranks later or not at all; the process and, once they have begun, their ids."""
+    (tmp_path / "later.py").write_text(LATER)
+
+    def run(what: str, seconds: float):
+        process = subprocess.Popen(
+            [sys.executable, "later.py", what, str(seconds)],
+            cwd=tmp_path,
+            env={**clean_environment(), "TMPDIR": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("begun"):
+                return process, [int(word) for word in line.split()[1:]]
+        raise AssertionError("the ranks did not begin")
+
+    started: list[subprocess.Popen[str]] = []
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def all_end(pids: list[int]) -> bool:
+    end = time.monotonic() + 30
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_join_later(later, tmp_path) -> None:
+    process, _ = later("join", 0)
+    output = process.communicate(timeout=50)[0]
+    assert process.returncode == 0
+    assert output.split("end ")[1].split() == ["True", "True", "2"]
+    assert not list(tmp_path.glob("mpigrad-spawn-*"))
+
+
+def test_a_job_that_nobody_joins_is_waited_for(later, tmp_path) -> None:
+    process, pids = later("nothing", 1)
+    output = process.communicate(timeout=50)[0]
+    assert (process.returncode, output.count("slept"), all_end(pids)) == (0, 2, True)
+    assert not list(tmp_path.glob("mpigrad-spawn-*"))
+
+
+def test_daemons_end_with_the_program(later) -> None:
+    process, pids = later("daemon", 50)
+    assert "slept" not in process.communicate(timeout=40)[0]
+    assert all_end(pids)
+
+
+def test_an_interrupt_reaches_ranks_and_program(later, tmp_path) -> None:
+    process, pids = later("interrupted", 50)
+    process.send_signal(signal.SIGINT)
+    assert "interrupted" in process.communicate(timeout=40)[0]
+    assert all_end(pids)
+    assert not list(tmp_path.glob("mpigrad-spawn-*"))
+
+
+def test_ranks_do_not_outlive_a_program_that_is_killed(later) -> None:
+    process, pids = later("interrupted", 50)
+    process.kill()
+    assert all_end(pids)
+
+
+def test_the_first_failure_counts(tmp_path) -> None:
+    """Ranks that fail because another has failed are not the cause, whatever their numbers."""
+    for rank, when in ((1, 1), (0, 2)):
+        _leave(tmp_path, "failure", rank, Failure(10 + rank, f"error {rank}", 1))
+        os.utime(tmp_path / f"failure.{rank}", (when, when))
+    assert list(marks(tmp_path, "failure")) == [1, 0]
+
+
+def test_start_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_SIZE", "3")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
+    with pytest.raises(ValueError, match="cannot find context for 'nonsense'"):
+        mp.start_processes(print, nprocs=2, start_method="nonsense")
+    with pytest.warns(FutureWarning, match="only supports start_method=spawn .got: fork."), pytest.raises(ValueError):
+        mp.spawn(print, nprocs=2, start_method="fork")
+    with pytest.warns(UserWarning, match="SpawnContext is renamed to ProcessContext"):
+        mp.SpawnContext(None)
+
+
+def test_errors_travel() -> None:
+    error = pickle.loads(pickle.dumps(mp.ProcessExitedException("text", 1, 7, -9, "SIGKILL")))
+    assert (error.msg, error.error_index, error.error_pid, error.exit_code, error.signal_name) == (
+        "text",
+        1,
+        7,
+        -9,
+        "SIGKILL",
+    )
+    raised = pickle.loads(pickle.dumps(mp.ProcessRaisedException("text", 1, 7)))
+    assert (str(raised), raised.error_index, raised.error_pid) == ("text", 1, 7)
 
 
 def test_under_mpiexec_itself(program: str, tmp_path) -> None:

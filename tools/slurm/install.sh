@@ -4,7 +4,8 @@ set -euo pipefail
 if ! command -v slurmctld > /dev/null || ! command -v munged > /dev/null; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq || true
-  apt-get install -y -qq --no-install-recommends slurm-wlm munge libpmix2 > /dev/null
+  # somebody else may be installing just now: wait for the lock
+  apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends slurm-wlm munge libpmix2 > /dev/null
 fi
 # SLURM's plugin opens the unversioned name, which only the development package has
 pmix=$(ls /usr/lib/*/pmix2/lib/libpmix.so.2 2> /dev/null || true)
