@@ -7,7 +7,7 @@ import pytest
 
 import mpigrad
 from mpigrad._graph.namespace import RAW
-from mpigrad.distributed.autograd._functions import RecvRpcBackward
+from mpigrad.distributed.autograd._functions import RecvRpcBackward, SendRpcBackward
 from mpigrad.distributed.autograd._path import path_below
 
 
@@ -18,37 +18,83 @@ def received(count: int) -> list[mpigrad.Tensor]:
     return tensors
 
 
+def given(path, keep: bool = True, grads=None) -> dict:
+    """What comes out of a path, by end, when ones (or `grads`) go in."""
+    found: dict = {}
+    path.run(RAW, keep, [np.ones((), np.float32)] if grads is None else grads, found.__setitem__)
+    return found
+
+
 def test_a_loss_of_one_received_tensor_is_a_path() -> None:
     (a,) = received(1)
-    loss = (a * 3).exp().sum()
-    path = path_below(loss.grad_fn)
-    assert path is not None and path.end is a.grad_fn
-    given = path.run(RAW, True, np.ones((), np.float32))
-    assert np.allclose(given, 3 * np.exp(3 * a.detach().numpy()))
+    found = given(path_below((a * 3).exp().sum().grad_fn))
+    assert list(found) == [a.grad_fn]
+    assert np.allclose(found[a.grad_fn], 3 * np.exp(3 * a.detach().numpy()))
 
 
 def test_the_last_node_may_reach_several_outputs_of_the_end() -> None:
     a, b, c = received(3)
-    path = path_below((c * a).sum().grad_fn)
-    assert path is not None
-    grads = path.run(RAW, True, np.ones((), np.float32))
-    assert grads[1] is None
+    found = given(path_below((c * a).sum().grad_fn))
+    grads = found.pop(b.grad_fn)
+    assert not found and grads[1] is None
     assert np.allclose(grads[0], c.detach().numpy()) and np.allclose(grads[2], a.detach().numpy())
-    assert b.grad_fn is path.end
 
 
 def test_a_leaf_is_an_end_too() -> None:
     leaf = mpigrad.ones(3, requires_grad=True)
-    path = path_below((leaf * 2).sum().grad_fn)
-    assert path is not None and path.end.variable is leaf
+    ((end, grad),) = given(path_below((leaf * 2).sum().grad_fn)).items()
+    assert end.variable is leaf and np.allclose(grad, 2)
+
+
+def test_the_last_node_may_reach_several_ends() -> None:
+    (a,) = received(1)
+    leaf = mpigrad.full((2, 2), 5.0, requires_grad=True)
+    found = given(path_below((a * leaf).exp().sum().grad_fn))
+    both = np.exp(5 * a.detach().numpy())
+    assert np.allclose(found.pop(a.grad_fn), 5 * both)
+    ((end, grad),) = found.items()
+    assert end.variable is leaf and np.allclose(grad, a.detach().numpy() * both)
+
+
+def test_what_was_sent_as_it_is_goes_to_its_ends() -> None:
+    (a,) = received(1)
+    leaf = mpigrad.ones(2, 2, requires_grad=True)
+    grads = [np.full((2, 2), 1.0), np.full((2, 2), 2.0)]
+    path = path_below(SendRpcBackward([leaf, a]))
+    assert path.nodes() == []
+    found = given(path, grads=grads)
+    assert grads == [None, None]  # nobody but the end holds them any more
+    assert np.allclose(found.pop(a.grad_fn), 2)
+    assert [np.allclose(grad, 1) for grad in found.values()] == [True]
+
+
+def test_below_a_send_function_a_path_runs() -> None:
+    (a,) = received(1)
+    path = path_below(SendRpcBackward([a * 3]))
+    assert np.allclose(given(path, grads=[np.full((2, 2), 2.0)])[a.grad_fn], 6)
+
+
+class Dropping(mpigrad.autograd.Function):
+    """Gives no gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+def test_ends_hear_of_gradients_that_were_dropped() -> None:
+    a, b = received(2)
+    assert given(path_below((Dropping.apply(a * b)).sum().grad_fn)) == {a.grad_fn: [None, None]}
 
 
 def test_edges_without_a_gradient_are_passed_by() -> None:
     (a,) = received(1)
     weight = mpigrad.full((2, 2), 5.0)
-    path = path_below((weight * a).sum().grad_fn)
-    assert path is not None
-    assert np.allclose(path.run(RAW, True, np.ones((), np.float32)), 5)
+    assert np.allclose(given(path_below((weight * a).sum().grad_fn))[a.grad_fn], 5)
 
 
 def forked() -> mpigrad.Tensor:
@@ -62,13 +108,17 @@ def joined_at_the_end() -> mpigrad.Tensor:
     return (a * a).sum()
 
 
-def two_ends() -> mpigrad.Tensor:
+def a_leaf_twice() -> mpigrad.Tensor:
+    leaf = mpigrad.ones(2, 2, requires_grad=True)
+    return (leaf * leaf).sum()
+
+
+def an_end_before_the_last() -> mpigrad.Tensor:
     (a,) = received(1)
-    return (a * mpigrad.ones(2, 2, requires_grad=True)).sum()
+    return (a.exp() * mpigrad.ones(2, 2, requires_grad=True)).sum()
 
 
-
-@pytest.mark.parametrize("make", [forked, joined_at_the_end, two_ends])
+@pytest.mark.parametrize("make", [forked, joined_at_the_end, a_leaf_twice, an_end_before_the_last])
 def test_other_graphs_are_left_to_the_engine(make) -> None:
     assert path_below(make().grad_fn) is None
 
@@ -77,6 +127,6 @@ def test_a_path_is_freed_like_any_graph() -> None:
     (a,) = received(1)
     path = path_below((a * a.detach()).sum().grad_fn)
     assert path is not None
-    path.run(RAW, False, np.ones((), np.float32))
+    given(path, keep=False)
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
-        path.run(RAW, False, np.ones((), np.float32))
+        given(path, keep=False)

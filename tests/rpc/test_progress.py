@@ -10,9 +10,32 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from mpigrad.distributed.rpc._waiting import Waiting
 from mpigrad.futures import Future, collect_all
 
 from . import support_functions as far
+
+
+class Moving:
+    """A transport that only says whether transfers are under way."""
+
+    lock, oversubscribed, under_way = None, False, True
+
+    def pending(self) -> bool:
+        return self.under_way
+
+
+def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    transport = Moving()
+    waiting = Waiting(transport, lambda *_: None, lambda *_: None, lambda *_: None)
+    waiting._rest(10.0, 0.1, None)
+    transport.under_way = False
+    waiting._rest(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended
+    assert naps == []
+    waiting._rest(10.5, 0.6, None)
+    assert len(naps) == 1
 
 
 def test_nested_calls_far_deeper_than_the_pool() -> None:

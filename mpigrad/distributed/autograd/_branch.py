@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._worker import Worker
 
 _REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
+Batches = dict[int, list[Item]]  # gradients by the rank for which they are
 
 
 class Branch:
@@ -59,7 +60,7 @@ class Branch:
     def run(self, items: list[Item]) -> None:
         """Do the branch's own work, and end if nothing else is to be waited for."""
         try:
-            self.process(items)
+            self.send_all(self.process(items))
         except BaseException as error:
             self.fail(error)
         self.settle()
@@ -67,14 +68,14 @@ class Branch:
     def go_on(self, outgoing: Outgoing) -> None:
         """Do the rest of the branch's own work: what came out of it goes to the workers concerned."""
         try:
-            self.dispatch(outgoing)
+            self.send_all(self.sorted(outgoing))
         except BaseException as error:
             self.fail(error)
         self.settle()
 
-    def process(self, items: list[Item]) -> None:
-        """Bring gradients to send functions of this worker, and what comes out to the workers concerned."""
-        elsewhere: dict[int, list[Item]] = {}
+    def process(self, items: list[Item]) -> Batches:
+        """Bring gradients to send functions of this worker; gives what comes out, by the workers concerned."""
+        elsewhere: Batches = {}
         context = self.context
         parts = context.parts
         while items:
@@ -88,20 +89,19 @@ class Branch:
                     self._sort(outgoing, items, elsewhere)
             else:
                 self._hold(source, grads)
-        for rank, batch in elsewhere.items():
-            self.send(rank, batch)
+        return elsewhere
 
-    def dispatch(self, outgoing: Outgoing) -> None:
-        """Bring what reached recv functions to the workers that sent the tensors."""
+    def sorted(self, outgoing: Outgoing) -> Batches:
+        """What reached recv functions, by the workers that sent the tensors; what they sent to themselves is processed."""
         here: list[Item] = []
-        elsewhere: dict[int, list[Item]] = {}
+        elsewhere: Batches = {}
         self._sort(outgoing, here, elsewhere)
-        for rank, batch in elsewhere.items():
-            self.send(rank, batch)
-        if here:
-            self.process(here)
+        if not here:
+            return elsewhere
+        self.send_all(elsewhere)  # others work while this worker does
+        return self.process(here)
 
-    def _sort(self, outgoing: Outgoing, here: list[Item], elsewhere: dict[int, list[Item]]) -> None:
+    def _sort(self, outgoing: Outgoing, here: list[Item], elsewhere: Batches) -> None:
         for recv, grad in outgoing:
             item = (recv.message_id, recv.complete(grad, self.one.F))
             rank = recv.worker
@@ -118,25 +118,42 @@ class Branch:
         hold(self, source, grads)
 
     # -- messages ----------------------------------------------------------------------------------------------------
-    def send(self, rank: int, items: list[Item]) -> None:
-        """Send gradients to another worker; its answer continues the branch."""
+    def send_all(self, batches: Batches) -> None:
+        """Send gradients to other workers; their answers continue the branch."""
+        for rank, items in batches.items():
+            with self.lock:
+                self.pending += 1
+            try:
+                self.ask(rank, items, self._answered)
+            except BaseException:
+                with self.lock:
+                    self.pending -= 1
+                raise
+
+    def ask(self, rank: int, items: list[Item], then: Callable[[Any], None] | None = None) -> Any:
+        """Send gradients to another worker; the future of its answer."""
         context, one = self.context, self.one
         body, arrays = encode(items, context, one)
-        with self.lock:
-            self.pending += 1
         context.known_workers.add(rank)
-        self.worker.agent.request(
-            rank, _REQUEST, body, arrays, None, one.code, 0, (context.context_id, 0), self._answered
+        return self.worker.agent.request(
+            rank, _REQUEST, body, arrays, None, one.code, 0, (context.context_id, 0), then
         )
+
+    def answers(self, reply: Any) -> list[Item]:
+        """The gradients that came back in an answer."""
+        answer = reply.value()
+        if answer is None:
+            return []
+        body, arrays = answer
+        return decode(body, arrays, reply._info[0], self.context, self.one)
 
     def _answered(self, reply: Any) -> None:
         try:
-            body, arrays = reply.value()
-            if body:
-                items = decode(body, arrays, reply._info[0], self.context, self.one)
+            items = self.answers(reply)
+            if items:
                 if self.context.parts.runs_user_code() and deferred(self, lambda: self.run(items)):
                     return
-                self.process(items)
+                self.send_all(self.process(items))
         except BaseException as error:
             self.fail(error)
         self.settle()
@@ -159,7 +176,8 @@ class Branch:
             self.ended = True
         self.worker.live.discard(self)
         if self.on_end is not None:
-            self.on_end(self)
+            on_end, self.on_end = self.on_end, None  # which may hold the branch in turn
+            on_end(self)
 
 
 def deferred(branch: Branch, run: Callable[[], None]) -> bool:

@@ -52,8 +52,8 @@ class DistAutogradContext:
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
         self.lock = threading.Lock()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
-        self.parts = Parts(self)
         self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
+        self.parts = Parts(self.sends, self.held, self.lock)
         self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
         self.roots: dict[tuple[Any, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
         self.reaches: dict[tuple[Any, ...], int] = {}  # roots -> the id of a reach from them that is over

@@ -17,12 +17,12 @@ from ...futures import Future
 from ..rpc._message import MessageType
 from ..rpc._seams import RawMessage, register_handler
 from . import _worker
-from ._branch import Branch, deferred
+from ._branch import Batches, Branch, deferred
 from ._held import make_part
 from ._initiator import Initiated, register_hold, report_failure
 from ._interceptor import Running
 from ._items import Item, decode, encode
-from ._lone import Outgoing, follow, may_follow, run_lone, run_task
+from ._lone import Outgoing, may_follow, run_lone, run_task
 from ._parts import Source
 from ._pass import Pass
 from ._sink import Sink
@@ -84,10 +84,15 @@ class DistEngine:
         if create_graph:
             grads = [wrap(grad) for grad in grads]
         started = Initiated(worker, context, one, _source(context, edges))
-        _start(started, edges, grads)
-        if not started.future._state:
-            _wait(started)
-        started.future.wait()
+        seconds = worker.agent.rpc_timeout if worker.agent is not None else 0
+        deadline = time.monotonic() + seconds + _GRACE if seconds else None
+        reply = _start(started, edges, grads)
+        while reply is not None:
+            reply = _go_on(started, reply)
+        if not started.over:
+            _wait(started, deadline)
+        if started.error is not None:
+            raise started.error
         return [] if capture is None else [one.captured.get(place) for place in range(len(capture))]
 
     def execute_send_function_async(
@@ -102,7 +107,7 @@ class DistEngine:
         one = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
         started = Initiated(worker, context, one, Source([send_function], message_id))
         started.run([(message_id, grads)])
-        return started.future
+        return started.future()
 
 
 ENGINE = DistEngine()
@@ -174,21 +179,53 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
     return found
 
 
-def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> None:
-    """Run the graph below the roots, or hold it where send functions of this worker reach into it."""
+def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> Any:
+    """Run the graph below the roots, or hold it where send functions of this worker reach into it.
+
+    Gives the future of the answer for which the branch of the roots waits next: see `_send`.
+    """
     context, roots = started.context, started.roots
     try:
         context.parts.catch_up()
         meeting = context.parts.meeting(roots)
         if meeting:
-            _hold_roots(started, [source for part in meeting for source in part.sources], list(zip(edges, grads)))
+            _hold_roots(started, meeting, list(zip(edges, grads)))
         else:
             outgoing = _run_roots(context, started.one, roots, edges, grads)
             if outgoing:
-                started.dispatch(outgoing)
+                return _send(started, started.sorted(outgoing))
     except BaseException as error:
         started.fail(error)
     started.settle()
+    return None
+
+
+def _go_on(started: Initiated, reply: Any) -> Any:
+    """Wait for an answer, and do the next step of the work of the roots' branch; gives the future of the next answer."""
+    context = started.context
+    try:
+        started.worker.agent.wait_for(reply)  # an interruption ends the pass, too
+        items = started.answers(reply)
+        if items:
+            if not context.parts.runs_user_code():
+                return _send(started, started.process(items))
+            with Running(context):
+                return _send(started, started.process(items))
+    except BaseException as error:
+        started.fail(error)
+    started.settle()
+    return None
+
+
+def _send(started: Initiated, batches: Batches) -> Any:
+    """Send gradients on. Most often they are for one worker: then give the future of its answer, with which the thread that
+    began the pass goes on itself. Otherwise answers are taken as they come, on whatever thread."""
+    if len(batches) == 1:
+        ((rank, items),) = batches.items()
+        return started.ask(rank, items)
+    started.send_all(batches)
+    started.settle()
+    return None
 
 
 def _run_roots(
@@ -196,7 +233,8 @@ def _run_roots(
 ) -> list[Any]:
     sink, user_code = Sink(context, one.F, one.discard), roots.runs_user_code()
     if roots.path is not None and may_follow(one, user_code):
-        return follow(roots.path, one, sink, grads.pop())
+        roots.path.run(one.F, one.keep, grads, sink)
+        return sink.outgoing
     task = GraphTask(one.F, roots.counts.copy(), one.keep, sink, one.captures)
     while grads:  # nobody else is to hold them: a context may keep one as it is
         task.feed(*edges[len(grads) - 1], grads.pop())
@@ -215,12 +253,11 @@ def _hold_roots(started: Initiated, sources: list[Source], grads: list[tuple[Edg
     part.deliver(started.roots, grads)
 
 
-def _wait(started: Initiated) -> None:
-    """Wait for the end, making progress; give up when rpc's timeout has passed without it."""
-    future, agent = started.future, started.worker.agent
-    seconds = agent.rpc_timeout
-    future._block(time.monotonic() + seconds + _GRACE if seconds else None)
-    if not future._state:
+def _wait(started: Initiated, deadline: float | None) -> None:
+    """Wait for the end, making progress; give up when the deadline has passed without it."""
+    started.future()._block(deadline)
+    if not started.over:
+        seconds = started.worker.agent.rpc_timeout
         started.fail(RuntimeError(f"{started.describe()} within {seconds} s (see set_rpc_timeout)"))
         started.give_up()
 
@@ -240,7 +277,7 @@ def _handle(agent: Any, message: RawMessage) -> Any:
                 branch.run(items)
     elif len(items) == 1 and parts.runs_alone(parts.source_for(*items[0]), one):
         outgoing = _run_one(worker, context, one, items[0])
-        if all(recv.worker == message.src for recv, _ in outgoing):
+        if _only_to(message.src, outgoing):
             items = [(recv.message_id, recv.complete(grad, one.F)) for recv, grad in outgoing]
             return encode(items, context, one) if items else None
         branch = Branch(worker, context, one, message.src)
@@ -249,6 +286,13 @@ def _handle(agent: Any, message: RawMessage) -> Any:
         branch = Branch(worker, context, one, message.src)
         branch.run(items)
     return _answer(branch) if branch.ended else _answer_later(branch)
+
+
+def _only_to(rank: int, outgoing: Outgoing) -> bool:
+    for recv, _ in outgoing:
+        if recv.worker != rank:
+            return False
+    return True
 
 
 def _run_one(worker: _worker.Worker, context: DistAutogradContext, one: Pass, item: Item) -> Outgoing:

@@ -98,7 +98,7 @@ class HeldPart:
     def _send_on(self) -> None:
         outgoing, self._sink.outgoing = self._sink.outgoing, []
         if not self._aborted:
-            self.branch.dispatch(outgoing)
+            self.branch.send_all(self.branch.sorted(outgoing))
 
     def _settle(self) -> None:
         """End the part's own work, once: when it is over and nobody runs it any more."""
@@ -151,7 +151,8 @@ def held_part(worker: Worker, context: DistAutogradContext, one: Pass, source: S
         if found is not None:
             return found, False
         # what was sent since the pass began may have joined parts: those that wait already go on as they are
-        return make_part(worker, context, one, [each for each in source.part.sources if each not in held]), True
+        sources = [each for each in context.parts.together(source) if each not in held]
+        return make_part(worker, context, one, sources), True
 
 
 def make_part(worker: Worker, context: DistAutogradContext, one: Pass, sources: list[Source]) -> HeldPart:

@@ -37,14 +37,14 @@ _KNOWN = struct.Struct("<?q")
 class Initiated(Branch):
     """A pass that this worker began: the branch of its roots, and the parts that wait on any worker."""
 
-    __slots__ = ("_over", "_reach_done", "_reach_id", "future", "holders", "roots")
+    __slots__ = ("_future", "_reach_done", "_reach_id", "holders", "over", "roots")
 
     def __init__(self, worker: Worker, context: DistAutogradContext, one: Pass, roots: Source) -> None:
         Branch.__init__(self, worker, context, one)
         self.roots = roots
-        self.future: Any = Future()
         self.holders: dict[int, int] = {}  # rank -> how many parts it holds
-        self._over = self._reach_done = False
+        self.over = self._reach_done = False
+        self._future: Any = None  # made when somebody is to wait for it
         self._reach_id: int | None = None
         worker.initiated[one.code] = self
 
@@ -52,7 +52,7 @@ class Initiated(Branch):
     def add_holder(self, rank: int) -> tuple[bool, int]:
         """Wait for one more part; gives whether the reach phase is over, and its id."""
         with self.lock:
-            if self._over or self.error is not None:
+            if self.over or self.error is not None:
                 raise RuntimeError(f"backward pass {self.one.code} has ended already: {self.error or 'it is over'}")
             self.holders[rank] = self.holders.get(rank, 0) + 1
             first = self._reach_id is None
@@ -105,6 +105,18 @@ class Initiated(Branch):
         )
 
     # -- the end -----------------------------------------------------------------------------------------------------
+    def future(self) -> Any:
+        """Completes when the pass is over."""
+        with self.lock:
+            if self._future is None:
+                self._future = Future()
+                if self.over:
+                    self._complete(self._future)
+            return self._future
+
+    def _complete(self, future: Any) -> None:
+        future._finish(1, None) if self.error is None else future._finish(2, self.error)
+
     def settle(self) -> None:
         """Count one thing that was pending as done; after the last the branch of the roots has ended."""
         with self.lock:
@@ -128,7 +140,7 @@ class Initiated(Branch):
     def fail(self, error: BaseException) -> None:
         """Something failed somewhere: let go of everything that waits."""
         with self.lock:
-            if self.error is not None or self._over:
+            if self.error is not None or self.over:
                 return
             self.error = error
             ranks, self.holders = list(self.holders), {}
@@ -147,17 +159,14 @@ class Initiated(Branch):
 
     def _end_if_over(self) -> None:
         with self.lock:
-            if self._over or not self.ended or self.holders:
+            if self.over or not self.ended or self.holders:
                 return
-            self._over = True
+            self.over, future = True, self._future
         self.worker.initiated.pop(self.one.code, None)
-        future = self.future
-        if self.error is None:
-            future._finish(1, None)
-        else:
-            future._finish(2, self.error)
-        if future._callbacks:
-            future._run_callbacks()
+        if future is not None:
+            self._complete(future)
+            if future._callbacks:
+                future._run_callbacks()
 
 
 # -- what other workers say to the initiator, and it to them ----------------------------------------------------------

@@ -18,22 +18,16 @@ if TYPE_CHECKING:
     from ._functions import RecvRpcBackward
     from ._parts import Source
     from ._pass import Pass
-    from ._path import Path
 
 Outgoing = list[tuple["RecvRpcBackward", Any]]
 
 
 def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: list[Any]) -> Outgoing:
     """Run the graph below one lone send function; gives what reached recv functions."""
-    sink = Sink(context, one.F, one.discard)
-    if source.ends is not None and one.captures is None and not TRACING.on and source.unwatched():
-        for place, node in enumerate(source.ends):
-            grad, grads[place] = grads[place], None  # nobody else holds it then, and the context may keep it
-            sink(node, grad)
-        return sink.outgoing
-    user_code = source.runs_user_code()
+    sink, user_code = Sink(context, one.F, one.discard), source.runs_user_code()
     if source.path is not None and may_follow(one, user_code):
-        return follow(source.path, one, sink, grads.pop())
+        source.path.run(one.F, one.keep, grads, sink)
+        return sink.outgoing
     function = source.nodes[0]
     task = GraphTask(one.F, source.counts.copy(), one.keep, sink, one.captures)
     task.buffers[function] = grads.copy() if function.outputs != 1 else grads[0]
@@ -46,13 +40,6 @@ def run_lone(context: DistAutogradContext, one: Pass, source: Source, grads: lis
 def may_follow(one: Pass, user_code: bool) -> bool:
     """Whether a path can be run without the engine: nobody records, watches or captures anything on the way."""
     return not user_code and one.F is RAW and one.captures is None and not TRACING.on
-
-
-def follow(path: Path, one: Pass, sink: Sink, grad: Any) -> Outgoing:
-    """Run a path, and bring what comes out of it to where it belongs."""
-    grad = path.run(one.F, one.keep, grad)
-    sink(path.end, grad)
-    return sink.outgoing
 
 
 def run_task(task: GraphTask, one: Pass, user_code: bool = True) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 LIMIT = 1 << 30  # bytes kept for reuse
 _GRAIN = 1 << 16
 
-_free: dict[int, deque[Any]] = {}
+_free: dict[int, deque[tuple[Any, int]]] = {}  # by size: memory and its address, which numpy is slow to tell
 _kept = [0]
 
 
@@ -25,15 +25,9 @@ class Block:
     __slots__ = ("__array_interface__", "memory", "size")
     lends_memory = True  # only to arrays that hold this object: an array that alone does may be kept as a gradient
 
-    def __init__(self, memory: Any, nbytes: int) -> None:
-        self.memory = memory
-        self.size = memory.nbytes
-        self.__array_interface__ = {
-            "data": (memory.ctypes.data, False),
-            "shape": (nbytes,),
-            "typestr": "|u1",
-            "version": 3,
-        }
+    def __init__(self, size: int, memory: tuple[Any, int], nbytes: int) -> None:
+        self.size, self.memory = size, memory
+        self.__array_interface__ = {"data": (memory[1], False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
 
     def __del__(self) -> None:
         if _kept[0] + self.size <= LIMIT:
@@ -50,8 +44,9 @@ def receive_array(nbytes: int) -> Any:
         memory = _free[size].pop()
         _kept[0] -= size
     except (KeyError, IndexError):
-        memory = np.empty(size, np.uint8)
-    return np.asarray(Block(memory, nbytes))
+        fresh = np.empty(size, np.uint8)
+        memory = fresh, fresh.ctypes.data
+    return np.asarray(Block(size, memory, nbytes))
 
 
 def _rounded(nbytes: int) -> int:
@@ -62,12 +57,13 @@ def _rounded(nbytes: int) -> int:
 
 def trim() -> None:
     """Give all unused memory back to the system."""
-    for blocks in list(_free.values()):
+    for size, blocks in list(_free.items()):
         while True:
             try:
-                _kept[0] -= blocks.pop().nbytes
+                blocks.pop()
             except IndexError:
                 break
+            _kept[0] -= size
 
 
 def kept_bytes() -> int:

@@ -61,6 +61,26 @@ _tags = itertools.count(0)  # of the process: a transfer of an earlier life neve
 _lives = itertools.count(0)  # nor does a late answer meet a call of a later life
 
 
+class _Retried:
+    """A control message that is sent again, later and later, while sending it fails."""
+
+    __slots__ = ("_calls", "_failures", "_message", "_then")
+
+    def __init__(self, calls: Calls, message: tuple[int, int, bytes, int, int], then: Callable[[Future], None] | None) -> None:
+        self._calls, self._message, self._then, self._failures = calls, message, then, 0
+
+    def send(self) -> None:
+        dst, kind, body, extra, extra2 = self._message
+        self._calls.request(dst, kind, body, (), None, extra, extra2, (0, 0), self._answered)
+
+    def _answered(self, fut: Future) -> None:
+        if fut._state == 2 and self._failures < MAX_RETRIES and isinstance(fut._value, SendFailedError):
+            self._calls.after(RETRY_SECONDS * 1.5**self._failures, self.send)
+            self._failures += 1
+        elif self._then is not None:
+            self._then(fut)
+
+
 class Calls:
     """The calling half of an agent."""
 
@@ -143,7 +163,7 @@ class Calls:
         context: tuple[int, int] = (0, 0),
         then: Callable[[Future], None] | None = None,
     ) -> Future:
-        """Send an internal message; the future of its answer, `(bytes, list of arrays)`. No pickle on the way.
+        """Send an internal message; the future of its answer, `(bytes, list of arrays)` or None. No pickle on the way.
 
         `then` is called with the future once it is done: cheaper than adding it afterwards.
         """
@@ -176,20 +196,7 @@ class Calls:
 
         `then` is called once, with the future of the last attempt. The handler must not mind being asked twice.
         """
-        failures = 0
-
-        def send() -> None:
-            self.request(dst, kind, body, (), None, extra, extra2, (0, 0), answered)
-
-        def answered(fut: Future) -> None:
-            nonlocal failures
-            if fut._state == 2 and failures < MAX_RETRIES and isinstance(fut._value, SendFailedError):
-                failures += 1
-                self.after(RETRY_SECONDS * 1.5 ** (failures - 1), send)
-            elif then is not None:
-                then(fut)
-
-        send()
+        _Retried(self, (dst, kind, body, extra, extra2), then).send()
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
         """Call `run`, which must not block, after a while."""
@@ -227,13 +234,21 @@ class Calls:
     def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
         """`call` and wait for the answer."""
         fut = self.call(dst, func, args, kwargs, timeout)
+        self.wait_for(fut)
+        state, value = fut._state, fut._value
+        if state == 2:
+            try:
+                raise value
+            finally:
+                del fut, value  # the error's traceback has this frame: together they would be a cycle
+        return value
+
+    def wait_for(self, fut: Future) -> None:
+        """Wait for the answer of one of this agent's requests, or until it has timed out."""
         while not fut._state:
             self.progress.wait(fut, fut._deadline)
             if not fut._state:
                 self._housekeep(_monotonic())
-        if fut._state == 2:
-            raise fut._value
-        return fut._value
 
     def _post(
         self,

@@ -99,7 +99,7 @@ class MPITransport(Transport):
             raw = array.reshape(-1).view(np.uint8)
             self.bytes_sent += raw.nbytes
             for start in range(0, raw.nbytes, CHUNK):
-                part = raw[start : start + CHUNK]
+                part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
                 self._sends.append(self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags))
                 tag += 1
 

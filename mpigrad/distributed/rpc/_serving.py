@@ -209,8 +209,10 @@ class Serving(Calls):
     def _answer_internal(self, src: int, call_id: int, answer: Any) -> None:
         if call_id == NO_CALL:
             return
-        body, arrays = answer if isinstance(answer, tuple) else (answer or b"", ())
-        payload = encode_raw(body, arrays)
+        if answer is None:
+            payload = NOTHING
+        else:
+            payload = encode_raw(*answer) if answer.__class__ is tuple else encode_raw(answer, [])
         next(self._handled)
         self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
 

@@ -65,6 +65,7 @@ class Waiting(Sending):
         self._leader = 0  # the pool thread that takes a message in, with the lead in hand
         self._hot = False  # the leader has just served a request: waiters had better leave it in place
         self._napping = False  # whoever has the lead finds nothing to do
+        self._moving = 0.0  # when transfers were last seen under way
         self._ticking = False  # there is a monitor
         self._jobs: deque[Any] = deque()
         self._blocked: deque[None] = deque()  # one entry for each pool thread that sleeps in a wait
@@ -204,13 +205,16 @@ class Waiting(Sending):
         if now >= self._next_housekeeping:
             self._keep_house(now)
         if self.transport.pending():
+            self._moving = now
             if idle > PATIENCE_SECONDS:
                 os.sched_yield()
             if idle < TRANSFER_SECONDS:  # fragments move only while both ends call MPI
                 return
-        elif idle < YIELD_SECONDS:
-            os.sched_yield()
-            return
+        else:
+            idle = min(idle, now - self._moving)  # an answer follows a transfer as it follows a message
+            if idle < YIELD_SECONDS:
+                os.sched_yield()
+                return
         nap = idle * 0.125
         nap = SHORTEST_NAP if nap < SHORTEST_NAP else min(nap, LONGEST_NAP if idle < 1 else IDLE_NAP)
         if nap > 0.0002:
