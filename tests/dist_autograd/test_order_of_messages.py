@@ -80,7 +80,7 @@ def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
         one = Started(agents[0], context_id, far.sum())
         until(lambda: any(part._running for part in parts_of(agents[1], context_id)))
         (part,) = parts_of(agents[1], context_id)
-        monkeypatch.setattr(Branch, "send", lambda branch, *args: sent.append(args))
+        monkeypatch.setattr(Branch, "ask", lambda branch, *args: sent.append(args))
         (started,) = agents[0].autograd.initiated.values()
         started.fail(ArithmeticError("given up"))
         until(lambda: part._aborted)
