@@ -70,17 +70,18 @@ class Recorder(profile):
         self._threads: dict[int, str] = {}
 
     @contextmanager
-    def slice(self, name: str, kind: str, call: str = "") -> Iterator[None]:
-        """Note what this thread does inside."""
+    def slice(self, name: str, kind: str, call: str = "", arrow: str = "") -> Iterator[None]:
+        """Note what this thread does inside; `arrow` if a message leaves there ("s") or arrives ("f").
+
+        The arrow is noted after the slice on which it lies: notes that are taken in between have neither.
+        """
         start = perf_counter_ns()
         try:
             yield
         finally:
             self.slices.append(Slice(name, kind, self.here(), start, perf_counter_ns(), call))
-
-    def arrow(self, call: str, end: str) -> None:
-        """Note that a message leaves from, or arrives at, what this thread does now."""
-        self.arrows.append(Arrow(call, end, self.here(), perf_counter_ns()))
+            if arrow:
+                self.arrows.append(Arrow(call, arrow, self.here(), start))
 
     def here(self) -> int:
         """This thread, whose name is kept: it may be gone when the trace is written."""
@@ -101,8 +102,9 @@ class Recorder(profile):
 
     def notes(self, rank: int, worker: str) -> Notes:
         """Everything, operators and nodes included."""
+        arrows = list(self.arrows)  # before the slices, so that each has its own among them
         operators = [Slice(name, kind, thread, start, end, "") for name, start, end, thread, kind, *_ in self._found]
-        return Notes(rank, worker, operators + self.slices, self.arrows, self.phases, self._threads)
+        return Notes(rank, worker, operators + self.slices, arrows, self.phases, self._threads)
 
     def _events(self) -> Any:
         return None  # this profiler has notes instead

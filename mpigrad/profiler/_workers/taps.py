@@ -103,8 +103,7 @@ class Taps:
                 key, words = f"answer.{dst}.{call_id}", "answer"
             else:
                 key, words = self._key(rank, dst, kind, call_id, extra, "s"), "send " + title(kind, name)
-            with recorder.slice(words, "send", key):
-                recorder.arrow(key, "s")
+            with recorder.slice(words, "send", key, "s"):
                 before(dst, kind, payload, flags, call_id, context, message, name, extra, extra2)
 
         return post
@@ -115,8 +114,7 @@ class Taps:
         def serve(frame: Any, *handler: Any) -> None:
             kind, _, _, _, _, src, _, _, _, _, call_id, _, _, extra, _ = HEADER.unpack_from(frame)
             key = self._key(src, rank, kind, call_id, extra, "f")
-            with recorder.slice(title(kind, b""), "serve", key):
-                recorder.arrow(key, "f")
+            with recorder.slice(title(kind, b""), "serve", key, "f"):
                 before(frame, *handler)
 
         return serve
@@ -126,8 +124,7 @@ class Taps:
 
         def complete(frame: Any) -> None:
             key = f"answer.{rank}.{HEADER.unpack_from(frame)[10]}"
-            with recorder.slice("answer", "answer", key):
-                recorder.arrow(key, "f")
+            with recorder.slice("answer", "answer", key, "f"):
                 before(frame)
 
         return complete
