@@ -166,3 +166,45 @@ def test_nothing_is_recorded_outside_a_context(rpc_world) -> None:
     found = rpc.rpc_sync(rpc_world.next_name, fn.add, args=(fn.ones(2), fn.ones(2)))
     assert found.grad_fn is None
     assert not dist_autograd._has_valid_context()
+
+
+def identical(a, b):
+    return a is b, a * b
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "remote"])
+def test_a_tensor_given_twice_is_sent_once(rpc_world, how) -> None:
+    t = fn.ones(3)
+    with dist_autograd.context() as context_id:
+        same, product = call(how, rpc_world.next_name, identical, t, t)
+        send = only(dist_autograd._current_context()._send_functions())
+        assert same and [node.name() for node, _ in send.next_functions] == [LEAF]
+        added = call(how, rpc_world.next_name, mpigrad.add, t, t)
+        dist_autograd.backward(context_id, [(product + added).sum()])
+        assert dist_autograd.get_gradients(context_id)[t].tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "remote"])
+def test_nothing_is_recorded_under_no_grad(rpc_world, how) -> None:
+    with dist_autograd.context() as context_id:
+        with mpigrad.no_grad():
+            future = None
+            if how == "async":
+                future = rpc.rpc_async(rpc_world.next_name, fn.add, args=(fn.ones(3), fn.ones(3)))
+            else:
+                found = call(how, rpc_world.next_name, fn.add, fn.ones(3), fn.ones(3))
+        if future is not None:
+            found = future.wait()  # made under no_grad, whenever the answer comes
+        context = dist_autograd._current_context()
+        assert not context._send_functions() and not context._recv_functions()
+        assert context._known_worker_ids() == {rpc_world.next_rank}
+        assert found.grad_fn is None and found.is_leaf
+        assert rpc.rpc_sync(rpc_world.next_name, fn.context_exists, args=(context_id,))
+        found = call(how, rpc_world.next_name, nested_under_no_grad, fn.ones(3), rpc_world.worker(rpc_world.rank + 2))
+        dist_autograd.backward(context_id, [found.sum()])
+        assert not dist_autograd.get_gradients(context_id)
+
+
+def nested_under_no_grad(x, to):
+    with mpigrad.no_grad():
+        return rpc.rpc_sync(to, fn.add, args=(x, x))

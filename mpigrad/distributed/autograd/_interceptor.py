@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._device import CPU
+from ..._graph.grad_mode import MODE
 from ..._tensor import Tensor
 from ...futures._future import Future, set_carry_hook
 from ..rpc import _seams
@@ -83,7 +84,7 @@ class _Interceptor:
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
         message_id = _worker.worker().container.new_message_id()
-        if tensors:
+        if tensors and MODE.enabled:
             record_send(context, message_id, tensors)
         return context.context_id, message_id
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._graph.grad_mode import MODE
 from mpigrad.futures import Future
 
 from . import _seams
@@ -99,6 +100,7 @@ class Calls:
         self._ids = itertools.count(self._first_id)
         self._lost = itertools.count()  # calls whose frame never left
         self._pending: dict[int, Future] = {}
+        self._unrecorded: set[int] = set()  # calls that were made under `no_grad`: so are their answers
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer_lock = threading.Lock()
         self._timer_ids = itertools.count()
@@ -146,6 +148,8 @@ class Calls:
         if context is None:
             self._post(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
         else:
+            if not MODE.enabled:
+                self._unrecorded.add(call_id)
             self._post(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
         if dst in self.gone:
             self._fail_calls_to(dst)
@@ -329,11 +333,14 @@ class Calls:
                 if kind == _EXCEPTION:
                     value, state = unpack_error(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:
-                    _seams.interceptor.on_receive(src, context_id, message_id, tensors)
+                    if call_id not in self._unrecorded:
+                        _seams.interceptor.on_receive(src, context_id, message_id, tensors)
                 if mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:
                 value, state = error, 2
+        if self._unrecorded:
+            self._unrecorded.discard(call_id)
         if fut is None:
             return
         if not call_id & SAMPLE:

@@ -62,7 +62,7 @@ def count_host_maps(change: int) -> None:
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
-    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it."""
+    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it, or a tensor twice."""
     if _never_flat or type(items) is not tuple:
         return None
     text = b""
@@ -95,6 +95,8 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             layout: list[bytes] = []
             put(code, array, layout, data, follow)
             text += layout[0]
+    if len(tensors) > 1 and len(set(map(id, tensors))) != len(tensors):
+        return None  # one tensor given twice arrives as one: pickle sees to that
     meta = _U32.pack(len(text)) + text
     if plain:
         meta += pickle.dumps(tuple(plain), 5)
