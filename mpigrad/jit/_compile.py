@@ -14,6 +14,7 @@ from ._convert import NO, convert
 from ._emit import Writer, identifier
 from ._errors import Error
 from ._graph import Graph, Node, Value
+from ._pure import is_pure
 from ._tensor_names import is_tensor_attribute, is_tensor_method
 from ._types import class_of
 
@@ -62,6 +63,18 @@ class _Runner(Writer):
 
     def counting(self, turns: str) -> str:
         return f"range({turns})"
+
+    def element(self, node: Node) -> Node | None:
+        body, turns = node.blocks[0], node.inputs[0].node
+        first, index = next((each for each in body.nodes if each.op != "prim::Constant"), None), body.inputs[0]
+        if first is None or first.op != "aten::__getitem__" or turns is None or turns.op != "aten::len":
+            return None
+        held = first.inputs[0]
+        if first.inputs[1] is not index or self.uses[id(index)] != 1 or turns.inputs[0] is not held or held.type.kind != "List":
+            return None
+        if self.uses[id(first.output)] == 0 or any(held is each for each in body.inputs):
+            return None
+        return first if all(each is first or is_pure(each) for each in body.walk()) else None
 
     def mode(self, node: Node) -> str:
         return f"{self.held(_MODES[node.attributes['name']])}()"

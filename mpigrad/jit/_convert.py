@@ -30,9 +30,17 @@ def _float(wanted: Type, value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else NO
 
 
+def _all_are(kind: Type, values: Any) -> bool:
+    """Whether all values are of a type's own class, so that they fit as they are; quick for long lists."""
+    own = _OWN.get(kind.kind)
+    return own is not None and set(map(type, values)) <= own
+
+
 def _list(wanted: Type, value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return NO
+    if _all_are(wanted.args[0], value):
+        return value if isinstance(value, list) else list(value)
     made = [convert(wanted.args[0], each) for each in value]
     if any(each is NO for each in made):
         return NO
@@ -54,6 +62,8 @@ def _tuple(wanted: Type, value: Any) -> Any:
 def _dict(wanted: Type, value: Any) -> Any:
     if not isinstance(value, dict):
         return NO
+    if _all_are(wanted.args[0], value) and _all_are(wanted.args[1], value.values()):
+        return value
     fits = all(convert(wanted.args[0], k) is not NO and convert(wanted.args[1], v) is not NO for k, v in value.items())
     return value if fits else NO
 
@@ -76,6 +86,7 @@ def _is_module(wanted: Type, value: Any) -> bool:
     return implements(wanted.kind, value)
 
 
+_OWN = {"Tensor": {Tensor}, "int": {int}, "float": {float}, "bool": {bool}, "str": {str}}
 _TESTS: dict[str, Any] = {
     "Tensor": _of(Tensor), "int": _of(int), "float": _float, "bool": _of(bool), "str": _of(str),
     "complex": _of(complex, float, int), "number": _of(int, float, complex), "NoneType": _of(type(None)),

@@ -202,17 +202,22 @@ class Writer:
             turns.node.attributes.get("value") if turns.node is not None and turns.node.op == "prim::Constant" else None
         )
         is_while = limit == sys.maxsize
+        skipped: Node | None = None
         if is_while:
             again = Value(test.type, self.graph.new_name("again"))
             self.assign([again], [test])
             self.line(f"while {self.name(again)}:", node.where)
         else:
             again = None  # type: ignore[assignment]
-            self.line(f"for {self.name(index)} in {self.counting(self.text(turns))}:", node.where)
+            skipped = self.element(node)
+            if skipped is None:
+                self.line(f"for {self.name(index)} in {self.counting(self.text(turns))}:", node.where)
+            else:
+                self.line(f"for {self.name(skipped.output)} in {self.text(skipped.inputs[0])}:", node.where)
         self.loops.append((is_while, carried, again))
         self.indent += 1
         before = len(self.lines)
-        self.block(body)
+        self.body(body, skipped)
         self.flush()
         if body.outputs:
             if again is not None:
@@ -225,6 +230,16 @@ class Writer:
         self.loops.pop()
         for output, value in zip(node.outputs, carried):
             self.aliases[id(output)] = value
+
+    def body(self, block: Block, skipped: Node | None) -> None:
+        """The nodes of a loop, but for the one that the head of the loop does already."""
+        for node in block.nodes:
+            if node is not skipped:
+                self.node(node)
+
+    def element(self, node: Node) -> Node | None:
+        """The node that takes the next element of a list, if the loop can go through the list itself."""
+        return None
 
     def counting(self, turns: str) -> str:
         """What a `for` goes through."""

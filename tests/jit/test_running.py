@@ -93,3 +93,50 @@ def test_errors_of_unused_operators_stay() -> None:
 
     with pytest.raises(RuntimeError, match="multiplied"):
         mpigrad.jit.script(unused)(mpigrad.ones(2, 3), mpigrad.ones(2, 3))
+
+
+def squares(xs: list[int]) -> int:
+    total = 0
+    for x in xs:
+        total += x * x
+    return total
+
+
+def growing(xs: list[int]) -> list[int]:
+    for x in xs:
+        xs.append(x + 1)
+    return xs
+
+
+def replaced(xs: list[int]) -> int:
+    total = 0
+    for x in xs:
+        xs = [x]
+        total += x
+    return total
+
+
+def early(xs: list[int]) -> int:
+    for x in xs:
+        if x > 2:
+            return x
+    return 0
+
+
+def test_a_loop_goes_through_the_list_itself_where_nothing_changes_it() -> None:
+    scripted = [mpigrad.jit.script(each) for each in (squares, growing, replaced, early)]
+    assert [each([1, 2, 3]) for each in scripted] == [14, [1, 2, 3, 2, 3, 4], 6, 3]
+    assert "range(" not in scripted[0]._text and "range(" in scripted[1]._text
+    for each in scripted:
+        assert "aten::__getitem__" in str(each.graph)  # the graph stays PyTorch's
+
+
+def test_long_lists_are_checked_and_their_elements_converted() -> None:
+    @mpigrad.jit.script
+    def total(xs: list[float], by: dict[str, int]) -> float:
+        return sum(xs) + by["a"]
+
+    assert total([1.0, 2.0], {"a": 1}) == total([1, 2], {"a": 1}) == total((1.0, 2), {"a": 1}) == 4.0
+    for bad in (([1.0, "x"], {"a": 1}), ([1.0], {"a": "x"}), ([1.0], {1: 1}), ([True], {"a": 1})):
+        with pytest.raises(RuntimeError, match="Expected a value of type"):
+            total(*bad)
