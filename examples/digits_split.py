@@ -9,10 +9,9 @@ network is trained without any RPC: the losses are the same.
 
 from __future__ import annotations
 
-import argparse
 import random
 
-from job import rank_and_size, results, seeded
+from job import options, plot, rank_and_size, results, seeded
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
@@ -119,23 +118,19 @@ def train(network, epochs: int, batch: int, quiet: bool) -> tuple[list[float], f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--batch", type=int, default=48)
-    parser.add_argument("--json", help="write losses and accuracy to this file")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    options = parser.parse_args()
+    chosen = options(__doc__, epochs=30, batch=48).parse_args()
     rank, size = rank_and_size()
     if size == 1:
-        report = train(WholeNetwork(), options.epochs, options.batch, options.quiet)
+        report = train(WholeNetwork(), chosen.epochs, chosen.batch, chosen.quiet)
     else:
         rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
-        report = train(SplitNetwork(size), options.epochs, options.batch, options.quiet) if rank == 0 else None
+        report = train(SplitNetwork(size), chosen.epochs, chosen.batch, chosen.quiet) if rank == 0 else None
         rpc.shutdown()
     if report is not None:
         losses, accuracy = report
         print(f"accuracy on digits never seen: {accuracy:.1%} ({size} ranks, last loss {losses[-1]:.4f})")
-        results(options.json, losses=losses, accuracy=accuracy)
+        results(chosen.json, losses=losses, accuracy=accuracy)
+        plot(chosen.plot, losses, "loss")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,14 @@ def test_a_network_split_over_ranks(rpc_world) -> None:
         assert right > 0.5
 
 
+@pytest.mark.mpi(min_size=1)
+def test_the_network_of_the_demo_reads_97_digits_of_100(world) -> None:
+    if world.rank == 0:  # as many epochs as the demo; the test above says that ranks give the same losses
+        losses, right = digits_split.train(digits_split.WholeNetwork(), epochs=30, batch=48, quiet=True)
+        assert right >= 0.97
+        assert losses[-1] < 0.05
+
+
 @pytest.mark.mpi(min_size=2)
 def test_trainers_that_update_a_server_together(rpc_world) -> None:
     if rpc_world.rank == 0:
@@ -143,13 +151,15 @@ def test_a_launched_example_writes_its_results(world, tmp_path: Path) -> None:
     if world.rank:
         return
     found = subprocess.run(
-        [sys.executable, EXAMPLES / "digits_split.py", "--epochs", "1", "--json", tmp_path / "found.json", "--quiet"],
+        [sys.executable, EXAMPLES / "digits_split.py", "--epochs", "1", "--json", tmp_path / "found.json",
+         "--plot", tmp_path / "curve.png", "--quiet"],
         env=alone(), capture_output=True, text=True, timeout=50,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     assert "accuracy on digits never seen" in found.stdout
     written = json.loads((tmp_path / "found.json").read_text())
     assert len(written["losses"]) == 29 and 0 < written["accuracy"] <= 1
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", NAMES)
