@@ -68,6 +68,40 @@ def test_a_schedule_goes_on_from_its_state(rpc_world) -> None:
     assert made[1].state_dict() == made[0].state_dict()
 
 
+def test_several_schedules_work_on_one_optimizer(rpc_world) -> None:
+    """A short warm-up beside a decay, each stepped by itself, as on a local optimizer."""
+    if rpc_world.rank:
+        return
+    split, whole = parts.Split(rpc_world), parts.Whole(rpc_world)
+    distributed = DistributedOptimizer(optim.SGD, split.rrefs(), lr=0.1)
+    local = optim.SGD(whole.parts.parameters(), lr=0.1)
+    warm, decay = {"start_factor": 0.25, "total_iters": 3}, {"gamma": 0.5}
+    ours = [
+        DistributedScheduler(lr_scheduler.LinearLR, distributed, **warm),
+        DistributedScheduler(lr_scheduler.ExponentialLR, distributed, **decay),
+    ]
+    theirs = [lr_scheduler.LinearLR(local, **warm), lr_scheduler.ExponentialLR(local, **decay)]
+    for turn, x in enumerate(parts.inputs(5)):
+        assert split.step(distributed, x) == whole.step(local, x)
+        for schedule, wanted in zip(ours, theirs):
+            schedule.step()
+            wanted.step()
+            assert set(map(tuple, schedule.get_last_lr().values())) == {tuple(wanted.get_last_lr())}, turn
+    assert parts.same(split.values(), whole.values())
+
+
+def test_a_schedule_that_watches_a_metric(rpc_world) -> None:
+    optimizer = DistributedOptimizer(optim.SGD, [rpc.remote(rpc_world.next_name, parts.weight)], lr=1.0)
+    schedule = DistributedScheduler(lr_scheduler.ReduceLROnPlateau, optimizer, patience=1, factor=0.5)
+    rates = []
+    for metric in (3.0, 2.0, 2.0, 2.0, 2.0, 2.0):
+        schedule.step(metric)
+        rates.append(schedule.get_last_lr()[rpc_world.next_name][0])
+    assert rates == [1.0, 1.0, 1.0, 0.5, 0.5, 0.25]
+    with pytest.raises(ValueError, match=r"this schedule is on workers .* the state on \['elsewhere'\]"):
+        schedule.load_state_dict({"elsewhere": {}})
+
+
 def test_a_schedule_needs_a_distributed_optimizer(rpc_world) -> None:
     with pytest.raises(TypeError, match="SGD is not a DistributedOptimizer"):
         DistributedScheduler(lr_scheduler.StepLR, optim.SGD([parts.weight()], lr=0.1), step_size=1)
@@ -134,3 +168,20 @@ def test_clipping_without_gradients_gives_zero(rpc_world) -> None:
     with dist_autograd.context() as context_id:
         rpc.rpc_sync(rref.owner(), parts.times, args=(rref, mpigrad.ones(3, requires_grad=True)))
         assert clip_grad_norm_(context_id, [rref], 1.0) == 0.0
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_clipping_of_what_is_not_finite(rpc_world, bad: float) -> None:
+    rref = rpc.remote(rpc_world.next_name, parts.weight)
+    with dist_autograd.context() as context_id:
+        x = mpigrad.full((3,), bad)
+        dist_autograd.backward(context_id, [rpc.rpc_sync(rref.owner(), parts.times, args=(rref, x)).sum()])
+        with pytest.raises(RuntimeError, match="is non-finite, so it cannot be clipped"):
+            clip_grad_norm_(context_id, [rref], 1.0, error_if_nonfinite=True)
+        before = rpc.rpc_sync(rref.owner(), context_grad, args=(rref, context_id))
+        assert not mpigrad.isfinite(mpigrad.tensor(clip_grad_norm_(context_id, [rref], 1.0)))
+        after = rpc.rpc_sync(rref.owner(), context_grad, args=(rref, context_id))
+        one = mpigrad.ones(3, requires_grad=True)
+        one.grad = before
+        nn.utils.clip_grad_norm_(one, 1.0)
+        assert mpigrad.allclose(after, one.grad, equal_nan=True)

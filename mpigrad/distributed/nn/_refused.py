@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 REFUSED = (
-    "_apply", "add_module", "apply", "bfloat16", "buffers", "cpu", "cuda", "double", "float", "half", "ipu", "named_buffers",
-    "named_parameters", "parameters", "register_backward_hook", "register_buffer", "register_forward_hook",
-    "register_forward_pre_hook", "register_module", "register_parameter", "requires_grad_", "share_memory", "to", "to_empty",
-    "type", "xpu", "zero_grad",
+    "_apply", "add_module", "apply", "bfloat16", "buffers", "children", "cpu", "cuda", "double", "float", "half", "ipu",
+    "named_buffers", "named_children", "named_parameters", "parameters", "register_backward_hook", "register_buffer",
+    "register_forward_hook", "register_forward_pre_hook", "register_module", "register_parameter", "requires_grad_",
+    "share_memory", "to", "to_empty", "type", "xpu", "zero_grad",
 )  # fmt: skip
 
 

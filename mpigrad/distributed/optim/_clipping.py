@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,13 @@ from ._local import powers
 from ._optimizer import gather_errors
 
 
-def clip_grad_norm_(context_id: int, params_rref: Sequence[RRef], max_norm: float, norm_type: float = 2.0) -> float:
+def clip_grad_norm_(
+    context_id: int,
+    params_rref: Sequence[RRef],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> float:
     """Scale the context's gradients of `params_rref`, wherever they are, so that their joint norm is at most `max_norm`.
 
     Gives the norm before clipping.
@@ -37,8 +44,13 @@ def clip_grad_norm_(context_id: int, params_rref: Sequence[RRef], max_norm: floa
         by_owner.setdefault(each.owner(), []).append(each)
     parts = _everywhere(by_owner, _norm_part, context_id, float(norm_type))
     total = max(parts, default=0.0) if norm_type == float("inf") else sum(parts) ** (1.0 / norm_type)
+    if error_if_nonfinite and not math.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {float(norm_type)} for gradients from `params_rref` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
     factor = max_norm / (total + 1e-6)
-    if factor < 1.0:
+    if not factor >= 1.0:  # also when it is nan, as in one process
         _everywhere(by_owner, _scale, context_id, factor)
     return total
 

@@ -22,7 +22,6 @@ class LocalOptimizer:
     def __init__(self, optim_cls: Any, local_params_rref: list[RRef], *args: Any, **kwargs: Any) -> None:
         self.params = [rref.local_value() for rref in local_params_rref]
         self.optim = optim_cls(self.params, *args, **kwargs)
-        self.scheduler: Any = None
 
     def step(self, context_id: int) -> None:
         """Step with the gradients that a context gathered for these parameters."""

@@ -20,53 +20,50 @@ class DistributedScheduler:
         if not isinstance(optimizer, DistributedOptimizer):
             raise TypeError(f"{type(optimizer).__name__} is not a DistributedOptimizer")
         self.optimizer = optimizer
-        self._all(_make, scheduler_class, args, kwargs)
-
-    def step(self) -> None:
-        """Go on to the next learning rate, on all workers."""
-        self._all(_step)
-
-    def get_last_lr(self) -> dict[str, list[float]]:
-        """The learning rates by worker."""
-        rates = self._all(_last_lr)
-        return {each.owner_name(): rate for each, rate in zip(self.optimizer.remote_optimizers, rates)}
-
-    def state_dict(self) -> dict[str, Any]:
-        """The schedulers' states by worker."""
-        states = self._all(_state)
-        return {each.owner_name(): state for each, state in zip(self.optimizer.remote_optimizers, states)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Put states back that `state_dict` gave."""
-        gather_errors(
+        self.remote_schedulers: list[RRef] = gather_errors(
             [
-                rpc.rpc_async(each.owner(), _load, args=(each, state_dict[each.owner_name()]))
-                for each in self.optimizer.remote_optimizers
+                rpc.rpc_async(share.owner(), _make, args=(share, scheduler_class, args, kwargs))
+                for share in optimizer.remote_optimizers
             ]
         )
 
-    def _all(self, function: Any, *args: Any) -> list[Any]:
-        return gather_errors(
-            [rpc.rpc_async(each.owner(), function, args=(each, *args)) for each in self.optimizer.remote_optimizers]
+    def step(self, *args: Any) -> None:
+        """Go on to the next learning rate, on all workers; `ReduceLROnPlateau` is told the metric."""
+        self._all("step", *args)
+
+    def get_last_lr(self) -> dict[str, list[float]]:
+        """The learning rates by worker."""
+        return self._by_worker(self._all("get_last_lr"))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The schedulers' states by worker."""
+        return self._by_worker(self._all("state_dict"))
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Put states back that `state_dict` gave, on the workers of the same names."""
+        names = [each.owner_name() for each in self.remote_schedulers]
+        if set(names) != set(state_dict):
+            raise ValueError(f"load_state_dict: this schedule is on workers {sorted(names)}, the state on {sorted(state_dict)}")
+        gather_errors(
+            [
+                rpc.rpc_async(each.owner(), _call, args=(each, "load_state_dict", state_dict[each.owner_name()]))
+                for each in self.remote_schedulers
+            ]
         )
 
+    def _all(self, method: str, *args: Any) -> list[Any]:
+        return gather_errors(
+            [rpc.rpc_async(each.owner(), _call, args=(each, method, *args)) for each in self.remote_schedulers]
+        )
 
-def _make(local: RRef, scheduler_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    share = local.local_value()
-    share.scheduler = scheduler_class(share.optim, *args, **kwargs)
-
-
-def _step(local: RRef) -> None:
-    local.local_value().scheduler.step()
-
-
-def _last_lr(local: RRef) -> list[float]:
-    return local.local_value().scheduler.get_last_lr()
+    def _by_worker(self, found: list[Any]) -> dict[str, Any]:
+        return {each.owner_name(): value for each, value in zip(self.remote_schedulers, found)}
 
 
-def _state(local: RRef) -> Any:
-    return local.local_value().scheduler.state_dict()
+def _make(local: RRef, scheduler_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
+    """Runs on the owner: a schedule of its share. Several schedules may work on one optimizer."""
+    return RRef(scheduler_class(local.local_value().optim, *args, **kwargs))
 
 
-def _load(local: RRef, state: Any) -> None:
-    local.local_value().scheduler.load_state_dict(state)
+def _call(scheduler: RRef, method: str, *args: Any) -> Any:
+    return getattr(scheduler.local_value(), method)(*args)
