@@ -86,7 +86,7 @@ def _is_module(wanted: Type, value: Any) -> bool:
     return implements(wanted.kind, value)
 
 
-_OWN = {"Tensor": {Tensor}, "int": {int}, "float": {float}, "bool": {bool}, "str": {str}}
+_OWN: dict[str, set[type]] = {"Tensor": {Tensor}, "int": {int}, "float": {float}, "bool": {bool}, "str": {str}}
 _TESTS: dict[str, Any] = {
     "Tensor": _of(Tensor), "int": _of(int), "float": _float, "bool": _of(bool), "str": _of(str),
     "complex": _of(complex, float, int), "number": _of(int, float, complex), "NoneType": _of(type(None)),
