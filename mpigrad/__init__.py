@@ -115,6 +115,7 @@ from ._ops.sorting import *
 from ._ops.sparse_arithmetic import *
 from ._ops.sparse_embedding import *
 from ._ops.sparse_forms import *
+from ._ops.sparse_resizing import *
 from ._ops.sparse_selecting import *
 from ._ops.sparse_unary import *
 from ._ops.special_functions import *

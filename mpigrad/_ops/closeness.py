@@ -9,7 +9,7 @@ import numpy as np
 from .._tensor import Tensor, method, wrap
 from ._arguments import need_tensors, title
 from ._binary import check_shapes
-from ._define import check_one_device
+from ._define import check_one_device, refuse_sparse
 from ._guarded import guarded
 
 
@@ -58,6 +58,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     check_one_device("isclose", [x, y])
+    if input.is_sparse or other.is_sparse:
+        refuse_sparse("eq", input if input.is_sparse else other)
     check_shapes(x, y)
     close = x == y
     if equal_nan and x.dtype.kind in "fc":

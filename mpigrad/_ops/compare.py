@@ -153,12 +153,17 @@ for _title, _public, _fn in (
     method(in_place(_public), f"__i{_title}__")
 
 
-def one(name: str, forward: Forward, doc: str) -> Any:
-    """Define a function of one operand without a gradient."""
+def one(name: str, forward: Forward, doc: str, of_zero: bool = True) -> Any:
+    """Define a function of one operand without a gradient. If it is false `of_zero`, sparse tensors have it too."""
 
     def public(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input)
         with guard(input._array):
+            if input.is_sparse:
+                if of_zero:
+                    refuse_sparse(name, input)
+                each = input._array.coalesce()
+                return deliver(plain(each.with_values(forward(each.values))), out)
             return deliver(plain(forward(input._array)), out)
 
     public.__name__ = public.__qualname__ = name
@@ -181,13 +186,13 @@ def _for_floats(ufunc: Any, otherwise: bool) -> Forward:
 
 logical_not = one("logical_not", np.logical_not, "Whether elements are zero.")
 bitwise_not = one("bitwise_not", _bitwise_not, "Every bit turned over.")
-isnan = one("isnan", _for_floats(np.isnan, False), "Whether elements are nan.")
-isinf = one("isinf", _for_floats(np.isinf, False), "Whether elements are infinite.")
+isnan = one("isnan", _for_floats(np.isnan, False), "Whether elements are nan.", of_zero=False)
+isinf = one("isinf", _for_floats(np.isinf, False), "Whether elements are infinite.", of_zero=False)
 isfinite = one("isfinite", _for_floats(np.isfinite, True), "Whether elements are neither infinite nor nan.")
-isposinf = one("isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf.")
-isneginf = one("isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf.")
+isposinf = one("isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf.", of_zero=False)
+isneginf = one("isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf.", of_zero=False)
 signbit = one(
-    "signbit", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Whether elements have a minus sign."
+    "signbit", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Whether elements have a minus sign.", of_zero=False
 )
 isreal = one("isreal", lambda x: x.imag == 0, "Whether elements have no imaginary part.")
 method(bitwise_not, "__invert__")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._graph.namespace import DIFF
 from .._tensor import Tensor, method
+from ._dims import wrap_dim
 from ._inplace import in_place
 from ._out import deliver
 from .arithmetic import conj
@@ -41,7 +43,19 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     >>> mpigrad.narrow_copy(mpigrad.arange(4), 0, 1, 2)
     tensor([1, 2])
     """
+    if input.is_sparse:
+        return deliver(_narrow_sparse(input, dim, start, length), out)
     return deliver(narrow(input, dim, start, length).clone(), out)
+
+
+def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    at = wrap_dim(dim, input.ndim)
+    whole = input._array.shape[at]
+    if start < 0 or length < 0 or start + length > whole:
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {whole})."
+        )
+    return DIFF.narrow_copy(input, dim=at, start=start, length=length)
 
 
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -48,6 +48,8 @@ def _table_gradient(F: Any, node: Any, g: Any, indices: Any) -> Any:
     kw = node.kw
     how = {"rows": node.shapes[0][0], "padding_idx": kw["padding_idx"], "scale": kw["scale"]}
     if kw["sparse"]:
+        if kw["scale"]:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         if not sparse_gradient:
             raise RuntimeError("embedding: sparse=True needs mpigrad.sparse; import it before the backward pass")
         return sparse_gradient[0](F, g, indices, **how)

@@ -28,7 +28,10 @@ def _strict_dim(dim: int, ndim: int) -> int:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours of each dimension (or of one) are in memory."""
     array = self._array
-    strides = tuple(each // array.itemsize for each in array.strides) if array.size else _dense_strides(array.shape)
+    if self.is_sparse:
+        strides: tuple[int, ...] = (0,) * array.ndim
+    else:
+        strides = tuple(each // array.itemsize for each in array.strides) if array.size else _dense_strides(array.shape)
     return strides if dim is None else strides[_strict_dim(dim, len(strides))]
 
 
@@ -94,7 +97,7 @@ def storage_offset(self: Tensor) -> int:
 @method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in order in memory."""
-    return bool(self._array.flags.c_contiguous)
+    return not self.is_sparse and bool(self._array.flags.c_contiguous)
 
 
 def is_floating_point(input: Tensor) -> bool:

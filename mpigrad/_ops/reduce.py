@@ -14,7 +14,7 @@ from .._graph.engine import as_array
 from .._kernels.reduction import add_reduce, all_reduce, any_reduce, max_reduce, min_reduce
 from .._tensor import Tensor, method
 from ._arguments import need_tensors, title
-from ._define import RESULT, operator
+from ._define import RESULT, operator, refuse_sparse
 from ._dims import wrap_dim, wrap_dims
 from ._guarded import guarded
 from ._out import deliver
@@ -234,6 +234,10 @@ def _logical(name: str, reduce: Any, doc: str) -> Any:
     def call(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input)
         x = input._array
+        if input.is_sparse:
+            if name != "any" or dim is not None or keepdim:
+                refuse_sparse(name if dim is None else f"{name}.dim", input)
+            x = x.coalesce().values
         dims = wrap_dims(dim, x.ndim)
         truth = x if x.dtype.kind == "b" else x != 0
         made = truth if x.ndim == 0 else reduce(truth, axis=dims, keepdims=keepdim)

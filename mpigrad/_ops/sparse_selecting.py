@@ -44,7 +44,7 @@ def _narrow(x: Any, *, dim: int, start: int, length: int) -> Any:
     here = (x.indices[dim] >= start) & (x.indices[dim] < start + length)
     kept = x.indices[:, here]
     kept[dim] -= start
-    return SparseArray(kept, x.values[here], shape)
+    return SparseArray(kept, x.values[here], shape, x.is_coalesced)
 
 
 def _embed(x: Any, *, dim: int, start: int, shape: tuple[int, ...], insert: bool, split: int = 0) -> Any:
@@ -90,8 +90,11 @@ sparse_narrow = operator(
     lambda F, node, h: F.sparse_embed(h, dim=node.kw["dim"], start=node.kw["start"], shape=node.shapes[0], insert=False),
     node="SliceBackward0",
 )  # fmt: skip
+narrow_copied = operator(
+    "narrow_copy", _narrow, lambda F, node, h: sparse_narrow.backward(F, node, h), node="NarrowCopyBackward0"
+)
 sparse_embed = operator("sparse_embed", _embed, _take_back, node="SelectBackward0")
-sparse_narrow.sparse = sparse_embed.sparse = on_arrays
+sparse_narrow.sparse = sparse_embed.sparse = narrow_copied.sparse = on_arrays
 
 
 def _call_select(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:

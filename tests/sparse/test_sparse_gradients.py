@@ -173,3 +173,33 @@ def test_a_gradient_given_to_two_leaves_has_two_memories() -> None:
     a.grad._values().fill_(9.0)
     a.grad._indices().fill_(0)
     assert b.grad._values().tolist() == [1.0, 1.0, 1.0] and b.grad._indices().tolist() == [[0, 1, 1], [2, 0, 2]]
+
+
+def test_counts_scale_only_dense_gradients() -> None:
+    ids, weight = mpigrad.tensor([1, 0, 1]), mpigrad.ones(3, 2, requires_grad=True)
+    found = mpigrad.nn.functional.embedding(ids, weight, sparse=True, scale_grad_by_freq=True)
+    bags = mpigrad.nn.functional.embedding_bag(ids, weight, mpigrad.tensor([0, 2]), sparse=True, scale_grad_by_freq=True)
+    for each in (found, bags):
+        with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
+            each.sum().backward()
+    assert weight.grad is None
+
+
+@pytest.mark.parametrize("bad", [3, -1, 70])
+def test_rows_that_no_table_has(bad: int) -> None:
+    weight, look = mpigrad.ones(3, 2), mpigrad.nn.functional
+    for kind in (mpigrad.int64, mpigrad.int32):
+        ids = mpigrad.tensor([[0, 1], [bad, 2]], dtype=kind)
+        with pytest.raises(IndexError, match="index out of range in self"):
+            look.embedding(ids, weight)
+        with pytest.raises(RuntimeError, match=rf"Index 2 of input takes value {bad} which is not in the valid range \[0, 3\)"):
+            look.embedding_bag(ids, weight, mode="sum")
+        with pytest.raises(RuntimeError, match=f"Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}"):
+            look.embedding_bag(ids, weight, mode="max")
+
+
+def test_bags_take_their_arguments_in_the_old_order() -> None:
+    ids, weight = mpigrad.tensor([[0, 1]]), mpigrad.eye(2)
+    with pytest.warns(UserWarning, match="Argument order of nn.functional.embedding_bag was changed"):
+        found = mpigrad.nn.functional.embedding_bag(weight, ids, mode="sum")
+    assert found.tolist() == [[1.0, 1.0]]

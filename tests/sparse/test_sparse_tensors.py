@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 import pickle
 
 import numpy as np
@@ -139,6 +140,57 @@ def test_parts() -> None:
         x[5]
     with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
         x[0] = 1.0
+
+
+def test_questions_that_zeros_answer_with_no() -> None:
+    x = coo([[0, 2, 0]], [math.nan, -math.inf, 1.0], (4,))
+    for name in ("isnan", "isinf", "isposinf", "isneginf", "signbit"):
+        found = getattr(x, name)()
+        assert found.is_sparse and found.is_coalesced() and found.dtype is mpigrad.bool
+        assert mpigrad.equal(found.to_dense(), getattr(x.to_dense(), name)())
+    assert x.any().item() and not (sparse(False) * 0).any().item() and not coo(size=(2,)).any().item()
+    assert x.stride() == (0,) and x.stride(0) == 0 and not x.is_contiguous()
+    for refused in (x.isfinite, x.all, lambda: x.any(0), lambda: mpigrad.allclose(x, x), x.logical_not):
+        with pytest.raises(NotImplementedError, match="backend"):
+            refused()
+
+
+@pytest.mark.parametrize(("dim", "start", "length"), [(0, 1, 2), (0, 0, 1), (1, 1, 1), (-1, 0, 2), (0, 3, 0)])
+def test_ranges_are_copied(dim: int, start: int, length: int) -> None:
+    x = hybrid().requires_grad_()
+    found = x.narrow_copy(dim, start, length)
+    assert found.is_sparse and found.grad_fn.name() == "NarrowCopyBackward0"
+    assert mpigrad.equal(found.to_dense(), x.detach().to_dense().narrow(dim, start, length))
+    assert x.detach().coalesce().narrow_copy(dim, start, length).is_coalesced()
+    mpigrad.sparse.sum(found * 3).backward()
+    expected = mpigrad.zeros(3, 2)
+    expected.narrow(dim, start, length).fill_(3.0)
+    held_somewhere = mpigrad.tensor([[1.0], [1.0], [0.0]])
+    assert x.grad.is_sparse and mpigrad.equal(x.grad.to_dense(), expected * held_somewhere)
+    with pytest.raises(RuntimeError, match=r"must be a subset of range\(0, 3\)"):
+        x.narrow_copy(0, 2, 2)
+
+
+def test_other_sizes_in_place() -> None:
+    x = hybrid()
+    version = x._version
+    assert x.sparse_resize_((5, 3), 1, 1) is x and x._version > version and x._nnz() == 3
+    assert mpigrad.equal(x.to_dense()[:3, :2], hybrid().to_dense()) and x.to_dense().sum() == hybrid().to_dense().sum()
+    assert x.sparse_resize_and_clear_((2, 2), 2, 0) is x and (x._nnz(), x.sparse_dim(), x.shape) == (0, 2, (2, 2))
+    assert x.sparse_resize_((1, 4), 1, 1).dense_dim() == 1
+    for message, size in {
+        r"changing the number of sparse dimensions \(from 1 to 2\)": ((3, 2), 2, 0),
+        r"changing the number of dense dimensions \(from 1 to 0\)": ((3,), 1, 0),
+        r"shrinking the size of sparse dimensions \(from \[3\] to \[2\]\)": ((2, 2), 1, 1),
+        r"shrinking the size of dense dimensions \(from \[2\] to \[1\]\)": ((3, 1), 1, 1),
+        r"len\(size\) == sparse_dim \+ dense_dim": ((3, 2), 1, 0),
+    }.items():
+        with pytest.raises(RuntimeError, match=message):
+            hybrid().sparse_resize_(*size)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        hybrid().requires_grad_().sparse_resize_((5, 2), 1, 1)
+    with pytest.raises(NotImplementedError, match="sparse_resize_"):
+        mpigrad.ones(2).sparse_resize_((2,), 1, 0)
 
 
 @pytest.mark.host

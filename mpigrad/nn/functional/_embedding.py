@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,29 @@ _INDICES = (np.dtype("i8"), np.dtype("i4"))
 _UNSIGNED = {8: np.dtype("u8"), 4: np.dtype("u4")}
 
 
-def _check_indices(name: str, indices: Any, rows: int) -> None:
+def _check_indices(name: str, indices: Any) -> None:
     if indices.dtype not in _INDICES:
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"mpigrad.{title(indices)}Tensor instead (while checking arguments for {name})"
         )
-    if indices.size and indices.view(_UNSIGNED[indices.dtype.itemsize]).max() >= rows:  # negative ones are the largest
-        raise IndexError("index out of range in self")
+
+
+def _outside(indices: Any, rows: int) -> bool:
+    """Whether an index names no row: as unsigned numbers, negative ones are the largest."""
+    return bool(indices.size and indices.view(_UNSIGNED[indices.dtype.itemsize]).max() >= rows)
+
+
+def _check_rows_of_bags(indices: Any, rows: int, mode: str) -> None:
+    if _outside(indices, rows):
+        place = int(((indices < 0) | (indices >= rows)).argmax())
+        if mode == "max":
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {int(indices[place])}"
+            )
+        raise RuntimeError(
+            f"Index {place} of input takes value {int(indices[place])} which is not in the valid range [0, {rows})"
+        )
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:
@@ -70,7 +86,9 @@ def embedding(
         raise RuntimeError("'weight' must be 2-D")
     rows = weight._array.shape[0]
     padding = _padding(padding_idx, rows)
-    _check_indices("embedding", input._array, rows)
+    _check_indices("embedding", input._array)
+    if _outside(input._array, rows):
+        raise IndexError("index out of range in self")
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
     return look_up(weight, input, padding_idx=padding, scale=scale_grad_by_freq, sparse=sparse)
@@ -99,6 +117,13 @@ def embedding_bag(
             [0., 2.]])
     """
     need_tensors("embedding_bag", input=input, weight=weight, offsets=offsets, per_sample_weights=per_sample_weights)
+    if weight._array.dtype.kind == "i" and input._array.dtype.kind == "f":
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=3,
+        )
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and (scale_grad_by_freq or sparse):
@@ -108,7 +133,8 @@ def embedding_bag(
     starts = _starts(input, offsets, include_last_offset)
     rows, ids = weight._array.shape[0], input._array.reshape(-1)
     padding = _padding(padding_idx, rows)
-    _check_indices("embedding_bag", ids, rows)
+    _check_indices("embedding_bag", ids)
+    _check_rows_of_bags(ids, rows, mode)
     if max_norm is not None:
         _renormalize(weight, ids, max_norm, norm_type)
     if padding >= 0:
