@@ -5,5 +5,6 @@ extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = "mpigrad"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 myst_heading_anchors = 3

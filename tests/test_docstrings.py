@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import mpigrad
+import mpigrad.distributed.rpc
 
 
 def load(name: str) -> Any:
@@ -55,3 +59,21 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {"mpigrad.autograd.function", "mpigrad.nn.utils.rnn"} < set(pages)
     for page in pages:
         assert importlib.import_module(page).__doc__, page
+    shown = {id(value) for page in pages for _, value in reference.public(importlib.import_module(page))}
+    for each in pkgutil.walk_packages(mpigrad.__path__, "mpigrad."):
+        if not any(part.startswith("_") for part in each.name.split(".")):
+            hidden = [value for value in reference.listed(importlib.import_module(each.name)) if id(value) not in shown]
+            assert not hidden, f"not in the reference: {hidden} of {each.name}"
+    words = "\n".join(reference.page(mpigrad))
+    assert "| `float32` | `mpigrad.float32` |" in words and "### Tensor.polygamma" in words
+    said = dict(reference.methods(mpigrad.Tensor))
+    silent = [name for name in vars(mpigrad.Tensor) if name[0] != "_" and name not in said]
+    assert all(not callable(getattr(mpigrad.Tensor, name)) for name in silent), silent
+
+
+def test_signatures_are_readable() -> None:
+    assert reference.signature(mpigrad.distributed.rpc.get_worker_info) == "(worker_name: str | None = None) -> WorkerInfo"
+    long = reference.wrapped("f", reference.signature(mpigrad.distributed.rpc.init_rpc))
+    assert long.splitlines()[:2] == ["f(", "    name: str,"] and long.endswith("\n) -> None")
+    options = reference.text_of(mpigrad.distributed.rpc.MPIRpcBackendOptions)
+    assert "**Args**\n\n- `num_worker_threads`: how many" in options

@@ -1,7 +1,8 @@
 """Check the documentation and, given a directory, build the site there: tools/docs.py [OUTPUT]
 
 Checked: relative links lead to files and headings that exist, examples written as sessions (>>>) give what they say,
-and other Python examples compile. Built with Sphinx from docs/ and the reference; its warnings are errors.
+and other Python examples compile (tests/test_docs.py runs them). Built with Sphinx from docs/ and the reference; its warnings
+are errors.
 """
 
 from __future__ import annotations
@@ -63,9 +64,15 @@ def broken_examples(page: Path) -> Iterator[str]:
                 yield f"{where} does not compile: {error}"
 
 
-def within_site(text: str) -> str:
-    """A page without links to files outside docs/, which the site does not have: their text stays."""
-    return re.sub(r"\[([^\]]*)\]\(\.\./(?!clusters|verified|start|porting|design)[^)\s]*\)", r"`\1`", text)
+def within_site(page: Path) -> str:
+    """A page of docs/ for the site: links to files that the site does not have become text, sessions end where they end."""
+    text = FENCE.sub(lambda found: found[0].replace("\n\n```", "\n```"), page.read_text())
+
+    def link(found: re.Match[str]) -> str:
+        target = (page.parent / found[2].partition("#")[0]).resolve()
+        return found[0] if (ROOT / "docs") in target.parents else f"`{found[1]}`"
+
+    return re.sub(r"\[([^\]]*)\]\((\.\./[^)\s]*)\)", link, text)
 
 
 def build(output: str) -> int:
@@ -76,8 +83,8 @@ def build(output: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "docs"
         shutil.copytree(ROOT / "docs", source)
-        for page in source.rglob("*.md"):
-            page.write_text(within_site(page.read_text()))
+        for page in (ROOT / "docs").rglob("*.md"):
+            (source / page.relative_to(ROOT / "docs")).write_text(within_site(page))
         reference.write(source / "reference")
         return sphinx(["-q", "-W", "--keep-going", "-b", "html", "-d", f"{folder}/cache", str(source), output])
 

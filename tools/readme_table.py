@@ -38,7 +38,7 @@ ROWS = {
 
 def table(results: Rounds, units: dict[str, str], machine: str) -> str:
     """One row for each measure that both libraries have: medians, and the median of the rounds' ratios."""
-    rows = [line(["", "torch", OURS, "times less"]), line(["---"] * 4)]
+    rows = [line(["", "torch", OURS, "torch / mpigrad"]), line(["---"] * 4)]
     for measure, title in ROWS.items():
         theirs, ours = (rounds_of(results, measure, name) for name in ("torch", OURS))
         values, against = [spread(present(each)) for each in (theirs, ours)], ratio(theirs, ours)

@@ -5,6 +5,7 @@ The modules that people import have a page each; so has any other public module 
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import pkgutil
@@ -27,6 +28,7 @@ MODULES = (
     "mpigrad.distributed.nn",
     "mpigrad.distributed.optim",
     "mpigrad.distributed.rpc",
+    "mpigrad.distributed.rpc.functions",
     "mpigrad.distributions",
     "mpigrad.fft",
     "mpigrad.func",
@@ -48,6 +50,7 @@ MODULES = (
     "mpigrad.testing",
     "mpigrad.utils.data",
 )
+WIDTH = 88
 SESSION = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -67,9 +70,12 @@ def modules() -> list[str]:
 
 
 def listed(module: ModuleType) -> list[Any]:
-    """The functions and classes of ours in a module's `__all__`."""
-    values = [getattr(module, name) for name in getattr(module, "__all__", ())]
-    return [value for value in values if is_ours(value) and (inspect.isfunction(value) or inspect.isclass(value))]
+    """The functions and classes of ours that a module lists, or else has of its own."""
+    names = getattr(module, "__all__", None)
+    values = [value for name, value in vars(module).items() if not name.startswith("_")] if names is None else [
+        getattr(module, name) for name in names]  # fmt: skip
+    ours = [value for value in values if is_ours(value) and (inspect.isfunction(value) or inspect.isclass(value))]
+    return ours if names is not None else [value for value in ours if value.__module__ == module.__name__]
 
 
 def write(folder: Path) -> None:
@@ -85,16 +91,32 @@ def page(module: ModuleType) -> Iterator[str]:
     """The lines of a module's page."""
     yield from (f"# {module.__name__}", "", text_of(module), "")
     for name, value in public(module):
-        yield from entry(f"{module.__name__}.{name}", value, "##")
+        yield from entry(name, value, "##")
         if inspect.isclass(value):
             for method, function in methods(value):
                 yield from entry(f"{name}.{method}", function, "###")
+    found = constants(module)
+    if found:
+        yield from ("## Values", "", "| name | value |", "| --- | --- |")
+        yield from (f"| `{name}` | `{value!r}` |" for name, value in found)
+
+
+def constants(module: ModuleType) -> list[tuple[str, Any]]:
+    """What a module offers that cannot be called: types of elements, layouts, numbers, objects that all share."""
+    names = getattr(module, "__all__", None)
+    kinds = ("dtype", "layout", "memory_format", "float", "Generator")
+    found = [(name, getattr(module, name)) for name in (vars(module) if names is None else names) if not name.startswith("_")]
+    return [
+        (name, value)
+        for name, value in sorted(found, key=lambda each: each[0].lower())
+        if not callable(value) and (type(value).__name__ in kinds or names is not None and not inspect.ismodule(value))
+    ]
 
 
 def public(module: ModuleType) -> list[tuple[str, Any]]:
-    """What a module offers, by name: what it lists, or else its own functions and classes."""
-    listed = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    found = [(name, getattr(module, name)) for name in sorted(set(listed), key=str.lower)]
+    """What a module offers to call, by name: what it lists, or else its functions and classes that are ours."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    found = [(name, getattr(module, name)) for name in sorted(set(names), key=str.lower)]
     return [(name, value) for name, value in found if callable(value) and is_ours(value)]
 
 
@@ -103,8 +125,15 @@ def is_ours(value: Any) -> bool:
 
 
 def methods(owner: type) -> list[tuple[str, Any]]:
-    """The public methods and properties of a class with docstrings of their own, those of our base classes left out."""
+    """The public methods and properties of a class that say what they do, those of our base classes left out.
+
+    Methods of tensors without words of their own are functions of the same name, too, and those are shown.
+    """
+    import mpigrad
+
     found = [(name, value) for name, value in sorted(vars(owner).items()) if not name.startswith("_")]
+    if owner is mpigrad.Tensor:
+        found = [(name, value if value.__doc__ else getattr(mpigrad, name, value)) for name, value in found]
     return [(name, value) for name, value in found if (callable(value) or isinstance(value, property)) and value.__doc__]
 
 
@@ -113,21 +142,65 @@ def entry(name: str, value: Any, level: str) -> Iterator[str]:
     yield from (f"{level} {name.replace('_', chr(92) + '_')}", "")
     found = signature(value)
     if found:
-        yield from ("```python", f"{name.rsplit('.', 1)[1]}{found}", "```", "")
+        yield from ("```python", wrapped(name.rsplit(".", 1)[-1], found), "```", "")
     yield from (text_of(value), "")
 
 
 def signature(value: Any) -> str:
-    """The arguments, without addresses of defaults; nothing for what has none."""
+    """The arguments, without addresses of defaults and quotes of types; nothing for what has none."""
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        return ""
     try:
-        found = str(inspect.signature(value))
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    return re.sub(r"<(?:function |class )?'?([\w.]+)[^>]*>", r"\1", found)
+    bare = [each.replace(annotation=_unquoted(each.annotation)) for each in found.parameters.values()]
+    text = str(found.replace(parameters=bare, return_annotation=_unquoted(found.return_annotation)))
+    return re.sub(r"<(?:function |class )?'?([\w.]+)[^>]*>", r"\1", text)
+
+
+class _Words:
+    """A type as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _unquoted(annotation: Any) -> Any:
+    return _Words(annotation) if isinstance(annotation, str) else annotation
+
+
+def wrapped(name: str, arguments: str) -> str:
+    """A signature on one line, or with a line for each argument if that is too long.
+
+    >>> wrapped("add", "(input: Tensor, other: Tensor) -> Tensor")
+    'add(input: Tensor, other: Tensor) -> Tensor'
+    """
+    if len(name + arguments) <= WIDTH:
+        return name + arguments
+    inside, depth, parts = arguments[1 : arguments.rindex(")")], 0, [""]
+    for letter in inside:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    lines = "".join(f"    {part.strip()},\n" for part in parts)
+    return f"{name}(\n{lines}{arguments[arguments.rindex(')') :]}"
 
 
 def text_of(value: Any) -> str:
-    """The docstring as Markdown: sessions become code, headings of arguments bold."""
+    """The docstring as Markdown: sessions become code, arguments a list below their heading."""
     text = inspect.getdoc(value) or ""
-    text = re.sub(r"^(Args|Returns|Raises|Example|Examples):$", r"**\1**\n", text, flags=re.MULTILINE)
+    text = re.sub(r"^(Args|Raises):\n((?: +.*\n?|\n(?= ))+)", lambda found: _list(found[1], found[2]), text, flags=re.MULTILINE)
+    text = re.sub(r"^(Returns|Example|Examples):$", r"**\1**\n", text, flags=re.MULTILINE)
     return SESSION.sub(lambda found: f"\n```python\n{inspect.cleandoc(found[0])}\n```", text)
+
+
+def _list(heading: str, lines: str) -> str:
+    """`name: text` of each argument as an item; lines that go on are indented further."""
+    items = re.sub(r"^(\w[\w., *]*):", r"- `\1`:", inspect.cleandoc(lines), flags=re.MULTILINE)
+    return f"**{heading}**\n\n{items}\n\n"

@@ -76,8 +76,8 @@ def element_size(self: Tensor) -> int:
     return self._array.dtype.itemsize
 
 
-method(property(lambda self: self._array.dtype.itemsize), "itemsize")  # type: ignore[type-var]
-method(property(lambda self: numel(self) * self._array.dtype.itemsize), "nbytes")  # type: ignore[type-var]
+method(property(lambda self: self._array.dtype.itemsize, doc="Bytes of one element."), "itemsize")  # type: ignore[type-var]
+method(property(lambda self: numel(self) * self._array.dtype.itemsize, doc="Bytes of all elements."), "nbytes")  # type: ignore[type-var]
 
 
 @method

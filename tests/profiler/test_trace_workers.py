@@ -95,6 +95,30 @@ def test_an_arrow_for_each_message(rpc_world) -> None:
     rpc_world.barrier()
 
 
+@pytest.mark.mpi(min_size=4)
+def test_on_one_clock_messages_arrive_after_they_left(rpc_world) -> None:
+    """Every worker's messages, with those that worker0 takes no part in."""
+    if rpc_world.rank == 0:
+        x = mpigrad.ones(2, requires_grad=True)
+        with mpigrad.profiler.trace_workers() as trace:
+            for _ in range(3):
+                with dist_autograd.context() as context_id:
+                    hidden = x.exp()
+                    one, two = (rpc.rpc_async(to, twice, args=("worker2", hidden)) for to in ("worker1", "worker3"))
+                    three = rpc.remote("worker3", double, args=(hidden,))
+                    dist_autograd.backward(context_id, [(one.wait() * two.wait() * three.to_here()).sum()])
+        ends = {phase: {each["id"]: each for each in trace.chrome["traceEvents"] if each["ph"] == phase} for phase in "sf"}
+        assert ends["s"].keys() == ends["f"].keys()
+        routes = {(ends["s"][call]["pid"], ends["f"][call]["pid"]) for call in ends["s"]}
+        assert {(0, 1), (1, 2), (3, 2), (2, 1), (2, 3), (1, 0), (0, 3)} <= routes
+        for call, left in ends["s"].items():
+            came, slack = ends["f"][call], sum(trace.clock_errors_us[f"worker{e['pid']}"] for e in (left, ends["f"][call]))
+            assert came["ts"] >= left["ts"] - slack, (left, came, slack)
+        names = [event["name"] for event in trace.chrome["traceEvents"] if event["name"].startswith("to_here#")]
+        assert names == ["to_here#(worker0)->(worker3)"] * 3
+    rpc_world.barrier()
+
+
 def holds(event: Json, end: Json) -> bool:
     same = event["ph"] == "X" and (event["pid"], event["tid"]) == (end["pid"], end["tid"])
     return same and event["ts"] <= end["ts"] <= event["ts"] + event["dur"]

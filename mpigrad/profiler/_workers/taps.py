@@ -131,11 +131,11 @@ class Taps:
 
     def _call(self, before: Any) -> Any:
         def call(dst: int, func: Any, args: Any, kwargs: Any, timeout: float, *more: Any, **named: Any) -> Any:
-            if self._inside.sync:
-                return before(dst, func, args, kwargs, timeout, *more, **named)
             kind = named.get("kind")
-            words = {_REMOTE: "rpc_remote", _FETCH: "to_here"}.get(kind, "rpc_async")  # type: ignore[arg-type]
-            with self._recorder.slice(self._route(words, "" if kind == _FETCH else title_of(func), dst), "rpc"):
+            if self._inside.sync or kind == _FETCH:  # profilers see `to_here` itself
+                return before(dst, func, args, kwargs, timeout, *more, **named)
+            words = "rpc_remote" if kind == _REMOTE else "rpc_async"
+            with self._recorder.slice(self._route(words, title_of(func), dst), "rpc"):
                 return before(dst, func, args, kwargs, timeout, *more, **named)
 
         return call
