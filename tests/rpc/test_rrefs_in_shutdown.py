@@ -71,3 +71,60 @@ def test_a_fork_that_only_its_children_keep_holds_nobody_up() -> None:
     assert all(agent.rrefs.debug_info()["num_owner_rrefs"] == "0" for agent in agents[:1] + agents[2:])
     assert not agents[1].rrefs.kept
     HELD.clear()
+
+
+def _leave_with_a_fork_elsewhere(world) -> None:
+    rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size)
+    mine = rpc.RRef(21)
+    if world.rank == 0:
+        rpc.rpc_sync("worker1", hold, args=(mine,))
+    world.barrier()
+    try:
+        if world.rank == 0:
+            rpc.shutdown(graceful=False)
+    finally:
+        world.barrier()
+        if world.rank != 0:
+            rpc.shutdown(graceful=False)
+        HELD.clear()
+        world.barrier()
+
+
+@pytest.mark.mpi(min_size=2)
+def test_values_that_others_refer_to_when_their_owner_ends_are_reported(world, caplog, monkeypatch) -> None:
+    _leave_with_a_fork_elsewhere(world)
+    told = "Detected RRef Leaks during shutdown" in caplog.text and "1 fork on rank 1" in caplog.text
+    assert told == (world.rank == 0)
+    monkeypatch.setattr(rpc.api, "_ignore_rref_leak", False)
+    if world.rank == 0:
+        with pytest.raises(RuntimeError, match=r"Leaking RRef GloballyUniqueId\(created_on=0, local_id=\d+\) with 1 fork on rank 1"):
+            _leave_with_a_fork_elsewhere(world)
+    else:
+        _leave_with_a_fork_elsewhere(world)
+    assert not rpc._is_current_rpc_agent_set()
+
+
+@pytest.mark.mpi(min_size=2)
+def test_a_graceful_end_leaks_nothing(world, monkeypatch) -> None:
+    monkeypatch.setattr(rpc.api, "_ignore_rref_leak", False)
+    rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size)
+    mine = rpc.RRef(world.rank)
+    rpc.rpc_sync(world.next_name, hold, args=(mine,))
+    rpc.api._wait_all_workers(20)
+    rpc.shutdown()
+    HELD.clear()
+
+
+@pytest.mark.mpi(min_size=2)
+def test_all_references_can_be_ended_before_shutdown(world) -> None:
+    rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size)
+    mine = rpc.RRef(world.rank)
+    rpc.rpc_sync(world.next_name, hold, args=(mine,))
+    rpc.api._wait_all_workers(20)
+    rpc._delete_all_user_and_unforked_owner_rrefs(20)
+    rpc.api._wait_all_workers(20)
+    assert rpc._rref_context_get_debug_info()["num_forks"] == "0"
+    with pytest.raises(RuntimeError, match="refers to nothing any more"):
+        HELD["rref"].to_here()
+    rpc.shutdown()
+    HELD.clear()

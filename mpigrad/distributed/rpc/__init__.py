@@ -9,13 +9,16 @@ from mpigrad._logging import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
+from ._agent import Agent as RpcAgent
 from ._current import set_agent
 from ._rref import RRef
 from ._rref_calls import remote
 from ._worker import WorkerInfo, check_name
 from .api import (
+    _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,
     _is_current_rpc_agent_set,
+    _rref_context_get_debug_info,
     _set_rpc_timeout,
     get_rpc_timeout,
     get_worker_info,
@@ -42,6 +45,10 @@ __all__ = [
     "rpc_sync",
     "shutdown",
 ]
+
+
+PyRRef = RRef
+TensorPipeAgent = RpcAgent
 
 
 def is_available() -> bool:

@@ -235,6 +235,16 @@ class Table:
             return False
         return all(user.alive or user.children for user in list(self.users.values()))
 
+    def leaks(self) -> str:
+        """The values here that other workers still refer to, a line for each; empty if there are none."""
+        lines = []
+        for owner in list(self.kept.values()):
+            for rank, count in list(owner.children.items()):
+                if count and rank != self.agent.rank:
+                    forks = "1 fork" if count == 1 else f"{count} forks"
+                    lines.append(f"Leaking RRef {GloballyUniqueId.of(owner.number)} with {forks} on rank {rank}\n")
+        return "".join(lines)
+
     def debug_info(self) -> dict[str, str]:
         """Counters, as strings, by PyTorch's names."""
         users, kept = list(self.users.values()), list(self.kept.values())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,10 +15,19 @@ from mpigrad.futures import Future, wait_all
 from . import _current, _seams, _wire
 from ._current import get_agent, set_agent
 from ._gather import all_gather
+from ._rref_calls import remote as remote
 from ._worker import WorkerInfo
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
+from .internal import _internal_rpc_pickler
 
 _thread_local_var = threading.local()
+_ignore_rref_leak = True  # whether `shutdown` only warns of RRefs that others still refer to
+_default_pickler = _internal_rpc_pickler
+_LEAKS = (
+    "Detected RRef Leaks during shutdown: other workers still refer to values of this one, which are gone now. That is fine "
+    "if the program is at its end; otherwise drop all RRefs, and have Python collect them, before calling shutdown()."
+)
+logger = logging.getLogger(__name__)
 
 __all__ = ["get_rpc_timeout", "get_worker_info", "rpc_async", "rpc_sync", "shutdown"]
 
@@ -159,6 +170,16 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
         leave(agent, graceful, timeout)
     finally:
         set_agent(None)
+    _report_leaks(agent.rrefs.leaks())
+
+
+def _report_leaks(leaks: str) -> None:
+    """Tell of RRefs that others still refer to when their owner ends: a warning, or an error if `_ignore_rref_leak` is
+    False."""
+    if leaks and not _ignore_rref_leak:
+        raise RuntimeError(leaks)
+    if leaks:
+        logger.warning("%s\n%s", _LEAKS, leaks)
 
 
 @contextmanager
@@ -204,6 +225,27 @@ def _barrier(worker_names: Any) -> None:
     >>> rpc.shutdown()
     """
     all_gather(None, set(worker_names))
+
+
+def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
+    """Wait until all workers have called this, `timeout` seconds at most (0: no limit)."""
+    all_gather(None, None, timeout)
+
+
+def _to_worker_info(to: Any) -> WorkerInfo:
+    """The worker of a name, rank or `WorkerInfo`."""
+    return get_agent().find(to)
+
+
+def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 100.0) -> None:
+    """End all references to values of other workers, whoever still holds them; waits until their owners know."""
+    agent = _get_current_rpc_agent()
+    agent.rrefs.delete_users()
+    deadline = time.monotonic() + timeout
+    while not agent.rrefs.quiet():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"owners of RRefs did not answer within {timeout} s")
+        agent.progress.idle(Future(), time.monotonic() + 0.002)
 
 
 def _get_worker_infos() -> list[WorkerInfo]:
