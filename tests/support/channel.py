@@ -35,6 +35,7 @@ class Channel:
         self.rank: int = self._comm.rank
         self.size: int = self._comm.size
         self.round = 0
+        self._closed = False
 
     def post(self, topic: str, value: Any, ranks: range | list[int] | None = None) -> None:
         """Send a value to the ranks (all of them without the argument, this one included)."""
@@ -50,6 +51,8 @@ class Channel:
         """Take in what has arrived and let go of what has left."""
         status = self._mpi.Status()
         with self._lock:
+            if self._closed:  # another thread keeps polling at the end of the session
+                return
             self._sending = [(request, data) for request, data in self._sending if not request.Test()]
             while (message := self._comm.Improbe(status=status)) is not None:
                 data = bytearray(status.Get_count(self._mpi.BYTE))
@@ -88,4 +91,6 @@ class Channel:
         while self._sending:
             self.poll()
             time.sleep(POLL_SECONDS)
-        self._comm.Free()
+        with self._lock:
+            self._closed = True
+            self._comm.Free()

@@ -15,6 +15,7 @@ from mpigrad.futures import Future, wait_all
 from . import _current, _seams, _wire
 from ._current import get_agent, set_agent
 from ._gather import all_gather
+from ._rref import table_of
 from ._rref_calls import remote as remote
 from ._worker import WorkerInfo
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
@@ -170,7 +171,7 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
         leave(agent, graceful, timeout)
     finally:
         set_agent(None)
-    _report_leaks(agent.rrefs.leaks())
+    _report_leaks(table_of(agent).leaks())
 
 
 def _report_leaks(leaks: str) -> None:
