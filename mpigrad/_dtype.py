@@ -164,7 +164,7 @@ def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
         if result is None:
             result = each
         elif each.category > result.category:
-            result = each if not (each.is_complex and result.is_floating_point) else promote_types(each, result)
+            result = each if not (each.is_complex and result.is_floating_point) else result.to_complex()
     assert result is not None
     return result
 

@@ -69,7 +69,7 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
         if a.__class__ in PLAIN and not TRACING.detour:
             x = a._array
             kind = x.__class__ is ndarray and x.dtype
-            if (kind is F32 or kind is F64) and refuse is not _refuse_floats:
+            if (kind is F32 or kind is F64) and refuse not in (_refuse_floats, _refuse_shifts):
                 if b.__class__ is float or b.__class__ is int:
                     return plain(forward(x, kind.type(b)))
                 if b.__class__ in PLAIN and b._array.__class__ is ndarray and b._array.dtype is kind:
@@ -96,6 +96,12 @@ def _refuse_complex(name: str, x: Any) -> None:
 def _refuse_floats(name: str, x: Any) -> None:
     if x.dtype.kind in "fc":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(x)}'")
+
+
+def _refuse_shifts(name: str, x: Any) -> None:
+    if x.dtype.kind in "bfc":
+        short = "lshift" if "left" in name else "rshift"
+        raise NotImplementedError(f"\"{short}_cpu\" not implemented for '{title(x)}'")
 
 
 eq, _eq = two("eq", np.equal, "Whether elements are equal.")
@@ -130,10 +136,10 @@ bitwise_and, _and = two("bitwise_and", np.bitwise_and, "The bits that both eleme
 bitwise_or, _or = two("bitwise_or", np.bitwise_or, "The bits that at least one of the elements has.", _refuse_floats)
 bitwise_xor, _xor = two("bitwise_xor", np.bitwise_xor, "The bits that exactly one of the elements has.", _refuse_floats)
 bitwise_left_shift, _lshift = two(
-    "bitwise_left_shift", np.left_shift, "The bits of `input` moved up by `other`.", _refuse_floats
+    "bitwise_left_shift", np.left_shift, "The bits of `input` moved up by `other`.", _refuse_shifts
 )
 bitwise_right_shift, _rshift = two(
-    "bitwise_right_shift", np.right_shift, "The bits of `input` moved down by `other`.", _refuse_floats
+    "bitwise_right_shift", np.right_shift, "The bits of `input` moved down by `other`.", _refuse_shifts
 )
 
 

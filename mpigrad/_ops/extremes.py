@@ -8,7 +8,7 @@ import numpy as np
 
 from .._device import on_device
 from .._tensor import Tensor, method, wrap
-from ._arguments import invalid_combination, need_tensors
+from ._arguments import invalid_combination, need_tensors, title
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
 from ._define import Operator, on_one_device, operator
 from ._inplace import in_place
@@ -129,6 +129,8 @@ def _by_numbers(op: Any, input: Tensor, low: Any, high: Any) -> Tensor:
                 "clamp", given, "Tensor min = None, Tensor max = None", "Number min = None, Number max = None"
             )
     kind = common_dtype([input, *(each for each in (low, high) if each is not None)])
+    if kind.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
     x = to_dtype(input, kind)
     if (low is not None and low != low) or (high is not None and high != high):
         low = high = float("nan")
@@ -137,6 +139,8 @@ def _by_numbers(op: Any, input: Tensor, low: Any, high: Any) -> Tensor:
 
 def _clamp_tensors(input: Tensor, low: Any, high: Any, op: Operator = CLAMP) -> Tensor:
     kind = common_dtype([each for each in (input, low, high) if each is not None])
+    if kind.is_complex:
+        raise NotImplementedError(f"\"maximum_cpu\" not implemented for '{title(np.empty(0, kind.numpy))}'")
     (input, low, high), place = on_one_device("clamp", (input, low, high))
     with on_device(place):
         arrays = as_common([each for each in (input, low, high) if each is not None], kind)

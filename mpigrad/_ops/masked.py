@@ -59,15 +59,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _check_number(input: Tensor, value: Any) -> None:
-    kind = input._array.dtype.kind
-    if (
-        kind in "iu"
-        and isinstance(value, float)
-        and not value.is_integer()
-        or kind != "c"
-        and isinstance(value, complex)
-    ):
-        raise RuntimeError(f"value cannot be converted to type {c_name(input._array)} without overflow: {value}")
+    if isinstance(value, complex) and input._array.dtype.kind not in "bc":
+        raise RuntimeError(f"value cannot be converted to type {_stored(input._array)} without overflow")
+
+
+def _stored(array: Any) -> str:
+    """An element type in the words of this error: int64_t, float ..."""
+    return f"{array.dtype.name}_t" if array.dtype.kind in "iu" and array.itemsize != 4 else c_name(array)
 
 
 method(in_place(masked_fill), "masked_fill_")

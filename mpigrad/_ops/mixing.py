@@ -9,7 +9,7 @@ import numpy as np
 
 from .._device import array_module, on_device
 from .._tensor import Tensor, method
-from ._arguments import need_tensors, title
+from ._arguments import c_name, need_tensors, title
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
 from ._define import on_one_device, operator
 from ._inplace import in_place
@@ -82,7 +82,11 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
     given = {"end": end, **({"weight": weight} if isinstance(weight, Tensor) else {})}
     for name, each in given.items():
         if each._array.dtype != input._array.dtype:
-            raise RuntimeError(f"expected dtype {input._array.dtype} for `{name}` but got dtype {each._array.dtype}")
+            raise RuntimeError(
+                f"expected dtype {c_name(input._array)} for `{name}` but got dtype {c_name(each._array)}"
+            )
+    if input._array.dtype.kind not in "fc":
+        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{title(input._array)}'")
     if isinstance(weight, Tensor):
         return deliver(_several(LERP, (input, end, weight)), out)
     return deliver(_several(LERP_NUMBER, (input, end), number=weight), out)

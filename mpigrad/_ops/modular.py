@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import array_module
 from .._tensor import Tensor, method
-from ._binary import NUMBERS, OPERANDS, Binary, binary
+from ._arguments import title
+from ._binary import NUMBERS, OPERANDS, Binary, binary, common_dtype
 from ._define import OpNode
 from ._inplace import in_place
 from ._out import deliver
@@ -42,6 +43,17 @@ def _fmod(x: Any, y: Any) -> Any:
     return np.fmod(x, y)
 
 
+def _no_bits(name: str) -> Any:
+    """A check that refuses what PyTorch has no such division for: bool and complex numbers."""
+
+    def refuse(a: Any, b: Any) -> None:
+        kind = common_dtype((a, b))
+        if kind.category in (0, 3):
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(np.empty(0, kind.numpy))}'")
+
+    return refuse
+
+
 class _NoDerivative(OpNode):
     """An operation that PyTorch records but does not differentiate."""
 
@@ -68,19 +80,24 @@ def _fmod_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
 
 
 FLOOR_DIVIDE = binary(
-    "floor_divide", np.floor_divide, _refuse, node="NotImplemented", forward=_floor, base=_NoDerivative
-)
-DIV_FLOOR = binary("div_floor", np.floor_divide, _zeros, node="DivBackward2", forward=_floor)
-DIV_TRUNC = binary("div_trunc", _trunc, _zeros, node="DivBackward2")
+    "floor_divide", np.floor_divide, _refuse, node="NotImplemented", forward=_floor, base=_NoDerivative,
+    refuse_bool=_no_bits("div_floor"),
+)  # fmt: skip
+DIV_FLOOR = binary("div_floor", np.floor_divide, _zeros, node="DivBackward2", forward=_floor,
+                   refuse_bool=_no_bits("div_floor"))  # fmt: skip
+DIV_TRUNC = binary("div_trunc", _trunc, _zeros, node="DivBackward2", refuse_bool=_no_bits("div_trunc"))
 REMAINDER = binary(
-    "remainder", np.remainder, _remainder_backward, (0, 1), node="RemainderBackward1", forward=_remainder
-)
+    "remainder", np.remainder, _remainder_backward, (0, 1), node="RemainderBackward1", forward=_remainder,
+    refuse_bool=_no_bits("remainder"),
+)  # fmt: skip
 REMAINDER_NUMBER = binary("remainder_number", np.remainder, lambda F, node, g: (g, None), node="RemainderBackward0",
-                          forward=_remainder)  # fmt: skip
+                          forward=_remainder, refuse_bool=_no_bits("remainder"))  # fmt: skip
 REMAINDER_OF_NUMBER = binary("remainder_of_number", np.remainder, _refuse, node="NotImplemented", forward=_remainder,
-                             base=_NoDerivative)  # fmt: skip
-FMOD = binary("fmod", np.fmod, _fmod_backward, (0, 1), node="FmodBackward1", forward=_fmod)
-FMOD_NUMBER = binary("fmod_number", np.fmod, lambda F, node, g: (g, None), node="FmodBackward0", forward=_fmod)
+                             base=_NoDerivative, refuse_bool=_no_bits("remainder"))  # fmt: skip
+FMOD = binary("fmod", np.fmod, _fmod_backward, (0, 1), node="FmodBackward1", forward=_fmod,
+              refuse_bool=_no_bits("fmod"))  # fmt: skip
+FMOD_NUMBER = binary("fmod_number", np.fmod, lambda F, node, g: (g, None), node="FmodBackward0", forward=_fmod,
+                     refuse_bool=_no_bits("fmod"))  # fmt: skip
 
 
 def div_rounded(input: Any, other: Any, rounding_mode: str) -> Tensor:
