@@ -28,6 +28,15 @@ from .._tensor import Tensor, counter, extra, wrap
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray, generic = np.ndarray, np.generic
+_TITLES = {0: "self", 1: "other", RESULT: "result"}
+# Where PyTorch calls what an operator saves by other names: the place of each argument, and its name.
+SAVED_TITLES: dict[str, dict[int, str]] = {
+    "addmm": {1: "mat1", 2: "mat2"}, "baddbmm": {1: "batch1", 2: "batch2"}, "bmm": {1: "mat2"}, "dot": {1: "tensor"},
+    "conv": {0: "input", 1: "weight"}, "embedding": {0: "indices"}, "gather": {1: "index"}, "index_add": {1: "index"},
+    "index_select": {1: "index"}, "inverse": {RESULT: "inverse"}, "lerp": {1: "end", 2: "weight"}, "pow": {1: "exponent"},
+    "linear": {0: "input", 1: "weight"}, "masked_fill": {1: "mask"}, "masked_fill_number": {1: "mask"}, "mv": {1: "vec"},
+    "mm": {1: "mat2"}, "mse_loss": {1: "target"}, "where": {0: "condition"},
+}  # fmt: skip
 
 
 class OpNode(Node):
@@ -93,6 +102,21 @@ class OpNode(Node):
 
     def name(self) -> str:
         return type(self).__name__
+
+    def __getattr__(self, name: str) -> Any:
+        """PyTorch's names of what was saved: `_saved_self`, `_saved_other`, `_saved_result` and relatives."""
+        if name.startswith("_saved_"):
+            titles = self._titles()
+            if name in titles:
+                return self.tensors()[titles.index(name)]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self._titles()]
+
+    def _titles(self) -> list[str]:
+        special = SAVED_TITLES.get(self.operator.name, {})
+        return [f"_saved_{special.get(place) or _TITLES.get(place, place)}" for place in self.operator.places]
 
 
 class ManyNode(OpNode):

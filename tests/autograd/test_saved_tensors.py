@@ -100,3 +100,15 @@ def test_counting_changes_by_hand() -> None:
     graph.increment_version([y])
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         z.backward()
+
+
+def test_what_was_saved_has_names() -> None:
+    x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
+    product, power = x * x, x.exp()
+    assert product.grad_fn._saved_self is x and "_saved_other" in dir(product.grad_fn)
+    assert power.grad_fn._saved_result.tolist() == power.tolist()
+    with pytest.raises(AttributeError, match="'ExpBackward0' object has no attribute '_saved_self'"):
+        power.grad_fn._saved_self
+    product.sum().backward()
+    with pytest.raises(RuntimeError, match="access saved tensors after they have already been freed"):
+        product.grad_fn._saved_self
