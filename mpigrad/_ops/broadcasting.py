@@ -16,7 +16,7 @@ def _stretched(input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
     new = len(size) - len(shape)
     if new < 0:
         raise RuntimeError(
-            f"expand(mpigrad.{input.dtype.name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"expand({input.type()}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     made = []

@@ -91,6 +91,8 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> mpigrad.cat([mpigrad.tensor([1, 2]), mpigrad.tensor([3])])
     tensor([1, 2, 3])
     """
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     if out is None and _alike(tensors) and -tensors[0]._array.ndim <= dim < tensors[0]._array.ndim:
         return CAT(*tensors, dim=dim if dim >= 0 else dim + tensors[0]._array.ndim)
     found = _check_list("cat", tensors)

@@ -9,7 +9,7 @@ from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
 from .._kernels.reduction import multiply_reduce
 from .._tensor import Tensor, method, wrap
-from ._arguments import need_tensors
+from ._arguments import invalid_combination, need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dim
 from ._inplace import in_place
@@ -139,6 +139,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     x = _summable(input, dtype)
     if dim is None:
         return deliver(PROD_ALL(x), out)
+    if isinstance(dim, (tuple, list)):
+        raise invalid_combination("prod", (dim,), "*, mpigrad.dtype dtype = None", "int dim, bool keepdim = False")
     return deliver(PROD_DIM(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim), out)
 
 

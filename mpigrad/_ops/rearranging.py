@@ -147,7 +147,9 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     if len(given) < self._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(each < 0 for each in given):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: repeats {list(given)}")
+        whole = (*(1,) * (len(given) - self._array.ndim), *self._array.shape)
+        sizes = [a * b for a, b in zip(whole, given)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
     return REPEAT(self, repeats=given)
 
 

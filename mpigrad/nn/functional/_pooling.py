@@ -33,9 +33,8 @@ def _check(name: str, n: int, x: Any, kernel: Any, stride: Any, padding: Any, di
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * d + 1) // 2:
-            extra = f" and dilation={d}" if name.startswith("max") else ""
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k}{extra}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
     if min(out) < 1:
         front = x.shape[x.ndim - n - 1 :]
@@ -45,13 +44,23 @@ def _check(name: str, n: int, x: Any, kernel: Any, stride: Any, padding: Any, di
         )
 
 
+def _step(name: str, stride: Any, kernel: tuple[int, ...]) -> tuple[int, ...]:
+    """The distance of windows: the size of one unless it is given."""
+    given = stride is not None and stride not in ((), [])
+    step = _each(name, "stride", stride, len(kernel)) if given else kernel
+    if 0 in step:
+        what = "max_pool1d() stride must be greater than zero, but got 0" if name == "max_pool1d" else "stride should not be zero"
+        raise RuntimeError(what)
+    return step
+
+
 def _max(
     n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: bool
 ) -> Any:
     name = f"max_pool{n}d"
     need_tensors(name, input=input)
     kernel = _each(name, "kernel_size", kernel_size, n)
-    step = kernel if stride is None or stride == () or stride == [] else _each(name, "stride", stride, n)
+    step = _step(name, stride, kernel)
     around, spacing = _each(name, "padding", padding, n), _each(name, "dilation", dilation, n)
     x = input._array
     size = x.shape[x.ndim - n :] if x.ndim >= n else x.shape
@@ -76,7 +85,7 @@ def _avg(
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     kernel = _each(name, "kernel_size", kernel_size, n)
-    step = kernel if stride is None or stride == () or stride == [] else _each(name, "stride", stride, n)
+    step = _step(name, stride, kernel)
     around, flat = _each(name, "padding", padding, n), (1,) * n
     x = input._array
     size = x.shape[x.ndim - n :] if x.ndim >= n else x.shape
