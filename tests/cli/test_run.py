@@ -101,6 +101,16 @@ def test_singletons_are_refused(python, program: str) -> None:
     assert "started with 4 ranks, but MPI sees 1" in done.stderr
 
 
+@pytest.mark.parametrize("place", ["rank=1, world_size=4", "rank=1"])
+def test_srun_with_the_wrong_pmi_is_explained(python, place: str) -> None:
+    """SLURM says rank 1 of 4, MPI says rank 0 of 1: a program that takes its place from SLURM must learn why."""
+    step = {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}
+    done = python("-c", f"import mpigrad.distributed.rpc as rpc; rpc.init_rpc('worker1', {place})", **step)
+    assert done.returncode != 0
+    assert "started 4 ranks, but MPI sees a world of one" in done.stderr
+    assert "With srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH" in done.stderr
+
+
 def test_signals_reach_the_ranks(program: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", "--prefix", program, "signal"]
     lines = []

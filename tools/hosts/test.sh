@@ -13,7 +13,7 @@ trap 'end_all; "$here/down.sh"; rm -f "$log"' EXIT
 for venv in "$@"; do
   "$here/up.sh" || exit 1
   echo "== $venv: tests on 4 hosts"
-  "$here/mpirun.sh" "$venv" 4 500 -m pytest -q --color=no -p no:cacheprovider --with-mpi -m "mpi and not gpu" tests || failed=1
+  "$here/mpirun.sh" "$venv" 4 1200 -m pytest -q --color=no -p no:cacheprovider --with-mpi -m "mpi and not gpu" tests || failed=1
   echo "== $venv: a cut link"
   # ranks behind the cut are out of their launcher's reach and keep its output open: a file, and end what is left
   "$here/mpirun.sh" "$venv" 2 30 "$here/cut.py" > "$log" 2>&1

@@ -36,6 +36,21 @@ if world.rank == 1:
     raise KeyError("bad thing")
 rpc.shutdown()
 """
+DIE = """
+import os, signal
+from mpi4py.MPI import COMM_WORLD as world
+import mpigrad.distributed.rpc as rpc
+rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=world.size)
+if world.rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+rpc.shutdown()
+"""
+PLACED = """
+import os
+import mpigrad.distributed.rpc as rpc
+rank = int(os.environ["SLURM_PROCID"])
+rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
+"""
 # MPICH's wheel sends more than its address: what lies behind it in memory makes lines too long for SLURM's pmi2 now and then
 # (strace shows docstrings of NumPy), more often the more was imported before MPI. Not ours: try again, and leave out the
 # benchmark, which imports everything first. slurm/site.sh chooses mpirun for this MPI.
@@ -52,8 +67,8 @@ class Cluster:
         self.pmi2 = launch == "srun" and (Path(venv) / "bin" / "mpichversion").exists()
         self.directory = Path(tempfile.mkdtemp(prefix="mpigrad-slurm-test-"))
         (self.directory / "slurm").symlink_to(ROOT / "slurm")
-        (self.directory / "hello.py").write_text(HELLO)
-        (self.directory / "fail.py").write_text(FAIL)
+        for name, program in {"hello": HELLO, "fail": FAIL, "die": DIE, "placed": PLACED}.items():
+            (self.directory / f"{name}.py").write_text(program)
         # the "nodes" share this machine's cores, so nothing may be bound to one
         settings = {"PYTHONPATH": str(ROOT), "PRTE_MCA_hwloc_default_binding_policy": "none"}
         self._environment = {**os.environ, **settings, "VENV": venv, "LAUNCH": launch}
@@ -78,9 +93,10 @@ class Cluster:
         return file.read_text() if file.exists() else ""
 
     def state(self, job: str) -> str:
+        """The job's state; a busy controller that does not answer in time says nothing about it."""
         done = subprocess.run(["scontrol", "show", "job", job], capture_output=True, text=True)
         match = re.search(r"JobState=(\w+)", done.stdout)
-        return match[1] if match else "GONE"
+        return match[1] if match else "GONE" if "Invalid job id" in done.stderr else "UNKNOWN"
 
     def wait(self, job: str, condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
         """Wait until the condition holds, or fail with the job's output."""
@@ -93,9 +109,15 @@ class Cluster:
 
     def finish(self, job: str) -> str:
         """Wait for a job that must succeed; its output."""
-        self.wait(job, lambda: self.state(job) not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING"), "the end")
-        if self.state(job) != "COMPLETED":
-            raise AssertionError(f"job {job} is {self.state(job)}:\n{self.output(job)}")
+        states = ["UNKNOWN"]
+
+        def ended() -> bool:
+            states.append(self.state(job))
+            return states[-1] not in ("UNKNOWN", "PENDING", "RUNNING", "COMPLETING", "CONFIGURING")
+
+        self.wait(job, ended, "the end")
+        if states[-1] != "COMPLETED":
+            raise AssertionError(f"job {job} is {states[-1]}:\n{self.output(job)}")
         return self.output(job)
 
 
@@ -167,14 +189,27 @@ def commands(cluster: Cluster) -> None:
         raise AssertionError(f"exit codes {codes} of run, doctor and a failing program:\n{output}")
 
 
+def killed(cluster: Cluster) -> None:
+    """A rank that is killed without a word ends the step, and soon: long before the others' calls time out."""
+    output = cluster.batch(
+        'SECONDS=0; timeout 100 "${LAUNCHER[@]}" python die.py; code=$?; echo; echo code $code after $SECONDS s'
+    )
+    found = re.search(r"^code (\d+) after (\d+) s", output, re.MULTILINE)
+    if found is None or found[1] in ("0", "124") or int(found[2]) > 50:
+        raise AssertionError(f"a killed rank did not end the job:\n{output}")
+
+
 def wrong_pmi(cluster: Cluster) -> None:
     """srun without a PMI starts four worlds of one: everybody says so."""
     if cluster.launch == "srun":
-        output = cluster.batch("srun --mpi=none python -m mpigrad doctor", "srun --mpi=none python hello.py")
-        expect(output, "ERROR: 4 ranks were started, but MPI sees a world of 1", "srun use --mpi=pmix for Open MPI")
+        programs = ("-m mpigrad doctor", "hello.py", "placed.py")
+        output = cluster.batch(*(f"srun --mpi=none python {program}" for program in programs))
+        expect(output, "ERROR: 4 ranks were started, but MPI sees a world of 1", "srun use --mpi=pmix for Open MPI",
+               r"launch: the launcher has started 4 ranks, but MPI sees a world of one",
+               r"RuntimeError: .* world_size=4, .* 1 ranks; the launcher has started 4 ranks")  # fmt: skip
 
 
-SCRIPTS = (one_node, several_nodes, gpus, scaling, commands, wrong_pmi, requeue)
+SCRIPTS = (one_node, several_nodes, gpus, scaling, commands, killed, wrong_pmi, requeue)
 
 
 def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:

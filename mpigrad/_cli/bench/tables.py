@@ -37,7 +37,7 @@ def plot(result: dict[str, Any], path: str) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ValueError("--plot needs matplotlib: pip install 'mpigrad[bench]'") from None
+        raise ValueError("--plot needs matplotlib: pip install matplotlib") from None
     figure = Figure(figsize=(8, 4), layout="constrained")
     latency, bandwidth = figure.subplots(1, 2)
     sizes = [row["bytes"] for row in result["sizes"]]

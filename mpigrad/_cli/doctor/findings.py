@@ -101,7 +101,7 @@ def gpu_can_be_used(facts: Facts) -> Iterator[Finding]:
     gpu, job = facts["machine"]["gpu"], facts["job"]
     if gpu["devices"] and not gpu["cupy"]:
         text = f"{gpu['devices']} GPU(s), but no CuPy"
-        yield Finding("hint", text, "pip install 'mpigrad[gpu]' for CUDA 12, 'mpigrad[gpu13]' for CUDA 13")
+        yield Finding("hint", text, "pip install cupy-cuda12x for CUDA 12, cupy-cuda13x for CUDA 13")
     trial = gpu["cuda_aware"]
     if gpu["devices"] and trial and not trial["works"]:
         text = f"MPI is not CUDA-aware ({trial['why']}): arrays of GPUs are staged through host memory"

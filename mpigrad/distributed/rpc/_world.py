@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from mpigrad._rank import singletons
 from mpigrad.distributed import _mpi
 
 from . import _current, _seams
@@ -51,12 +52,19 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
     """Rank and size come from MPI; given ones must agree."""
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and world_size != size:
+        remedy = singletons(size) or (
+            f"start the program with `mpiexec -n {world_size}`, or pass a communicator of that size as "
+            "MPIRpcBackendOptions(comm=...)"
+        )
         raise RuntimeError(
-            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; start the program "
-            f"with `mpiexec -n {world_size}`, or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
+            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; {remedy}"
         )
     if rank not in (-1, None) and rank != own:
-        raise RuntimeError(f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator")
+        cause = singletons(size)
+        raise RuntimeError(
+            f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator"
+            + (f"; {cause}" if cause else "")
+        )
 
 
 def start_static(

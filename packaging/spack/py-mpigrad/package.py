@@ -1,6 +1,13 @@
-# Recipe for Spack: copy the folder into packages/ of a repository of yours (spack repo create), then
-#   spack install py-mpigrad ^openmpi   (or ^mpich, ^cray-mpich, with +cuda for CuPy)
+# Recipe for Spack: copy the folder into packages/ of a repository of yours (spack repo create, spack repo add), then, in
+# the folder of this checkout,
+#   spack dev-build py-mpigrad@0.1.0 ^openmpi   (or ^mpich, ^cray-mpich, with +cuda for CuPy)
+# dev-build takes the sources that lie there, so no archive is fetched and no checksum is needed.
 from spack.package import *
+
+try:  # Spack 1.0 and later keep it beside the packages, older ones in spack.package
+    from spack_repo.builtin.build_systems.python import PythonPackage
+except ImportError:
+    pass
 
 
 class PyMpigrad(PythonPackage):
