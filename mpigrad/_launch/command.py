@@ -10,6 +10,7 @@ from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.launcher import Launcher
 
 EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Job(NamedTuple):
@@ -46,10 +47,9 @@ def _root_and_oversubscription(launcher: Launcher, ranks: int) -> dict[str, str]
 
 def _threads(ranks: int) -> dict[str, str]:
     """Share the cores between ranks: without this each rank's BLAS takes all of them."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    if any(name in os.environ for name in names) or current_allocation() is not None:
+    if any(name in os.environ for name in THREADS) or current_allocation() is not None:
         return {}
-    return dict.fromkeys(names, str(max(1, available_cores() // ranks)))
+    return dict.fromkeys(THREADS, str(max(1, available_cores() // ranks)))
 
 
 def _tag_options(launcher: Launcher) -> list[str]:
@@ -58,6 +58,14 @@ def _tag_options(launcher: Launcher) -> list[str]:
     if not launcher.library.is_open_mpi:
         return ["-prepend-rank"]
     return ["--tag-output"] if launcher.library.version.startswith("4.") else ["--output", "tag"]
+
+
+def _exports(launcher: Launcher, environment: dict[str, str]) -> list[str]:
+    """Open MPI leaves the environment behind when it starts ranks on other hosts by ssh: name what they need."""
+    if not launcher.library.is_open_mpi or launcher.is_srun:
+        return []
+    names = [name for name in sorted(environment) if name.startswith("MPIGRAD_") or name in ("PYTHONPATH", *THREADS)]
+    return [word for name in names for word in ("-x", name)]
 
 
 def job_for(
@@ -72,6 +80,7 @@ def job_for(
     if ranks < 1:
         raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
     tags = _tag_options(launcher) if tagged else []
-    command = [launcher.path, "-n", str(ranks), *tags, *options, *program]
     defaults = {**_root_and_oversubscription(launcher, ranks), **_threads(ranks)}
-    return Job(command, {**defaults, **os.environ, EXPECTED_SIZE: str(ranks)})
+    environment = {**defaults, **os.environ, EXPECTED_SIZE: str(ranks)}
+    command = [launcher.path, "-n", str(ranks), *tags, *options, *_exports(launcher, environment), *program]
+    return Job(command, environment)

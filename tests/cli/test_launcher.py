@@ -99,7 +99,8 @@ def test_the_users_settings_win(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_commands() -> None:
     assert command.job_for(MPICH, 3, ["p"], tagged=True).command == ["/x/mpiexec", "-n", "3", "-prepend-rank", "p"]
-    assert command.job_for(OPEN_MPI, 3, ["p"], options=["--x"]).command == ["/x/mpiexec", "-n", "3", "--x", "p"]
+    words = command.job_for(OPEN_MPI, 3, ["p"], options=["--y"]).command
+    assert (words[:5], words[-1]) == (["/x/mpiexec", "-n", "3", "--y", "-x"], "p")
     with pytest.raises(ValueError, match="at least 1, not 0"):
         command.job_for(MPICH, 0, ["p"])
 
@@ -122,3 +123,16 @@ def test_rank_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMI_RANK", "2")
     monkeypatch.setenv("PMI_SIZE", "5")
     assert (launched_rank(), launched_size()) == (2, 5)
+
+
+def test_open_mpi_is_told_what_ranks_on_other_hosts_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It starts them by ssh, which does not pass the environment on."""
+    monkeypatch.setenv("MPIGRAD_LOG", "debug")
+    monkeypatch.setenv("PYTHONPATH", "/there")
+    monkeypatch.setenv("OTHER", "1")
+    words = command.job_for(OPEN_MPI, 2, ["program"]).command
+    exported = {after for word, after in zip(words, words[1:]) if word == "-x"}
+    assert {"MPIGRAD_LOG", "MPIGRAD_EXPECTED_SIZE", "PYTHONPATH", "OMP_NUM_THREADS"} <= exported
+    assert "OTHER" not in exported and words[-1] == "program"
+    assert "-x" not in command.job_for(MPICH, 2, ["program"]).command
+    assert "-x" not in command.job_for(OPEN_MPI._replace(path="/usr/bin/srun"), 2, ["program"]).command

@@ -8,4 +8,7 @@ while [ "${1#-}" != "$1" ]; do
 done
 host=$1
 shift
-exec "$(dirname "$0")/on.sh" "$host" /bin/sh -c "$*"
+# ssh does not pass the environment on; the tests' launcher relies on it, so only where it is asked for
+clean=()
+if [ -n "${HOSTS_CLEAN:-}" ]; then clean=(env -i PATH="$PATH" HOME="$HOME"); fi
+exec "${clean[@]}" "$(dirname "$0")/on.sh" "$host" /bin/sh -c "$*"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The MPI tests with every rank on a "host" of its own, then a cut link: tools/hosts/test.sh VENV...
+# The MPI tests with every rank on a "host" of its own, a job of PBS, and a cut link: tools/hosts/test.sh VENV...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
@@ -14,6 +14,8 @@ for venv in "$@"; do
   "$here/up.sh" || exit 1
   echo "== $venv: tests on 4 hosts"
   "$here/mpirun.sh" "$venv" 4 1200 -m pytest -q --color=no -p no:cacheprovider --with-mpi -m "mpi and not gpu" tests || failed=1
+  echo "== $venv: mpigrad run in an allocation of PBS"
+  "$here/pbs.sh" "$venv" || failed=1
   echo "== $venv: a cut link"
   # ranks behind the cut are out of their launcher's reach and keep its output open: a file, and end what is left
   "$here/mpirun.sh" "$venv" 2 30 "$here/cut.py" > "$log" 2>&1
