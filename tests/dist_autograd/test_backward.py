@@ -196,6 +196,9 @@ def test_backward_of_an_rref(rpc_world) -> None:
             loss.backward()
         with pytest.raises(RuntimeError, match="contain a tensor"):
             rpc.remote(rpc_world.next_name, int, args=("3",)).backward(context_id)
+    with dist_autograd.context() as context_id:  # on the owner, through another worker
+        rpc.RRef(rpc.rpc_sync(rpc_world.next_name, _sum_of_squares, args=(a,))).backward(context_id)
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [2.0] * 3
     local = rpc.RRef(_sum_of_squares(a))
     local.backward()
     assert a.grad.tolist() == [2.0] * 3

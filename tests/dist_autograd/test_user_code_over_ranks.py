@@ -211,6 +211,22 @@ def test_callbacks_and_asynchronous_functions_stay_in_their_context(rpc_world) -
     assert settle(lambda: contexts_here() == 0)
 
 
+def test_a_profiler_sees_both_ends_of_the_callers_graph(rpc_world) -> None:
+    a, b = fn.ones(3, 3), fn.ones(3, 3)
+    with dist_autograd.context() as context_id:
+        loss = rpc.rpc_sync(rpc_world.next_name, mpigrad.add, args=(a, b)).sum()
+        rpc_world.barrier()
+        with mpigrad.autograd.profiler.profile() as profile:
+            dist_autograd.backward(context_id, [loss])
+        prefix = "torch::distributed::autograd::"
+        whole, send, recv = (
+            next(event for event in profile.function_events if event.name == prefix + name)
+            for name in ("backward", "SendRpcBackward", "RecvRpcBackward")
+        )
+        assert whole.cpu_time_total > send.cpu_time_total and whole.cpu_time_total > recv.cpu_time_total
+        rpc_world.barrier()
+
+
 class Notes(mpigrad.autograd.Function):
     """A sum, whose backward notes where its gradient is."""
 

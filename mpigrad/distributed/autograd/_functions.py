@@ -71,6 +71,9 @@ class RecvRpcBackward(Node):
             array = tensor._array
             metas.append((array.shape, array.dtype, None if array.__class__ is ndarray else device_of(array)))
 
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return (grad,) if self.outputs == 1 else tuple(grad)  # they go no further here
+
     def name(self) -> str:
         return "torch::distributed::autograd::RecvRpcBackward"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import as_array, check_hook_results
+from ..._graph.grad_mode import TRACING
 from ..._graph.namespace import RAW
 from ..._graph.node import AccumulateGrad, Node
+from ..._graph.tracing import run_traced
 from ..._tensor import wrap
 from ._functions import RecvRpcBackward
 
@@ -34,9 +36,14 @@ class Sink:
             if grad is not None:
                 self.context.accumulate(node.variable, grad, self.F)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
-            self.outgoing.append((node, grad))
+            self._leave(node, grad)
         elif grad is not None:
             node.run(self.F, grad)
+
+    def _leave(self, node: RecvRpcBackward, grad: Any) -> None:
+        if TRACING.on and grad is not None:
+            run_traced(node, self.F, grad)
+        self.outgoing.append((node, grad))
 
     def _watched(self, node: Node, grad: Any) -> None:
         """Take a gradient with the node's hooks around it: those before may change it, those after see it."""
@@ -52,7 +59,7 @@ class Sink:
         if node.__class__ is AccumulateGrad:
             self.context.accumulate(node.variable, values[0], self.F)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
-            self.outgoing.append((node, values if node.outputs != 1 else values[0]))
+            self._leave(node, values if node.outputs != 1 else values[0])
         else:
             node.run(self.F, values if node.outputs != 1 else values[0])
         for hook in list(node.hooks.post.values()):
