@@ -43,7 +43,16 @@ from ._graph.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from ._layout import contiguous_format, layout, memory_format, preserve_format, sparse_coo, strided
+from ._layout import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    sparse_coo,
+    strided,
+)
 from ._pool import OutOfMemoryError
 from ._settings import *
 from ._tensor import Size, Tensor
@@ -153,3 +162,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"mpigrad.{name}")
     raise AttributeError(f"module 'mpigrad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FUNCTIONAL, *_LAZY, "vmap"})

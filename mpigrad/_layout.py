@@ -19,8 +19,20 @@ class layout:
 
 
 class memory_format(layout):
-    """The order of elements in memory: `mpigrad.contiguous_format` or `mpigrad.preserve_format`."""
+    """The order of elements in memory: `mpigrad.contiguous_format`, `preserve_format`, `channels_last` and its `_3d`."""
 
 
 strided, sparse_coo = layout("strided"), layout("sparse_coo")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+
+# In which order dimensions follow each other in memory.
+ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def order_of(format: memory_format, ndim: int) -> tuple[int, ...]:
+    """The order of a format with channels last, for a tensor that has the dimensions for it."""
+    order = ORDERS[format]
+    if ndim != len(order):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {format._name} format")
+    return order

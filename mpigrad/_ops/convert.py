@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._device import device, device_of, move, pin, resolve, used_by
 from .._device import is_pinned as memory_is_pinned
 from .._dtype import (
@@ -23,6 +25,7 @@ from .._dtype import (
 )
 from .._graph.grad_mode import MODE
 from .._graph.namespace import add_to_both
+from .._layout import ORDERS, contiguous_format, order_of
 from .._tensor import Tensor, counter, extra, method, wrap
 from ._define import operator
 from ._sparse_calls import on_arrays
@@ -57,6 +60,12 @@ def copied(x: Any) -> Any:
 
 
 clone_op = operator("clone", copied, lambda F, node, g: g)
+_clone_ordered = operator(
+    "clone_ordered",
+    lambda x, *, order: x.transpose(order).copy().transpose(np.argsort(order).tolist()),
+    lambda F, node, g: g,
+    node="CloneBackward0",
+)
 _clone_contiguous = operator("clone_contiguous", lambda x: x.copy(), lambda F, node, g: g, node="CloneBackward0")
 
 
@@ -68,12 +77,17 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> x.clone().grad_fn.name()
     'CloneBackward0'
     """
-    return clone_op(input) if repr(memory_format) != "mpigrad.contiguous_format" else _clone_contiguous(input)
+    if memory_format in ORDERS:
+        return _clone_ordered(input, order=order_of(memory_format, input._array.ndim))
+    return clone_op(input) if memory_format is not contiguous_format else _clone_contiguous(input)
 
 
 @method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in order in memory, else a copy whose elements do."""
+    if memory_format in ORDERS:
+        order = order_of(memory_format, self._array.ndim)
+        return self if self._array.transpose(order).flags.c_contiguous else _clone_ordered(self, order=order)
     return self if self.is_sparse or self._array.flags.c_contiguous else _clone_contiguous(self)
 
 
@@ -85,7 +99,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> mpigrad.ones(2).to(mpigrad.int64)
     tensor([1, 1])
     """
-    return convert(self, *_to_arguments(args, kwargs))
+    order = kwargs.pop("memory_format", None)
+    made = convert(self, *_to_arguments(args, kwargs))
+    return made.contiguous(memory_format=order) if order in ORDERS or order is contiguous_format else made
 
 
 def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, device | None, bool, bool]:
@@ -112,7 +128,6 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
         kind, place = other.dtype, other.device
     copy = kwargs.pop("copy", flags[1] if len(flags) > 1 else False)
     non_blocking = bool(kwargs.pop("non_blocking", flags[0] if flags else False))
-    kwargs.pop("memory_format", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
     return None if kind is None else as_dtype(kind), None if place is None else resolve(place), copy, non_blocking

@@ -9,7 +9,7 @@ import numpy as np
 from .._device import CPU, device, device_of, on_device, pin, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
-from .._layout import preserve_format, sparse_coo
+from .._layout import ORDERS, order_of, preserve_format, sparse_coo
 from .._tensor import Tensor, extra, wrap
 from ._arguments import need_tensors
 from ._data import array_from, build, place_and_type
@@ -233,6 +233,10 @@ def _like(
         return new(empty_sparse(place, array, found), requires_grad)
     if order in (None, preserve_format) and place is CPU and array.__class__ is np.ndarray:
         made = np.empty_like(array, found)
+    elif order in ORDERS:
+        lengths = order_of(order, array.ndim)
+        back = np.argsort(lengths).tolist()
+        made = build(place, "empty", tuple(array.shape[i] for i in lengths), found).transpose(back)
     else:
         made = build(place, "empty", array.shape, found)
     if value is not None:

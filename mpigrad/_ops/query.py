@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._device import host
+from .._layout import ORDERS
 from .._tensor import Size, Tensor, method, wrap
 from ._arguments import need_tensors
 from ._dims import wrap_dim
@@ -97,6 +98,9 @@ def storage_offset(self: Tensor) -> int:
 @method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in order in memory."""
+    if memory_format in ORDERS:
+        order = ORDERS[memory_format]
+        return len(order) == self._array.ndim and bool(self._array.transpose(order).flags.c_contiguous)
     return not self.is_sparse and bool(self._array.flags.c_contiguous)
 
 

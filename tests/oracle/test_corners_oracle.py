@@ -22,6 +22,7 @@ def inputs(T: Any) -> dict[str, Any]:
         "x": x, "s": s, "o": T.tensor(5.0, dtype=T.float64).requires_grad_(), "q": T.from_numpy(np.arange(9.0).reshape(3, 3) ** 0.5).requires_grad_(),
         "b": T.tensor([3, 200], dtype=T.uint8), "h": T.tensor([300.0, 400.0], dtype=T.float16), "zero": T.tensor([0]), "F": T.nn.functional,
         "row": T.from_numpy(np.arange(6.0).reshape(1, 1, 6)).requires_grad_(), "m": T.tensor([True, False]),
+        "image": T.from_numpy(np.arange(24.0).reshape(1, 2, 3, 4)).requires_grad_(),
         "c": T.tensor([[1 + 2j, 3 - 1j], [0.5j, 2.0]], dtype=T.complex128),
     }  # fmt: skip
 
@@ -49,6 +50,7 @@ np.sin(x.detach()) | np.add(x.detach(), 1) | np.sqrt(T.tensor(4.0)) | np.exp(x) 
 
 NAMES = """
 T.fill(x, 3) | T.fill(x, s) | T.fill(x, x) | T.range(1, 4) | T.range(4, 1, -1.5) | T.range(1, 4, -1) | T.frobenius_norm(x, 1).detach() | T.nuclear_norm(q).detach() | T.alias_copy(x).detach() | T.split_with_sizes_copy(x.detach(), (1, 2), 1) | T.as_strided_scatter(x.detach(), T.ones(2, dtype=T.float64), (2,), (2,)) | T.as_strided_(x.detach().clone(), (2,), (3,)) | T.resize_as_(T.ones(2), x).shape | T.addmv_(T.ones(2), T.ones(2, 2), T.ones(2)) | T.i0_(T.ones(2)) | T.index_put_(T.ones(2), (zero,), T.tensor(5.0)) | T.get_device(x) | T.typename([]) | T.newaxis is None
+image.contiguous(memory_format=T.channels_last) | image.contiguous(memory_format=T.channels_last).stride() | image.clone(memory_format=T.channels_last).is_contiguous(memory_format=T.channels_last) | image.to(memory_format=T.channels_last).stride() | image.to(T.float32, memory_format=T.channels_last).is_contiguous() | T.zeros_like(image, memory_format=T.channels_last).stride() | x.contiguous(memory_format=T.channels_last) | image.is_contiguous(memory_format=T.channels_last_3d) | (image.contiguous(memory_format=T.channels_last) * 2).stride() | T.empty_like(image.contiguous(memory_format=T.channels_last)).stride()
 """
 
 COMPLAINTS = """

@@ -28,6 +28,7 @@ def shapes() -> Iterator[Case]:
         "tril": lambda x: x.tril(), "triu": lambda x: x.triu(1), "diagonal": lambda x: x.diagonal(), "diag": lambda x: mpigrad.diag(x, 1),
         "diag of a "
         "vector": lambda x: mpigrad.diag(x[0]), "diag_embed": lambda x: mpigrad.diag_embed(x), "clone": lambda x: x.clone(),
+        "channels last": lambda x: x[None, ..., None].contiguous(memory_format=mpigrad.channels_last),
         "contiguous": lambda x: x.t().contiguous(), "narrow": lambda x: x.narrow(1, 1, 2), "select": lambda x: x.select(1, 2),
         "slice": lambda x: x[:, ::2], "slice back": lambda x: x[1:, -2:], "number": lambda x: x[1], "new dim": lambda x: x[:, None],
         "ellipsis": lambda x: x[..., 0], "mask": lambda x: x[mpigrad.tensor([True, False])], "list": lambda x: x[[1, 0, 1]],
