@@ -86,6 +86,8 @@ class Ownership:
 
     def keep(self, grad: Any) -> Any:
         """`grad` itself if no one else can see its memory, else a copy."""
+        if grad.__class__ is ndarray and grad.base.__class__ is bytearray:
+            return grad.copy()  # a small one from another worker, in the middle of its message
         if self.alone(grad):
             if getattr(grad, "is_sparse_array", False):
                 return type(grad)(_unshared(grad, "indices"), _unshared(grad, "values"), grad.shape, grad.is_coalesced)

@@ -12,13 +12,13 @@ context, so that all of it is freed with the context, without waiting for Python
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import count_dependencies
 from ..._graph.node import AccumulateGrad, Hooks, Node
 from ._functions import RecvRpcBackward, SendRpcBackward
-from ._path import Path, path_below
+from ._path import path_below
 
 if TYPE_CHECKING:
     from ._pass import Pass
@@ -29,50 +29,52 @@ _AT_ONCE = 256  # passes that may run in one context at the same time
 class Source:
     """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
 
-    __slots__ = ("_hooks", "_user_code", "counts", "message_id", "nodes", "outputs", "path", "ran", "recvs")
+    __slots__ = ("_counts", "_hooks", "_user_code", "below", "message_id", "nodes", "outputs", "path", "ran")
 
     def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
         self.nodes, self.message_id = nodes, message_id
         self.outputs = nodes[0].outputs
         self.path = path_below(nodes[0]) if len(nodes) == 1 else None
-        self.counts = count_dependencies(nodes) if self.path is None else _counts_of_path(nodes[0], self.path)
-        self.recvs: list[RecvRpcBackward] = []
+        self._counts = count_dependencies(nodes) if self.path is None else None
+        self.below: Collection[Node] = self._counts if self.path is None else self.path.nodes()  # type: ignore[assignment]
         self._user_code = False  # without hooks, which may come at any time
-        for node in self.counts:
-            if node.__class__ is RecvRpcBackward:
-                self.recvs.append(node)
-            elif node.user_code:
+        for node in self.below:
+            if node.user_code:
                 self._user_code = True
         self._hooks = -1  # how many nodes of the process had hooks when none of these had
         self.ran: dict[int, None] = {}  # the last passes in which it ran on its own
+
+    @property
+    def counts(self) -> dict[Node, int]:
+        """How many gradients each node below gets from those above it."""
+        if self._counts is None:
+            self._counts = count_dependencies(self.nodes)
+        return self._counts
+
+    def recvs(self) -> list[RecvRpcBackward]:
+        """The recv functions below."""
+        return [node for node in self.below if node.__class__ is RecvRpcBackward]  # type: ignore[misc]
 
     def runs_user_code(self) -> bool:
         """Whether functions of the user's run below it, now."""
         made = Hooks.made
         if not self._user_code and made != self._hooks:
-            for node in self.counts:
+            if self.nodes[0].hooks is not None:  # of a send function, which a path leaves out
+                return True
+            for node in self.below:
                 if node.hooks is not None:
                     return True
             self._hooks = made
         return self._user_code
 
-    def shared(self) -> Iterable[Node]:
+    def shared(self) -> list[Node]:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
-        start = self.nodes[0] if self.message_id is not None else None  # nothing leads to a send function
         return [
             node
-            for node in self.counts
-            if node is not start and (node.__class__ is not AccumulateGrad or node.hooks is not None)
+            for node in self.below
+            if node.__class__ is not SendRpcBackward  # nothing leads to one
+            and (node.__class__ is not AccumulateGrad or node.hooks is not None)
         ]
-
-
-def _counts_of_path(start: Node, path: Path) -> dict[Node, int]:
-    """What `count_dependencies` would find."""
-    counts = dict.fromkeys(path.nodes(), 1)
-    for end, place in path.ends:
-        counts[end] = 1 if place.__class__ is int else len(place)  # type: ignore[arg-type]
-    counts[start] = 0
-    return counts
 
 
 class Parts:
@@ -146,7 +148,7 @@ class Parts:
         if not owner:
             return []
         found: dict[Source, None] = {}
-        for node in roots.counts:
+        for node in roots.below:
             if node in owner and (node.__class__ is not AccumulateGrad or node.hooks is not None):
                 found.update(dict.fromkeys(self.together(self.sources[owner[node]])))
         return list(found)

@@ -28,8 +28,12 @@ class Path:
         self.ends = ends
 
     def nodes(self) -> list[Node]:
-        """The nodes that run, without the ends."""
-        return [node for node, _ in self._steps] + ([] if self._last is None else [self._last])
+        """The nodes that run, then the ends."""
+        found = [node for node, _ in self._steps]
+        if self._last is not None:
+            found.append(self._last)
+        found += [end for end, _ in self.ends]
+        return found
 
     def run(self, F: Any, keep: bool, grads: list[Any], sink: Callable[[Node, Any], None]) -> None:
         """Bring what comes out of the path to `sink` when `grads`, which are used up, enter at its start."""

@@ -56,7 +56,7 @@ def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: 
         todo = list(sources)
         marks.update(source.message_id for source in todo if source.message_id is not None)
         while todo:
-            for recv in todo.pop().recvs:
+            for recv in todo.pop().recvs():
                 if recv.worker != worker.worker_id:
                     elsewhere.setdefault(recv.worker, []).append(recv.message_id)
                 elif recv.message_id not in marks:

@@ -7,7 +7,6 @@ id all contexts of the same maker are released (see `_container.py`), so that no
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 from ..rpc._message import MessageType
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
 _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
-_FLOOR = struct.Struct("<Q")
 
 
 def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
@@ -61,8 +59,8 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
         return
     told = (rank, context_id)
     worker.releasing.add(told)
-    floor = _FLOOR.pack(worker.container.floor_of(context_id))
-    agent.request_with_retries(rank, _TYPE, floor, context_id, 0, lambda reply: worker.releasing.discard(told))
+    floor = worker.container.floor_of(context_id)
+    agent.request_with_retries(rank, _TYPE, b"", context_id, floor, lambda reply: worker.releasing.discard(told))
 
 
 def _handle_know(agent: Any, message: RawMessage) -> None:
@@ -76,7 +74,7 @@ def _handle_know(agent: Any, message: RawMessage) -> None:
 
 
 def _handle(agent: Any, message: RawMessage) -> None:
-    release(agent.autograd, message.extra, message.src, *_FLOOR.unpack(message.body))
+    release(agent.autograd, message.extra, message.src, message.extra2)
 
 
 register_handler(_TYPE, _handle)

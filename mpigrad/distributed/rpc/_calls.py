@@ -179,7 +179,7 @@ class Calls:
         fut._foreign = False
         fut._info = (dst, NAMES[kind], timeout)
         fut._deadline = _monotonic() + timeout if timeout else _NEVER
-        payload = encode_raw(body, arrays)
+        payload = encode_raw(body, arrays) if body or arrays else NOTHING
         call_id = next(self._ids)
         self._pending[call_id] = fut
         self._post(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
