@@ -14,6 +14,7 @@ Invariants
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -189,7 +190,11 @@ class Future:
                 if not ready.done():
                     ready.set_result(None)
 
-            self._add(lambda _: loop.call_soon_threadsafe(arrived))
+            def tell(_: Future) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits there any more
+                    loop.call_soon_threadsafe(arrived)
+
+            self._add(tell)
             yield from ready.__await__()
         return self.value()
 

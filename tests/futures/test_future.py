@@ -149,6 +149,22 @@ def test_await() -> None:
     assert asyncio.run(main()) == ["now", "later"]
 
 
+def test_await_that_was_given_up(caplog) -> None:
+    """The value may come when the loop is no more."""
+    late = Future()
+
+    async def wait() -> None:
+        await late
+
+    async def main() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(wait(), 0.01)
+
+    asyncio.run(main())
+    late.set_result(1)
+    assert late.wait() == 1 and not caplog.records
+
+
 def test_no_pickling() -> None:
     with pytest.raises(RuntimeError, match="Can not pickle"):
         pickle.dumps(Future())

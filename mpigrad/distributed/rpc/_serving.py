@@ -20,7 +20,7 @@ from ._calls import Calls
 from ._errors import RemoteTraceback, pack_error
 from ._frame import parts
 from ._functions import function_of, label
-from ._message import CUSTOM, HAS_CONTEXT, HEADER, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
+from ._message import CUSTOM, FLAT, HAS_CONTEXT, HEADER, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
 from ._worker import WorkerInfo
 
@@ -56,7 +56,7 @@ class Serving(Calls):
             if kind == _CALL:
                 return frame
             if kind == _LIBRARY_CALL:
-                if waiting_for is None or type(frame) is not bytearray or frame[2] & HAS_CONTEXT:
+                if waiting_for is None or type(frame) is not bytearray or frame[2] & HAS_CONTEXT or frame[1] > FLAT:
                     return frame
                 self._serve_call(frame)
                 return None
