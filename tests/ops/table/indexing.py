@@ -58,6 +58,16 @@ def indexing() -> Iterator[Case]:
     for name, function in alone.items():
         yield Case(f"no dimensions: {name}", function, (real(), real()))
     yield Case("index_fill twice", lambda x, y: m.index_fill(x, 1, i([2, 2, 0]), y), (real(2, 3), real()))
+    none = lambda: mpigrad.zeros(0, dtype=mpigrad.int64)
+    empty: dict[str, Callable[[Any], Any]] = {
+        "index_select": lambda x: m.index_select(x, 1, none()), "gather": lambda x: m.gather(x, 1, none().reshape(2, 0)),
+        "scatter_add": lambda x: m.scatter_add(x, 1, none().reshape(2, 0), x[:, :0]), "masked_select": lambda x: m.masked_select(x, x > 99),
+        "index_add": lambda x: m.index_add(x, 1, none(), x[:, :0]), "index": lambda x: x[:, none()], "stack": lambda x: m.stack([x[:0], x[:0]]),
+        "cat": lambda x: m.cat([x[:0], x]), "split": lambda x: x[:0].split(2), "repeat": lambda x: x[:0].repeat(2, 1), "flip": lambda x: x[:0].flip(0),
+        "roll": lambda x: x[:0].roll(1, 1), "tril": lambda x: m.tril(x[:0]), "topk": lambda x: m.topk(x, 0, 1)[0], "sort": lambda x: m.sort(x[:0], 1)[0],
+    }  # fmt: skip
+    for name, function in empty.items():
+        yield Case(f"nothing: {name}", function, (real(2, 3),))
     yield Case("fill", lambda x, y: m.fill(x, y), (real(2, 3), real()))
     yield Case("fill with a number", lambda x: m.fill(x, 2.0), (real(2, 3),))
     yield Case("take_along_dim from the end", lambda x: m.take_along_dim(x, i([[-1], [-3]]), 1), (real(2, 3),))

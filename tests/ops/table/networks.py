@@ -39,6 +39,9 @@ def networks() -> Iterator[Case]:
         "cosine_similarity, broadcast": (
             lambda x, y: F.cosine_similarity(x, y, dim=-2), (real(1, 2, 3), real(2, 1, 3)),
         ),
+        "conv2d of no images": (lambda x, w, b: F.conv2d(x, w, b), (real(0, 2, 3, 3), real(2, 2, 2, 2), real(2))),
+        "avg_pool2d of no images": (lambda x: F.avg_pool2d(x, 2), (real(0, 1, 4, 4),)),
+        "layer_norm of no rows": (lambda x, w: F.layer_norm(x, (3,), w), (real(0, 3), real(3))),
         "max_pool1d": (lambda x: F.max_pool1d(x, 2), (of("apart", 1, 2, 4),)),
         "max_pool2d": (lambda x: F.max_pool2d(x, 2, stride=1, padding=1), (of("apart", 1, 1, 3, 3),)),
         "max_pool3d": (lambda x: F.max_pool3d(x, 2), (of("apart", 1, 1, 2, 2, 4),)),
