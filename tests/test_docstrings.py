@@ -26,6 +26,7 @@ def load(name: str) -> Any:
 reference = load("reference")
 SHOWN = (  # each function of these has an example, which the doctests run
     "mpigrad.autograd.functional",
+    "mpigrad.distributed",
     "mpigrad.distributed.autograd",
     "mpigrad.distributed.checkpoint",
     "mpigrad.distributed.optim",
@@ -35,6 +36,10 @@ SHOWN = (  # each function of these has an example, which the doctests run
     "mpigrad.profiler",
 )
 SAME_AS_ANOTHER = {"start_processes"}  # spawn under another name
+# doctests have one rank
+BETWEEN_TWO = {"batch_isend_irecv", "irecv", "isend", "recv", "recv_object_list", "send", "send_object_list"}
+CLASSES_SHOWN = ("mpigrad.optim", "mpigrad.optim.lr_scheduler")
+BASES = {"LRScheduler", "Optimizer"}
 
 
 @pytest.mark.parametrize("name", reference.modules())
@@ -48,7 +53,15 @@ def test_public_names_have_docstrings(name: str) -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_functions_have_examples(name: str) -> None:
     functions = [(each, value) for each, value in reference.public(importlib.import_module(name)) if inspect.isfunction(value)]
-    missing = [each for each, value in functions if ">>>" not in inspect.getdoc(value) and each not in SAME_AS_ANOTHER]
+    known = SAME_AS_ANOTHER | BETWEEN_TWO
+    missing = [each for each, value in functions if ">>>" not in inspect.getdoc(value) and each not in known]
+    assert not missing, f"without an example in {name}: {missing}"
+
+
+@pytest.mark.parametrize("name", CLASSES_SHOWN)
+def test_optimizers_and_schedules_have_examples(name: str) -> None:
+    found = reference.public(importlib.import_module(name))
+    missing = [each for each, value in found if ">>>" not in (inspect.getdoc(value) or "") and each not in BASES]
     assert not missing, f"without an example in {name}: {missing}"
 
 

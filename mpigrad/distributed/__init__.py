@@ -77,7 +77,11 @@ def is_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether mpi4py is installed: MPI is the only backend."""
+    """Whether mpi4py is installed: MPI is the only backend.
+
+    >>> is_mpi_available()
+    True
+    """
     return is_available()
 
 

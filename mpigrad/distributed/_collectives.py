@@ -67,7 +67,13 @@ def _peer(found: ProcessGroup, given: int | None, in_group: int | None, what: st
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
-    """Wait until every rank of the group is here."""
+    """Wait until every rank of the group is here.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -75,7 +81,13 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 
 
 def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error, after `timeout`, says so."""
+    """A barrier whose error, after `timeout`, says so.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.monitored_barrier()
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is not None:
         with mpi_turn():
@@ -86,7 +98,16 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Bring `src`'s elements into every rank's tensor."""
+    """Bring `src`'s elements into every rank's tensor.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -128,7 +149,16 @@ def _for_reduction(tensor: Tensor) -> tuple[Any, Any]:
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Combine the ranks' elements and give everyone the result, in place."""
+    """Combine the ranks' elements and give everyone the result, in place.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.all_reduce(x)    # the sum over all ranks: here there is one
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -148,7 +178,16 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Combine the ranks' elements into `dst`'s tensor."""
+    """Combine the ranks' elements into `dst`'s tensor.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.reduce(x, dst=0, op=dist.ReduceOp.MAX)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -171,7 +210,16 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Give everyone the tensors of all ranks, in `tensor_list`."""
+    """Give everyone the tensors of all ranks, in `tensor_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.all_gather(made, mpigrad.ones(2))
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -188,7 +236,16 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`all_gather` into one tensor, along its first dimension."""
+    """`all_gather` into one tensor, along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.all_gather_into_tensor(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -212,7 +269,16 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Give `dst` the tensors of all ranks, in its `gather_list`."""
+    """Give `dst` the tensors of all ranks, in its `gather_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.gather(mpigrad.ones(2), made, dst=0)
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -240,7 +306,16 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each rank its tensor of `src`'s `scatter_list`."""
+    """Give each rank its tensor of `src`'s `scatter_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.scatter(made, [mpigrad.ones(2)], src=0)
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -264,7 +339,16 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Combine the ranks' lists element by element, and give each rank its place of the result."""
+    """Combine the ranks' lists element by element, and give each rank its place of the result.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.reduce_scatter(made, [mpigrad.ones(2)])
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -276,7 +360,16 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`reduce_scatter` of one tensor, along its first dimension."""
+    """`reduce_scatter` of one tensor, along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.reduce_scatter_tensor(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -302,7 +395,16 @@ def _reduce_scatter(
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Send the i-th input tensor to rank i, receive the i-th output tensor from it; shapes may differ by rank."""
+    """Send the i-th input tensor to rank i, receive the i-th output tensor from it; shapes may differ by rank.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.all_to_all(made, [mpigrad.ones(2)])
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None
@@ -337,7 +439,16 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` on pieces of one tensor, split along its first dimension."""
+    """`all_to_all` on pieces of one tensor, split along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.all_to_all_single(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return None

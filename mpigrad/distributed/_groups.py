@@ -116,7 +116,14 @@ def init_process_group(
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` has been called."""
+    """Whether `init_process_group` has been called.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.is_initialized()
+    True
+    >>> dist.destroy_process_group()
+    """
     return GroupMember.WORLD is not None
 
 
@@ -144,7 +151,14 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Make a group of some ranks. Only they need to call it; others that do get `GroupMember.NON_GROUP_MEMBER`."""
+    """Make a group of some ranks. Only they need to call it; others that do get `GroupMember.NON_GROUP_MEMBER`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.new_group([0]).size()
+    1
+    >>> dist.destroy_process_group()
+    """
     whole = world()
     members = sorted(ranks) if ranks is not None and sort_ranks else list(ranks) if ranks is not None else whole.ranks
     if len(set(members)) != len(members):
@@ -167,7 +181,14 @@ def _tag_of(members: Sequence[int]) -> int:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """End a group, or with the default group (or None) all of them."""
+    """End a group, or with the default group (or None) all of them.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
+    """
     whole = world()
     ending = list(_groups) if group is None or group is whole else [group]
     for each in reversed(ending):
@@ -181,25 +202,51 @@ def destroy_process_group(group: Any = None) -> None:
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 if it is not in it."""
+    """This process's rank in a group; -1 if it is not in it.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_rank()
+    0
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     return -1 if found is None else found.rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """The number of ranks in a group; -1 if this process is not in it."""
+    """The number of ranks in a group; -1 if this process is not in it.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     return -1 if found is None else found.size()
 
 
 def get_backend(group: Any = None) -> str:
-    """The name of the backend: "mpi"."""
+    """The name of the backend: "mpi".
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_backend()
+    'mpi'
+    >>> dist.destroy_process_group()
+    """
     resolve(group)
     return "mpi"
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number among those of its host, as the launcher says; `fallback_rank` if none does."""
+    """This process's number among those of its host, as the launcher says; `fallback_rank` if none does.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.get_node_local_rank(fallback_rank=0)    # on one rank
+    0
+    """
     found = local_rank()
     if found is not None:
         return found
@@ -212,18 +259,39 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The global rank of a place in a group."""
+    """The global rank of a place in a group.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_global_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group with ranks {group.ranks}")
     return group.ranks[group_rank]
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The place of a global rank in a group."""
+    """The place of a global rank in a group.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_group_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     return group.place(global_rank)
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The global ranks of a group, in order."""
+    """The global ranks of a group, in order.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_process_group_ranks(dist.new_group([0]))
+    [0]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     return [] if found is None else list(found.ranks)

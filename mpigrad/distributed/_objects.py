@@ -33,7 +33,16 @@ def _lengths(found: ProcessGroup, mine: int) -> list[int]:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Give everyone the objects of all ranks, in `object_list`."""
+    """Give everyone the objects of all ranks, in `object_list`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> found = [None] * dist.get_world_size()
+    >>> dist.all_gather_object(found, {"rank": dist.get_rank()})
+    >>> found
+    [{'rank': 0}]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return
@@ -51,7 +60,16 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Give `dst` the objects of all ranks, in its `object_gather_list`."""
+    """Give `dst` the objects of all ranks, in its `object_gather_list`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> found = [None]
+    >>> dist.gather_object("from 0", found, dst=0)
+    >>> found
+    ['from 0']
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return
@@ -72,7 +90,16 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Bring `src`'s objects into every rank's list, in place."""
+    """Bring `src`'s objects into every rank's list, in place.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> settings = [{"lr": 0.1}]
+    >>> dist.broadcast_object_list(settings, src=0)
+    >>> settings
+    [{'lr': 0.1}]
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return
@@ -100,7 +127,16 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Give each rank its object of `src`'s list, as the first element of its output list."""
+    """Give each rank its object of `src`'s list, as the first element of its output list.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> mine = [None]
+    >>> dist.scatter_object_list(mine, ["for 0"], src=0)
+    >>> mine
+    ['for 0']
+    >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     if found is None:
         return

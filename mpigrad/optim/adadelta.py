@@ -11,7 +11,18 @@ from .optimizer import Group, Optimizer, check_settings, decay_to_square, new_st
 
 
 class Adadelta(Optimizer):
-    """Steps scaled by the running root mean square of earlier steps over that of the gradient."""
+    """Steps scaled by the running root mean square of earlier steps over that of the gradient.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.Adadelta([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.9994, 0.9994], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -14,7 +14,18 @@ from .optimizer import Group, Optimizer, check_settings, new_step, next_step, nu
 
 
 class Adagrad(Optimizer):
-    """Steps along the gradient, divided by the root of the sum of its squares."""
+    """Steps along the gradient, divided by the root of the sum of its squares.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.Adagrad([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.8331, 0.8331], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -21,7 +21,18 @@ from .optimizer import (
 
 
 class Adam(Optimizer):
-    """Steps along a running mean of the gradient, divided by a running root mean square of it."""
+    """Steps along a running mean of the gradient, divided by a running root mean square of it.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.Adam([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.8004, 0.8004], requires_grad=True)
+    """
 
     def __init__(
         self,
@@ -90,7 +101,18 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient."""
+    """Adam with weight decay apart from the gradient.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.AdamW([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.7985, 0.7985], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -21,7 +21,18 @@ from .optimizer import (
 
 
 class Adamax(Optimizer):
-    """Steps along a running mean of the gradient, divided by a fading maximum of it."""
+    """Steps along a running mean of the gradient, divided by a fading maximum of it.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.Adamax([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.8052, 0.8052], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -11,7 +11,18 @@ from .optimizer import Group, Optimizer, check_settings, drift, new_step, next_s
 
 
 class ASGD(Optimizer):
-    """Gradient descent that keeps an average of the parameters in its state, as `ax`."""
+    """Gradient descent that keeps an average of the parameters in its state, as `ax`.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.ASGD([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.6400, 0.6400], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -23,7 +23,18 @@ from .optimizer import (
 
 
 class NAdam(Optimizer):
-    """Adam that looks one step of its momentum ahead."""
+    """Adam that looks one step of its momentum ahead.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.NAdam([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.8200, 0.8200], requires_grad=True)
+    """
 
     def __init__(
         self,

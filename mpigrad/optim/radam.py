@@ -32,7 +32,18 @@ def _trust(step: int, beta2: float) -> float | None:
 
 
 class RAdam(Optimizer):
-    """Rectified Adam."""
+    """Rectified Adam.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.RAdam([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.6211, 0.6211], requires_grad=True)
+    """
 
     def __init__(
         self,

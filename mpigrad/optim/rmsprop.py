@@ -21,7 +21,18 @@ from .optimizer import (
 
 
 class RMSprop(Optimizer):
-    """Steps along the gradient, divided by a running root mean square of it."""
+    """Steps along the gradient, divided by a running root mean square of it.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.RMSprop([w], lr=0.01)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.8329, 0.8329], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -11,7 +11,18 @@ from .optimizer import Group, Optimizer, check_settings, new_step, next_step, nu
 
 
 class Rprop(Optimizer):
-    """Resilient backpropagation: only the gradient's sign counts."""
+    """Resilient backpropagation: only the gradient's sign counts.
+
+    >>> import mpigrad
+    >>> w = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = mpigrad.optim.Rprop([w], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w * w).sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.7800, 0.7800], requires_grad=True)
+    """
 
     def __init__(
         self,

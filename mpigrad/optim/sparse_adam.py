@@ -13,7 +13,16 @@ from .optimizer import Group, Optimizer, check_betas, check_settings, next_step,
 
 
 class SparseAdam(Optimizer):
-    """Adam that touches only the rows for which a sparse gradient has values."""
+    """Adam that touches only the rows for which a sparse gradient has values.
+
+    >>> import mpigrad
+    >>> table = mpigrad.nn.Embedding.from_pretrained(mpigrad.ones(3, 1), freeze=False, sparse=True)
+    >>> optimizer = mpigrad.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(mpigrad.tensor([1])).sum().backward()
+    >>> optimizer.step()
+    >>> [[round(x, 4) for x in row] for row in table.weight.tolist()]
+    [[1.0], [0.9], [1.0]]
+    """
 
     def __init__(
         self,

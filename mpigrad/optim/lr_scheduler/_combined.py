@@ -41,7 +41,22 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule until the first milestone, the next until the second, and so on."""
+    """One schedule until the first milestone, the next until the second, and so on.
+
+    >>> import mpigrad
+    >>> from mpigrad.optim import lr_scheduler
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> warmup = lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -78,7 +93,22 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedules at each step, each changing what the one before it left."""
+    """All schedules at each step, each changing what the one before it left.
+
+    >>> import mpigrad
+    >>> from mpigrad.optim import lr_scheduler
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> warmup = lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = lr_scheduler.ChainedScheduler([warmup, decay])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.25, 0.25, 0.125]
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:

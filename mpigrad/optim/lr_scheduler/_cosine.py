@@ -9,7 +9,20 @@ from ._base import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first learning rate to `eta_min` along half a cosine, and back."""
+    """From the first learning rate to `eta_min` along half a cosine, and back.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.854, 0.5, 0.146]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -37,7 +50,20 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down along half a cosine in `T_0` steps, then again from the top, each time `T_mult` times as long."""
+    """Down along half a cosine in `T_0` steps, then again from the top, each time `T_mult` times as long.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1

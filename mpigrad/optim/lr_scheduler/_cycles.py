@@ -44,7 +44,20 @@ def _line(start: float, end: float, share: float) -> float:
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr` and down far below the start, once, in `total_steps`."""
+    """Up to `max_lr` and down far below the start, once, in `total_steps`.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [0.04, 0.812, 0.283, 0.0]
+    """
 
     def __init__(
         self,
@@ -142,7 +155,20 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
 
 
 class CyclicLR(LRScheduler):
-    """Up and down between two learning rates, again and again."""
+    """Up and down between two learning rates, again and again.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [0.1, 0.3, 0.5, 0.3]
+    """
 
     _NOT_SAVED = ("optimizer", "_scale_fn_custom")
 

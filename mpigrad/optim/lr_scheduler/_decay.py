@@ -56,7 +56,20 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The present learning rate times a function of the step."""
+    """The present learning rate times a function of the step.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self) -> list[float]:
         if self.last_epoch == 0:
@@ -65,7 +78,20 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` steps."""
+    """Times `gamma` every `step_size` steps.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -81,7 +107,20 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each milestone."""
+    """Times `gamma` at each milestone.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -99,7 +138,20 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` at each step."""
+    """Times `gamma` at each step.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -113,7 +165,20 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` steps."""
+    """Times `factor` for the first `total_iters` steps.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -136,7 +201,20 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From one factor to another along a line."""
+    """From one factor to another along a line.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -171,7 +249,20 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero as a power of the steps left."""
+    """Down to zero as a power of the steps left.
+
+    >>> import mpigrad
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = mpigrad.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 3))
+    ...     optimizer.step()
+    ...     if len(rates) < 4:
+    ...         scheduler.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power

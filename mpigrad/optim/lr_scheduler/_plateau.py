@@ -11,7 +11,18 @@ from ._base import LRScheduler, check_optimizer, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when `patience` steps brought nothing better."""
+    """Times `factor` when `patience` steps brought nothing better.
+
+    >>> import mpigrad
+    >>> from mpigrad.optim import lr_scheduler
+    >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     optimizer.step()
+    ...     scheduler.step(loss)
+    >>> optimizer.param_groups[0]["lr"]
+    0.5
+    """
 
     def __init__(
         self,
