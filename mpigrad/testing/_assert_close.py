@@ -37,9 +37,8 @@ def assert_close(
     >>> mpigrad.testing.assert_close(mpigrad.ones(2) / 3, mpigrad.full((2,), 1 / 3))
     """
     if (rtol is None) != (atol is None):
-        raise ValueError(
-            f"rtol and atol must both be given or both be left out, but got rtol={rtol!r} and atol={atol!r}"
-        )
+        missing = "rtol" if rtol is None else "atol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
     checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout}
     problem = _compare(actual, expected, rtol, atol, equal_nan, checks, "")
     if problem:
@@ -81,7 +80,7 @@ def _compare_one(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, ch
         raise TypeError(
             f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}"
         )
-    if isinstance(actual, (bool, str)) or actual is None:
+    if isinstance(actual, (bool, str)) or actual is None:  # texts, too, which PyTorch refuses
         return "" if actual == expected else f"{actual!r} is not equal to {expected!r}{at}"
     first, second = (wrap(np.asarray(each)) for each in (actual, expected))
     return _elements("Scalars", first, second, rtol, atol, nan, at)
@@ -109,17 +108,25 @@ def _elements(what: str, actual: Tensor, expected: Tensor, rtol: Any, atol: Any,
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=nan)
     if close.all():
         return ""
+    exact = not rtol and not atol
+    title = f"{what if a.ndim else 'Scalars'} are not {'equal' if exact else 'close'}!"
     with np.errstate(all="ignore"):
         away = np.where(close, 0, np.abs(a.astype(np.result_type(a, "f8")) - b))
+        if exact and a.dtype.kind in "iub":
+            away = away.astype("i8")
         relative = np.where(close, 0, away / np.abs(b))
+    limits = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
     if not a.ndim:
-        return f"{what} are not close!\n\nExpected {b.item()!r} but got {a.item()!r}.\nAbsolute difference: {away} (up to {atol} allowed)\nRelative difference: {relative} (up to {rtol} allowed){at}"  # noqa: E501
+        return (
+            f"{title}\n\nExpected {b.item()!r} but got {a.item()!r}.\nAbsolute difference: {away}{limits[0]}\n"
+            f"Relative difference: {relative}{limits[1]}{at}"
+        )
     wrong, share = int((~close).sum()), 100 * (~close).mean()
     worst, worst_relative = (tuple(map(int, np.unravel_index(each.argmax(), each.shape))) for each in (away, relative))
     return (
-        f"{what} are not close!\n\nMismatched elements: {wrong} / {close.size} ({share:.1f}%)\n"
-        f"Greatest absolute difference: {away.max()} at index {worst} (up to {atol} allowed)\n"
-        f"Greatest relative difference: {relative.max()} at index {worst_relative} (up to {rtol} allowed){at}"
+        f"{title}\n\nMismatched elements: {wrong} / {close.size} ({share:.1f}%)\n"
+        f"Greatest absolute difference: {away.max()} at index {worst}{limits[0]}\n"
+        f"Greatest relative difference: {relative.max()} at index {worst_relative}{limits[1]}{at}"
     )
 
 

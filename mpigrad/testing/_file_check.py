@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
+
+_LINE = re.compile(r"#\s*CHECK(?P<kind>[-A-Z]*?)(?:-(?P<count>\d+))?: \s*(?P<text>.*?)\s*$")
+
+
+class _Check(NamedTuple):
+    kind: str
+    text: str
+    count: int = 1
+    exactly: bool = False
+
+    def title(self) -> str:
+        """The check as it would stand in a file."""
+        counted = f"-COUNT-{'EXACTLY-' if self.exactly else ''}{self.count}" if self.kind == "-COUNT" else self.kind
+        return f"CHECK{counted}: {self.text}"
 
 
 class FileCheck:
@@ -13,110 +28,189 @@ class FileCheck:
     """
 
     def __init__(self) -> None:
-        self._checks: list[tuple[str, str, int, bool]] = []
+        self._checks: list[_Check] = []
 
     def _add(self, kind: str, text: str, count: int = 1, exactly: bool = False) -> FileCheck:
-        self._checks.append((kind, text, count, exactly))
+        self._checks.append(_Check(kind, text, count, exactly))
         return self
 
     def check(self, text: str) -> FileCheck:
         """The text comes next, somewhere."""
-        return self._add("check", text)
+        return self._add("", text)
 
     def check_not(self, text: str) -> FileCheck:
         """The text does not come before what is checked next (or before the end)."""
-        return self._add("check_not", text)
+        return self._add("-NOT", text)
 
     def check_same(self, text: str) -> FileCheck:
         """The text comes next, on the same line."""
-        return self._add("check_same", text)
+        return self._add("-SAME", text)
 
     def check_next(self, text: str) -> FileCheck:
-        """The text comes on the next line."""
-        return self._add("check_next", text)
+        """The text comes next, on the next line."""
+        return self._add("-NEXT", text)
 
     def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
         """The text comes `count` times; with `exactly`, not once more until what is checked next."""
         if count < 0:
             raise ValueError(f"count must not be negative, got {count}")
-        return self._add("check_count", text, count, exactly)
+        return self._add("-COUNT", text, count, exactly)
 
     def check_dag(self, text: str) -> FileCheck:
         """Neighbouring `check_dag` texts come in any order."""
-        return self._add("check_dag", text)
+        return self._add("-DAG", text)
 
-    def run(self, text: Any) -> None:
-        """Make the checks; RuntimeError with the text around the failure if one fails."""
-        text = str(text)
-        place, absent, number = 0, [], 0
-        while number < len(self._checks):
-            kind, wanted, count, exactly = self._checks[number]
-            if kind == "check_not":
-                absent.append(wanted)
+    def check_regex(self, text: str) -> FileCheck:
+        """Something that a regular expression matches comes next, somewhere.
+
+        >>> from mpigrad.testing import FileCheck
+        >>> FileCheck().check_regex("aten::[a-z]+_").run("%2 = aten::add_(%0, %1)")
+        """
+        return self._add("-REGEX", text)
+
+    def check_source_highlighted(self, text: str) -> FileCheck:
+        """The text comes next, and the line below marks just it with `~`.
+
+        >>> from mpigrad.testing import FileCheck
+        >>> FileCheck().check_source_highlighted("y.foo()").run('''
+        ... return x + y.foo()
+        ...            ~~~~~~~ <--- HERE
+        ... ''')
+        """
+        return self._add("-SOURCE-HIGHLIGHTED", text)
+
+    def run(self, *texts: Any) -> None:
+        """Make the checks on a text; RuntimeError with what is around the failure if one fails.
+
+        `run(checks, text)` makes those that a text lists in lines such as `# CHECK-NEXT: aten::add`.
+        """
+        if not 1 <= len(texts) <= 2:
+            raise TypeError(f"run() takes a text, or checks and a text, but got {len(texts)} arguments")
+        checks = _parsed(str(texts[0])) if len(texts) == 2 else self._checks
+        if not checks:
+            raise RuntimeError("No checks have been added to this instance ofFilecheck! Check for bad input.")
+        _run(checks, str(texts[-1]))
+
+
+def _parsed(text: str) -> list[_Check]:
+    made = []
+    for line in text.splitlines():
+        found = _LINE.search(line)
+        if found is None:
+            continue
+        kind, count = found["kind"], found["count"]
+        exactly = kind == "-COUNT-EXACTLY"
+        known = kind in ("-COUNT", "-COUNT-EXACTLY") if count else kind in _KINDS and kind != "-COUNT"
+        if not known:
+            raise RuntimeError(f"Could not parse check at:\n{line}\nCheck for bad input.")
+        made.append(_Check("-COUNT" if count else kind, found["text"], int(count or 1), exactly))
+    return made
+
+
+def _run(checks: list[_Check], text: str) -> None:
+    place, number = 0, 0
+    absent: list[_Check] = []
+    while number < len(checks):
+        check = checks[number]
+        number += 1
+        if check.kind == "-NOT":
+            absent.append(check)
+            continue
+        if check.kind == "-DAG":
+            group = [check]
+            while number < len(checks) and checks[number].kind == "-DAG":
+                group.append(checks[number])
                 number += 1
-                continue
-            if kind == "check_dag":
-                group = [each[1] for each in self._group(number)]
-                start, end = self._any_order(text, place, group)
-                number += len(group) - 1
-            else:
-                start, end = self._find(text, place, kind, wanted, count)
-            _refuse(text, place, start, absent)
-            absent = [wanted] if exactly else []
-            place = end
-            number += 1
-        _refuse(text, place, len(text), absent)
-
-    def _group(self, number: int) -> list[tuple[str, str, int, bool]]:
-        end = number
-        while end < len(self._checks) and self._checks[end][0] == "check_dag":
-            end += 1
-        return self._checks[number:end]
-
-    def _any_order(self, text: str, place: int, wanted: list[str]) -> tuple[int, int]:
-        spans = [
-            (at, at + len(each)) for each in wanted for at in [_position(text, place, len(text), each, "check_dag")]
-        ]
-        return min(span[0] for span in spans), max(span[1] for span in spans)
-
-    def _find(self, text: str, place: int, kind: str, wanted: str, count: int) -> tuple[int, int]:
-        low, high = place, len(text)
-        if kind == "check_same":
-            high = _line_end(text, place)
-        elif kind == "check_next":
-            low = min(_line_end(text, place) + 1, len(text))
-            high = _line_end(text, low)
-        start = end = place
-        for turn in range(count):
-            at = _position(text, low, high, wanted, kind)
-            start = at if turn == 0 else start
-            low = end = at + len(wanted)
-        return start, end
+            spans = [_first(text, place, each) for each in group]
+            start, end = min(span[0] for span in spans), max(span[1] for span in spans)
+        else:
+            start, end = _KINDS[check.kind](text, place, check)
+        _refuse(text, place, start, absent)
+        absent = [_Check("-NOT", check.text)] if check.exactly else []
+        place = end
+    _refuse(text, place, len(text), absent)
 
 
-def _line_end(text: str, place: int) -> int:
-    at = text.find("\n", place)
-    return len(text) if at < 0 else at
-
-
-def _position(text: str, low: int, high: int, wanted: str, kind: str) -> int:
-    at = text.find(wanted, low, high)
+def _first(text: str, place: int, check: _Check) -> tuple[int, int]:
+    at = text.find(check.text, place)
     if at < 0:
+        raise _missing(text, place, check.text, check)
+    return at, at + len(check.text)
+
+
+def _same(text: str, place: int, check: _Check) -> tuple[int, int]:
+    span = _first(text, place, check)
+    if "\n" in text[place : span[0]]:
+        raise _unwanted(text, text.find("\n", place), "\\n", check)
+    return span
+
+
+def _next(text: str, place: int, check: _Check) -> tuple[int, int]:
+    span = _first(text, place, check)
+    lines = text[place : span[0]].count("\n")
+    if lines == 0:
+        raise _missing(text, place, "\\n", check)
+    if lines > 1:
+        raise _unwanted(text, text.find("\n", text.find("\n", place) + 1), "\\n", check)
+    return span
+
+
+def _counted(text: str, place: int, check: _Check) -> tuple[int, int]:
+    spans = []
+    for _ in range(check.count):
+        spans.append(_first(text, spans[-1][1] if spans else place, check))
+    return (spans[0][0], spans[-1][1]) if spans else (place, place)
+
+
+def _matched(text: str, place: int, check: _Check) -> tuple[int, int]:
+    found = re.compile(check.text).search(text, place)
+    if found is None:
         raise RuntimeError(
-            f'Expected to find "{wanted}" but did not find it\nSearched string:\n{_around(text, low)}\nFrom {kind}: {wanted}'
+            f'Expected to find regex "{check.text}" but did not find it\nSearched string:\n{_around(text, place)}\n'
+            f"From {check.title()}"
         )
-    return at
+    return found.span()
 
 
-def _refuse(text: str, low: int, high: int, absent: list[str]) -> None:
+def _highlighted(text: str, place: int, check: _Check) -> tuple[int, int]:
+    first = start, end = _first(text, place, check)
+    while start >= 0:
+        line = text.rfind("\n", 0, start) + 1
+        below = text.find("\n", end) + 1
+        marks = text[below : text.find("\n", below) if "\n" in text[below:] else len(text)] if below else ""
+        before, marked, after = marks[: start - line], marks[start - line : end - line], marks[end - line :]
+        if marked == "~" * len(check.text) and not before.endswith("~") and not after.startswith("~"):
+            return start, end
+        start = text.find(check.text, start + 1)
+        end = start + len(check.text)
+    raise RuntimeError(f'Expected to find "{check.text}"highlighted but it is not.\n{_around(text, first[0])}')
+
+
+def _missing(text: str, place: int, wanted: str, check: _Check) -> RuntimeError:
+    return RuntimeError(
+        f'Expected to find "{wanted}" but did not find it\nSearched string:\n{_around(text, place)}\nFrom {check.title()}'
+    )
+
+
+def _unwanted(text: str, place: int, found: str, check: _Check) -> RuntimeError:
+    return RuntimeError(f'Expected to not find "{found}" but found it\n{_around(text, place)}\nFrom {check.title()}')
+
+
+def _refuse(text: str, low: int, high: int, absent: list[_Check]) -> None:
     for each in absent:
-        at = text.find(each, low, high)
+        at = text.find(each.text, low, high)
         if at >= 0:
-            raise RuntimeError(
-                f'Expected to not find "{each}" but found it\n{_around(text, at)}\nFrom CHECK-NOT: {each}'
-            )
+            raise _unwanted(text, at, each.text, each)
 
 
 def _around(text: str, place: int) -> str:
     start = text.rfind("\n", 0, place) + 1
     return text[start : start + 2000] + "\n" + " " * (place - start) + "~ <--- HERE"
+
+
+_KINDS: dict[str, Any] = {
+    "": _first, "-NOT": None, "-SAME": _same, "-NEXT": _next, "-DAG": None, "-COUNT": _counted, "-REGEX": _matched,
+    "-SOURCE-HIGHLIGHTED": _highlighted,
+}  # fmt: skip
+
+__all__ = ["FileCheck"]

@@ -19,6 +19,7 @@ TEXT = "one two\nthree two\nfour"
         FileCheck().check_count("two", 1),
         FileCheck().check_not("five"),
         FileCheck().check_dag("four").check_dag("one"),
+        FileCheck().check_regex("t[wx]o\nth.*e").check("four"),
     ],
 )
 def test_found(check) -> None:
@@ -30,8 +31,12 @@ def test_found(check) -> None:
     [
         (FileCheck().check("five"), 'Expected to find "five"'),
         (FileCheck().check("three").check("one"), 'Expected to find "one"'),
-        (FileCheck().check("one").check_same("three"), 'Expected to find "three"'),
-        (FileCheck().check("one").check_next("four"), 'Expected to find "four"'),
+        (FileCheck().check("one").check_same("three"), r'Expected to not find "\\n" but found it'),
+        (FileCheck().check("one").check_next("four"), r'Expected to not find "\\n" but found it'),
+        (FileCheck().check("one").check_next("two"), r'Expected to find "\\n" but did not find it'),
+        (FileCheck().check_regex("fiv."), 'Expected to find regex "fiv."'),
+        (FileCheck().check_source_highlighted("one"), 'Expected to find "one"highlighted but it is not'),
+        (FileCheck(), "No checks have been added"),
         (FileCheck().check_count("two", 3), 'Expected to find "two"'),
         (FileCheck().check_count("two", 1, exactly=True), 'Expected to not find "two"'),
         (FileCheck().check("one").check_not("three").check("four"), 'Expected to not find "three"'),
@@ -41,6 +46,31 @@ def test_found(check) -> None:
 def test_not_found(check, text) -> None:
     with pytest.raises(RuntimeError, match=text):
         check.run(TEXT)
+
+
+CHECKS = """
+# CHECK: one
+# CHECK-SAME: two
+# CHECK-NEXT: three
+# CHECK-NOT: five
+# CHECK-DAG: four
+"""
+
+
+def test_checks_that_a_text_lists() -> None:
+    FileCheck().run(CHECKS, TEXT)
+    FileCheck().run("# CHECK-COUNT-EXACTLY-2: two\n# CHECK-REGEX: f..r", TEXT)
+    for wrong in ("# CHECK-COUNT-EXACTLY-1: two", "# CHECK-COUNT-3: two", "# CHECK-NOT: four", "# CHECK-ELSE: one", "nothing"):
+        with pytest.raises(RuntimeError):
+            FileCheck().run(wrong, TEXT)
+
+
+def test_highlighted_source() -> None:
+    shown = "return x + y.foo()\n           ~~~~~~~ <--- HERE"
+    FileCheck().check("x").check_source_highlighted("y.foo()").check("HERE").run(shown)
+    for other in ("y.foo", "x", "return"):
+        with pytest.raises(RuntimeError, match="highlighted but it is not"):
+            FileCheck().check_source_highlighted(other).run(shown)
 
 
 def test_assert_close() -> None:
@@ -56,5 +86,11 @@ def test_assert_close() -> None:
         assert_close(x, x[:1])
     with pytest.raises(AssertionError, match="Scalars are not close"):
         assert_close(1.0, 1.1)
-    with pytest.raises(ValueError, match="both"):
+    with pytest.raises(AssertionError, match=r"Scalars are not equal!\n\nExpected 2 but got 1.\nAbsolute difference: 1\n"):
+        assert_close([1], [2])
+    with pytest.raises(AssertionError, match=r"(?s)Tensor-likes are not equal!.*absolute difference: 1 at index \(1,\)\n"):
+        assert_close(mpigrad.tensor([1, 2]), mpigrad.tensor([1, 3]))
+    with pytest.raises(TypeError, match="No comparison pair was able to handle"):
+        assert_close("a", x)
+    with pytest.raises(ValueError, match="must be either specified or omitted, but got no atol"):
         assert_close(x, x, rtol=0.1)
