@@ -11,12 +11,12 @@ _LINE = re.compile(r"#\s*CHECK(?P<kind>[-A-Z]*?)(?:-(?P<count>\d+))?: \s*(?P<tex
 class _Check(NamedTuple):
     kind: str
     text: str
-    count: int = 1
+    times: int = 1
     exactly: bool = False
 
     def title(self) -> str:
         """The check as it would stand in a file."""
-        counted = f"-COUNT-{'EXACTLY-' if self.exactly else ''}{self.count}" if self.kind == "-COUNT" else self.kind
+        counted = f"-COUNT-{'EXACTLY-' if self.exactly else ''}{self.times}" if self.kind == "-COUNT" else self.kind
         return f"CHECK{counted}: {self.text}"
 
 
@@ -156,8 +156,8 @@ def _next(text: str, place: int, check: _Check) -> tuple[int, int]:
 
 
 def _counted(text: str, place: int, check: _Check) -> tuple[int, int]:
-    spans = []
-    for _ in range(check.count):
+    spans: list[tuple[int, int]] = []
+    for _ in range(check.times):
         spans.append(_first(text, spans[-1][1] if spans else place, check))
     return (spans[0][0], spans[-1][1]) if spans else (place, place)
 
