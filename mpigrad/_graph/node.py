@@ -43,7 +43,6 @@ class Hooks:
     made = 0  # in this process: who remembers which nodes have none looks again when it grows
 
     def __init__(self) -> None:
-        Hooks.made += 1
         self.tensor: dict[int, OrderedDict[int, Callable[[Tensor], Tensor | None]]] = {}
         self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
@@ -117,9 +116,14 @@ _NOTES: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDiction
 
 def hooks_of(node: Node) -> Hooks:
     """The node's hooks, made when first needed."""
-    if node.hooks is None:
-        node.hooks = Hooks()
-    return node.hooks
+    found = node.hooks
+    if found is None:
+        with _leaf_lock:
+            found = node.hooks
+            if found is None:
+                found = node.hooks = Hooks()
+                Hooks.made += 1  # after they can be seen: who looks again because of it must not miss them
+    return found
 
 
 def _register(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
