@@ -46,9 +46,9 @@ SPREAD = operator(
 
 
 def _spread_for(F: Any, node: Any, g: Any, **kw: Any) -> Any:
-    """The gradient of a sum's input. A node that multiplies by a large one gets a view that repeats the numbers."""
+    """The gradient of a sum's input. On the host, a node that multiplies by a large one gets a view that repeats the numbers."""
     shape = node.shapes[0]
-    if F is RAW and node.edges[0][0].multiplies and math.prod(shape) >= _LARGE:
+    if F is RAW and node.edges[0][0].multiplies and math.prod(shape) >= _LARGE and array_module(g) is np:
         g, dim = as_array(g), kw.get("dim")
         return F.expand(g if kw.get("keepdim") or dim is None else g.reshape(kept_shape(shape, dim)), shape=shape)
     return F.spread(g, shape=shape, **kw)

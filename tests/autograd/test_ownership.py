@@ -202,6 +202,7 @@ def test_sums_in_place_are_the_same_sums(program: list[tuple[int, int, int]], ho
     assert gradients(program, hooked, large=1) == gradients(program, hooked, large=1 << 60)
 
 
+@pytest.mark.host
 def test_a_large_sum_takes_no_memory_of_its_own() -> None:
     """A copy would be right too: this is what the counting is for."""
     x = mpigrad.ones(1 << 14, requires_grad=True)
@@ -229,6 +230,7 @@ def test_a_large_sum_takes_no_memory_of_its_own() -> None:
     assert arrived[0] in made
 
 
+@pytest.mark.host
 def test_a_large_product_writes_over_factors_that_only_it_holds() -> None:
     x = mpigrad.ones(1 << 14, requires_grad=True)
     first, second = x * 2.0, x * 3.0

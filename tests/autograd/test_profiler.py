@@ -104,6 +104,7 @@ def test_input_shapes() -> None:
     assert "Input Shapes" in table and "[[3], [4, 3]]" in table
 
 
+@pytest.mark.host
 def test_memory() -> None:
     with profile(profile_memory=True) as prof:
         with record_function("block"):
