@@ -1,11 +1,11 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := lint types test-serial test-oracle test-mpi test-mpich docs-check
+STAGES := lint types test-serial test-oracle test-mpi test-mpich docs-check test-cuda
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
 
 .PHONY: test $(STAGES)
-test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs
+test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs, emulated GPUs
 	@$(PYTHON) tools/stages.py environments $(STAGES)
 
 lint: env-ompi  ## ruff
@@ -34,5 +34,7 @@ test-mpich: env-mpich  ## tests on 4 ranks of MPICH
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
 test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)
-	$(GPU)/bin/python $(PYTEST) --device cuda -m "not mpi" tests --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/kernels --ignore=tests/cli
-	tools/mpirun.sh $(GPU) 2 900 $(PYTEST) --with-mpi --device cuda -m mpi tests/cuda tests/sparse tests/dist_optim
+	$(GPU)/bin/python $(PYTEST) -m "not mpi" tests/cuda
+	$(GPU)/bin/python $(PYTEST) --device cuda -m "not mpi" tests $(NO_DEVICE)
+	tools/mpirun.sh $(GPU) 2 900 $(PYTEST) --with-mpi -m mpi tests/cuda
+	tools/mpirun.sh $(GPU) 4 900 $(PYTEST) --with-mpi --device cuda -m mpi tests $(NO_DEVICE)
