@@ -12,6 +12,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions
+from tests.support.device import with_maps
 
 from . import functions as fn
 from .test_contexts import contexts_here, settle
@@ -280,8 +281,9 @@ def test_contexts_end_although_control_messages_fail_at_first(world) -> None:
     )
     backend = rpc.backend_registry.BackendType.FAULTY_TENSORPIPE
     rpc.init_rpc(
-        world.name, backend=backend, rank=world.rank, world_size=world.world_size, rpc_backend_options=options
-    )
+        world.name, backend=backend, rank=world.rank, world_size=world.world_size,
+        rpc_backend_options=with_maps(options, world),
+    )  # fmt: skip
     with dist_autograd.context():
         for rank in range(world.world_size):
             rpc.rpc_sync(world.worker(rank), mpigrad.add, args=(fn.ones(3), fn.ones(3)))

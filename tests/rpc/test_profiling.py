@@ -66,6 +66,7 @@ def test_a_call_and_the_operators_it_ran(rpc_world, kind) -> None:
     rpc_world.barrier()
 
 
+@pytest.mark.host
 def test_the_other_side_looks_at_what_the_caller_wants(rpc_world) -> None:
     x, to = mpigrad.ones(500, 500), rpc_world.next_name
     with profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:

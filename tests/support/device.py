@@ -53,20 +53,23 @@ def use(name: str) -> None:
 
 
 def rpc_arguments(world: World, given: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
-    """Further arguments for init_rpc: options as given, and on a GPU maps by which every tensor arrives on the device of the
-    same number."""
-    import mpigrad
+    """Further arguments for init_rpc: options as given, with maps."""
     import mpigrad.distributed.rpc as rpc
 
-    place = _device_of_tests()
-    if not given and place == "cpu":
+    if not given and _device_of_tests() == "cpu":
         return {}
-    options = rpc.TensorPipeRpcBackendOptions(**given)
-    if place != "cpu":
+    return {"rpc_backend_options": with_maps(rpc.TensorPipeRpcBackendOptions(**given), world)}
+
+
+def with_maps(options: Any, world: World) -> Any:
+    """Options of RPC; on a GPU, every tensor arrives on the device of the same number."""
+    import mpigrad
+
+    if _device_of_tests() != "cpu":
         same = {index: index for index in range(mpigrad.cuda.device_count())}
         for rank in range(world.world_size):
             options.set_device_map(world.worker(rank), same)
-    return {"rpc_backend_options": options}
+    return options
 
 
 def _device_of_tests() -> str:
