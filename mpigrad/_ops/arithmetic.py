@@ -55,21 +55,23 @@ class _MulNode(OpNode):
             return self.run(F, grad)
         if saved is None or saved[0] is saved[1] or grad.dtype.kind != "f":
             return self.run(F, grad)
-        return self._times(grad, saved, 1), self._times(grad, saved, 0)
+        for factor, version in zip(saved, self.versions):
+            if factor is not None and factor._counter is not None and factor._counter[0] != version:
+                raise_modified(self, factor, version)
+        factor = None
+        self.saved = None  # before anything is written over: whoever else runs this node must find nothing
+        return _times(grad, saved, 1), _times(grad, saved, 0)
 
-    def _times(self, grad: Any, saved: tuple[Any, ...], place: int) -> Any:
-        """The gradient times one of the factors, written over it if it is spare."""
-        if saved[place] is None:
-            return None
-        spare = saved[place].__class__ is Tensor and is_spare(saved, place)
-        factor, version = saved[place], self.versions[place]
-        count = factor._counter
-        if count is not None and count[0] != version:
-            raise_modified(self, factor, version)
-        array = factor._array
-        if spare and array.dtype == grad.dtype and array.shape == grad.shape:
-            return np.multiply(grad, array, out=array)
-        return grad * array
+
+def _times(grad: Any, saved: tuple[Any, ...], place: int) -> Any:
+    """The gradient times a saved factor, written over it if it is spare."""
+    if saved[place] is None:
+        return None
+    spare = saved[place].__class__ is Tensor and is_spare(saved, place)
+    array = saved[place]._array
+    if spare and array.dtype == grad.dtype and array.shape == grad.shape:
+        return np.multiply(grad, array, out=array)
+    return grad * array
 
 
 class _AddNode(OpNode):

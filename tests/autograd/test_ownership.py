@@ -262,6 +262,21 @@ def test_factors_that_somebody_holds_stay_as_they_are(holder: str) -> None:
         assert held.tolist()[:2] == [2.0, 2.0]
 
 
+def test_a_changed_factor_is_found_before_anything_is_written_over() -> None:
+    x = mpigrad.ones(1 << 14, requires_grad=True)
+    changed, seed = x * 2.0, mpigrad.ones(1 << 14)
+    product = changed * (x * 3.0)
+    changed.add_(1.0)
+    for _ in (0, 1):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward(seed)
+    assert changed.tolist()[:2] == [3.0, 3.0] and x.grad is None
+    product = (x * 2.0) * (x * 3.0)
+    product.backward(seed)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        product.backward(seed)
+
+
 def test_large_gradients_that_repeat_one_number_are_memory_to_users() -> None:
     x, kept = mpigrad.ones(1 << 14, requires_grad=True), []
     y = x * 3.0
