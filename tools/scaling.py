@@ -24,7 +24,7 @@ PAGE = ROOT / "docs" / "clusters.md"
 KEPT = ROOT / "docs" / "costs.json"
 LATEST = ROOT / "benchmarks" / "results" / "latest.json"
 RANKS = (64, 1024, 10_000)
-CALLER_KB, CALLEE_KB, NAME_KB = 1.3, 1.3, 0.19  # mpiexec -n 2 python tools/memory_of_calls.py
+CALLER_KB, CALLEE_KB, NAME_KB = 1.1, 1.1, 0.19  # mpiexec -n 2 python tools/memory_of_calls.py
 
 
 class Costs(NamedTuple):
