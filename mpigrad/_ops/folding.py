@@ -34,13 +34,13 @@ col2im = operator("col2im", _col2im, lambda F, node, g: F.im2col(g, **node.kw), 
 
 def _shuffle(x: Any, *, factor: int) -> Any:
     *front, c, h, w = x.shape
-    parts = x.reshape(-1, c // factor**2, factor, factor, h, w).transpose(0, 1, 4, 2, 5, 3)
+    parts = x.reshape(math.prod(front), c // factor**2, factor, factor, h, w).transpose(0, 1, 4, 2, 5, 3)
     return parts.reshape(*front, c // factor**2, h * factor, w * factor)
 
 
 def _unshuffle(x: Any, *, factor: int) -> Any:
     *front, c, h, w = x.shape
-    parts = x.reshape(-1, c, h // factor, factor, w // factor, factor).transpose(0, 1, 3, 5, 2, 4)
+    parts = x.reshape(math.prod(front), c, h // factor, factor, w // factor, factor).transpose(0, 1, 3, 5, 2, 4)
     return parts.reshape(*front, c * factor**2, h // factor, w // factor)
 
 

@@ -54,7 +54,7 @@ image.contiguous(memory_format=T.channels_last) | image.contiguous(memory_format
 """
 
 COMPLAINTS = """
-T.cat(T.zeros(2)) | x.expand(3) | x.repeat(-1, 1) | x.prod((0, 1)) | F.max_pool2d(row, 1, stride=0) | F.avg_pool2d(row, 0) | F.max_pool1d(row, 1, stride=0) | F.avg_pool1d(row, 2, padding=2) | F.max_pool2d(row, 2, padding=2) | T.zeros(3)[5] | T.zeros(3)[T.tensor([0, 7])] | T.zeros(3)[1.5] | T.stack([]) | x.view(5) | x.permute(0, 0) | T.cat([T.zeros(2), T.zeros(2, 2)]) | x.sum((0, 0)) | T.zeros(0).max() | T.zeros(3).gather(0, T.tensor([3])) | T.linalg.inv(T.ones(2, 3)) | F.cross_entropy(T.ones(2, 3), T.tensor([0])) | F.embedding(T.tensor([5]), T.ones(3, 2)) | F.linear(T.ones(2, 3), T.ones(4, 2))
+T.cat(T.zeros(2)) | x.expand(3) | x.repeat(-1, 1) | x.prod((0, 1)) | F.max_pool2d(row, 1, stride=0) | F.avg_pool2d(row, 0) | F.max_pool1d(row, 1, stride=0) | F.avg_pool1d(row, 2, padding=2) | F.max_pool2d(row, 2, padding=2) | F.adaptive_avg_pool1d(T.ones(2), 1) | F.adaptive_avg_pool2d(T.ones(2, 2), (2, 2)) | F.adaptive_max_pool3d(T.ones(2, 2, 2), 2) | F.adaptive_avg_pool2d(row, (-1, 1)) | F.adaptive_max_pool2d(row, (-1, 1)) | F.soft_margin_loss(T.ones(5, 4), T.ones(5)) | F.pixel_shuffle(T.ones(1, 0, 1, 1), 1) | F.pixel_unshuffle(T.ones(1, 0, 1, 1), 1) | x.narrow(0, T.tensor([1, 2]), 1) | x.narrow(0, T.tensor(True), 1) | x.narrow(0, T.tensor(1), 1) | T.zeros(3)[5] | T.zeros(3)[T.tensor([0, 7])] | T.zeros(3)[1.5] | T.stack([]) | x.view(5) | x.permute(0, 0) | T.cat([T.zeros(2), T.zeros(2, 2)]) | x.sum((0, 0)) | T.zeros(0).max() | T.zeros(3).gather(0, T.tensor([3])) | T.linalg.inv(T.ones(2, 3)) | F.cross_entropy(T.ones(2, 3), T.tensor([0])) | F.embedding(T.tensor([5]), T.ones(3, 2)) | F.linear(T.ones(2, 3), T.ones(4, 2))
 """
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..._ops import losses
 from ..._ops._arguments import need_tensors, title
 from ..._ops._guarded import guarded
+from ..._ops.broadcasting import check_pair
 from ..._ops.nll import likelihood, scale_of
 from ..._tensor import Tensor, wrap
 from ._reduction import kind, reduce_by
@@ -231,6 +232,7 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     need_tensors("soft_margin_loss", input=input, target=target)
+    check_pair(input._array.shape, target._array.shape)
     return losses.soft_margin(input, target, reduction=kind(reduction, size_average, reduce))
 
 

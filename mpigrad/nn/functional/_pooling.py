@@ -97,14 +97,32 @@ def _avg(
 
 def _wanted(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
     need_tensors(name, input=input)
+    if n > 1 and input.dim() <= n and isinstance(output_size, (tuple, list)):
+        raise ValueError(f"Input dimension should be at least {n + 1}")
+    if n == 1 and input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
     if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+        colon = ":" if name == "adaptive_max_pool3d" else ""
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
     given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(given) == 1:
         given *= n
     if len(given) != n:
         raise RuntimeError(f"{name}: output_size must be {n} numbers, got {output_size}")
-    return tuple(old if new is None else new for old, new in zip(input.shape[-n:], given))
+    out = tuple(old if new is None else new for old, new in zip(input.shape[-n:], given))
+    if min(out) < 0:
+        if "avg" in name:
+            wrong = ", ".join(map(str, out))
+            raise RuntimeError(
+                f"{name}: elements of output_size must be greater than or equal to 0 but received {{{wrong}}}"
+            )
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: input.dim() - n], *out]}"
+        )
+    return out
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
