@@ -328,7 +328,7 @@ def test_a_bag_with_samples_weights_runs_backward_twice(rpc_world) -> None:
         same(dist_autograd.get_gradients(context_id)[samples], samples.grad)
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", None])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max", None])
 def test_an_embedding_on_a_server_is_trained_like_a_local_one(rpc_world, mode) -> None:
     kind, kwargs = (mpigrad.nn.Embedding, {}) if mode is None else (mpigrad.nn.EmbeddingBag, {"mode": mode})
     kwargs["sparse"] = mode != "max"  # which has dense gradients only
