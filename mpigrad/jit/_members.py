@@ -43,10 +43,10 @@ class Description:
 
     def knows(self, builder: Any, value: Any) -> bool:
         """Whether a value of the graph is a module."""
-        return value is builder.env.get("self") or id(value) in self.values
+        return value is builder.me or id(value) in self.values
 
     def module_of(self, builder: Any, value: Value) -> Any:
-        return self.scripted if value is builder.env.get("self") else self.values[id(value)][1]
+        return self.scripted if value is builder.me else self.values[id(value)][1]
 
     # -- attributes --------------------------------------------------------------------------------------------------
     def attribute(self, builder: Any, node: ast.Attribute, owner: Value) -> Any:

@@ -93,8 +93,9 @@ def compile_function(function: Any, names: Names, module: Any = None) -> ScriptF
     lowering = Lowering(graph, source, names, module)
     arguments, returns = _signature(function, tree, source, names, module)
     if module is not None:
-        graph.inputs.append(Value(Type(module.type_name), "self"))
-        lowering.env["self"] = graph.inputs[0]
+        lowering.me = Value(Type(module.type_name), "self")
+        graph.inputs.append(lowering.me)
+        lowering.env[(tree.args.posonlyargs + tree.args.args)[0].arg] = lowering.me
     for each in arguments:
         graph.inputs.append(Value(each.type, graph.new_name(each.name)))
         lowering.env[each.name] = graph.inputs[-1]

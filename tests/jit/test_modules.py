@@ -145,3 +145,25 @@ def test_missing_attributes_are_refused() -> None:
         mpigrad.jit.script(Wrong())
     with pytest.raises(RuntimeError, match="failed to convert Python type: 'object'"):
         mpigrad.jit.script(Python())
+
+
+class OtherwiseNamed(nn.Module):
+    def __init__(this) -> None:
+        super().__init__()
+        this.weight = nn.Parameter(mpigrad.full((2,), 3.0))
+        this.calls = 0
+
+    def helper(me, x):
+        return x * me.weight
+
+    def forward(this, /, x):
+        this.calls += 1
+        return this.helper(x) + this.weight
+
+
+def test_the_first_argument_of_a_method_may_have_any_name() -> None:
+    module = OtherwiseNamed()
+    scripted = mpigrad.jit.script(module)
+    x = mpigrad.tensor([1.0, 2.0])
+    assert mpigrad.equal(scripted(x), module(x))
+    assert scripted.calls == 1

@@ -65,6 +65,8 @@ def ends(block: Block) -> bool:
 class Builder:
     """The state of lowering one function."""
 
+    me: Value | None = None  # of a method: the module whose method it is
+
     def __init__(self, graph: Graph, source: Source, names: Any, module: Any = None) -> None:
         self.graph, self.source, self.names, self.module = graph, source, names, module
         self.block: Block = graph

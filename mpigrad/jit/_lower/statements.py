@@ -152,7 +152,7 @@ class Lowering(Calls):
 
     def _set_attribute(self, target: ast.Attribute, value: Value) -> None:
         owner: Any = self.expression(target.value)
-        if not (isinstance(owner, Value) and self.module is not None and owner is self.env.get("self")):
+        if not (isinstance(owner, Value) and self.module is not None and owner is self.me):
             raise self.fail(target, f"Assignment to attribute '{target.attr}' is supported on self only")
         if not hasattr(self.module.original, target.attr):
             raise self.fail(
