@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import keyword
 import math
+import string
 from typing import Any
 
 from .._graph.grad_mode import enable_grad, inference_mode, no_grad
@@ -37,7 +38,7 @@ class _Runner(Writer):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
-        self.space: dict[str, Any] = {"_Tensor": Tensor, "_error": _error, "_instance": _instance}
+        self.space: dict[str, Any] = {"_Tensor": Tensor, "_error": _error, "_instance": _instance, "_format": _format}
         self.numbers: dict[int, str] = {}
         self.inputs: set[int] = set()  # never replaced by what they are elsewhere
 
@@ -109,7 +110,19 @@ class _Runner(Writer):
     def _call_method(self, node: Node, name: str, args: list[str]) -> str:
         if not is_tensor_method(name) and name not in _METHODS:
             raise ValueError(f"{name!r} is no method that a graph may use")
+        if name == "format":
+            return self._formatting(node, args)
+        if name == "sort" and "key" in node.keywords:
+            raise ValueError("sort takes no key in a graph: it would call what is no operator")
         return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
+
+    def _formatting(self, node: Node, args: list[str]) -> str:
+        source = node.inputs[0].node
+        text = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
+        if not isinstance(text, str):
+            return f"_format({self._with_keywords(node, args)})"
+        _check_fields(text)
+        return f"{args[0]}.format({self._with_keywords(node, args[1:])})"
 
     def _call_attr(self, node: Node, name: str, args: list[str]) -> str:
         if not is_tensor_attribute(name) and name not in ("type", "index", "name", "value"):
@@ -189,6 +202,18 @@ class _Runner(Writer):
 def _error(name: str, message: str) -> Exception:
     text = f"builtins.{name}: {message}" if message else f"builtins.{name}"
     return Error(text)
+
+
+def _format(text: str, *args: Any, **kwargs: Any) -> str:
+    """`text.format(...)` that looks into none of its arguments."""
+    _check_fields(text)
+    return text.format(*args, **kwargs)
+
+
+def _check_fields(text: str) -> None:
+    for _, field, spec, _ in string.Formatter().parse(text):
+        if field and not field.isalnum() or spec and "{" in spec:
+            raise ValueError(f"the field {field!r} of a format looks into its argument, which scripted code may not")
 
 
 def _instance(value: Any, kinds: Any) -> bool:

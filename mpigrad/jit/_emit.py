@@ -14,6 +14,8 @@ from ._graph import Block, Graph, Node, Value
 
 _STATEMENTS = ("setitem", "delitem", "setattr", "raise", "exit", "if", "loop", "with", "unpack")
 
+_NESTED = 48  # brackets in one expression: Python reads 200 inside each other, and long expressions slowly
+
 
 class Writer:
     """Writes the statements of a graph; `name`, `constant` and `call` say how."""
@@ -113,7 +115,7 @@ class Writer:
         elif self.uses[id(node.output)] == 0:
             self.flush()
             self.line(text, node.where)
-        elif self.uses[id(node.output)] == 1:
+        elif self.uses[id(node.output)] == 1 and text.count("(") < _NESTED:
             self.pending.append((node.output, text, node))
         else:
             self.flush()

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import importlib
-import io
-import json
-import zipfile
+import inspect
 from typing import Any
-
-import numpy as np
 
 from .._device import device as Device
 from .._dtype import dtype as DType
-from .._tensor import wrap
+from .._tensor import Tensor, wrap
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
+from ._archive import Refused, read, refusing
 from ._emit import identifier
 from ._function import ScriptFunction
-from ._graph import Block, Graph, Node, Value
+from ._graph import Block, Graph, Node, Value, Where
+from ._known import operator
 from ._module import ScriptModule
-from ._save import FORMAT, VERSION
+from ._save import is_kept
 from ._schema import Argument, Schema
 from ._types import Type
+from ._verify import Members, verify
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
@@ -34,34 +33,42 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     >>> mpigrad.jit.load(file).name
     'double_and_add'
     """
-    try:
-        with zipfile.ZipFile(f) as archive:
-            form = json.loads(archive.read("format.json"))
-            _check_format(form)
-            program = json.loads(archive.read("program.json"))
-            names = [name for name in archive.namelist() if name.startswith("arrays/")]
-            arrays = {int(name[7:-4]): np.load(io.BytesIO(archive.read(name)), allow_pickle=False) for name in names}
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise RuntimeError(f"{f!r} is no file of mpigrad.jit.save: {error}") from error
-    reader = _Reader(program["functions"], arrays, map_location)
-    if program["main"] is not None:
-        return reader.function(program["main"])
-    return reader.module(program["module"])
-
-
-def _check_format(form: dict[str, Any]) -> None:
-    if form.get("format") != FORMAT:
-        raise RuntimeError(f"expected a file of format {FORMAT!r}, got {form.get('format')!r}")
-    if form.get("version") != VERSION:
-        raise RuntimeError(
-            f"the file has version {form.get('version')!r} of the format; this mpigrad reads version {VERSION}"
-        )
+    content = read(f)
+    with refusing(f):
+        reader = _Reader(_object(content.program.get("functions")), content.arrays, map_location)
+        if content.program.get("main") is not None:
+            return reader.function(content.program["main"])
+        return reader.module(_object(content.program.get("module")))
 
 
 def unpack_type(given: Any) -> Type:
     """A type from JSON."""
-    name, fields = (str(given[2]), tuple(map(identifier, given[3]))) if len(given) > 2 else ("", ())
-    return Type(str(given[0]), tuple(unpack_type(each) for each in given[1]), name, fields)
+    kind, args, *rest = given
+    name, fields = (str(rest[0]), tuple(map(identifier, rest[1]))) if rest else ("", ())
+    made = Type(_text(kind), tuple(unpack_type(each) for each in args), name, fields)
+    if made.kind in _ARITY and len(made.args) != _ARITY[made.kind]:
+        raise Refused(f"the type {made.kind} of {len(made.args)} types")
+    if made.kind == "Enum" or (fields and (made.kind != "Tuple" or len(fields) != len(made.args))):
+        raise Refused(f"the type {made.kind} with the fields {fields}")
+    return made
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise Refused(f"expected a text, got {given!r:.100}")
+    return given
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise Refused(f"expected an object, got {given!r:.100}")
+    return given
+
+
+def _flag(given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise Refused(f"expected true or false, got {given!r:.100}")
+    return given
 
 
 class LoadedModule(ScriptModule):
@@ -79,113 +86,174 @@ class _Reader:
 
     def __init__(self, functions: dict[str, Any], arrays: dict[int, Any], place: Any) -> None:
         self.packed, self.arrays, self.place = functions, arrays, place
-        self.made: dict[str, ScriptFunction] = {}
+        self.made: dict[str, ScriptFunction | None] = {}
+        self.members: dict[int, Members] = {}  # of the modules, by id
 
     def function(self, name: str) -> ScriptFunction:
         if name not in self.made:
-            self.made[name] = self.body(self.packed[name], name)
-        return self.made[name]
+            if name not in self.packed:
+                raise Refused(f"the function {name!r} is missing")
+            self.made[name] = None  # being read
+            self.made[name] = self.body(_object(self.packed[name]), name)
+        found = self.made[name]
+        if found is None:
+            raise Refused(f"the function {name!r} calls itself: recursive calls aren't supported")
+        return found
 
-    def body(self, packed: dict[str, Any], name: str) -> ScriptFunction:
+    def body(self, packed: dict[str, Any], name: str, me: Any = None) -> ScriptFunction:
         given = packed["schema"]
         arguments = tuple(
-            Argument(each[0], unpack_type(each[1]), each[2], each[3], self.value(each[4]))
+            Argument(identifier(each[0]), unpack_type(each[1]), _flag(each[2]), _flag(each[3]), self.value(each[4]))
             for each in given["arguments"]
         )
-        graph = Graph(packed["graph"]["name"])
+        graph = Graph(_text(packed["graph"]["name"]))
         self.block(packed["graph"], graph, {})
         graph._count = 10**6  # new names never meet the old ones
-        made = ScriptFunction(graph, Schema(given["name"], arguments, unpack_type(given["returns"])), None, name)
-        made.__name__ = given["name"]
-        made._compile()  # whatever is wrong with the file shows now
+        schema = Schema(identifier(given["name"]), arguments, unpack_type(given["returns"]))
+        verify(graph, schema, me, self.members)
+        made = ScriptFunction(graph, schema, None, name)
+        made.__name__ = schema.name
+        made._compile()  # whatever else is wrong with the file shows now
         return made
 
-    def block(self, packed: dict[str, Any], block: Block, values: dict[int, Value]) -> None:
+    def block(self, packed: dict[str, Any], block: Block, around: dict[int, Value]) -> None:
+        """Nodes see the values before them, and those of the blocks around."""
+        values = dict(around)
+
         def new(given: Any, node: Node | None = None) -> Value:
-            values[given[0]] = Value(unpack_type(given[2]), str(given[1]), node)
-            return values[given[0]]
+            number, name, kind = given
+            if type(number) is not int or number in values:
+                raise Refused(f"the value {number!r} is there twice, or is no number")
+            values[number] = Value(unpack_type(kind), _text(name), node)
+            return values[number]
+
+        def old(number: Any) -> Value:
+            if type(number) is not int or number not in values:
+                raise Refused(f"the value {number!r} is used where there is none")
+            return values[number]
 
         block.inputs = [new(each) for each in packed["inputs"]]
         for each in packed["nodes"]:
-            if each["target"] == "python":
-                raise RuntimeError("a file must not call Python functions")
-            if each["target"] in ("getattr", "setattr", "callmethod") and str(each["attributes"]["name"]).startswith(
-                "_"
-            ):
-                raise RuntimeError(f"a file must not use the attribute {each['attributes']['name']!r}")
-            node = Node(each["op"], [values[number] for number in each["inputs"]], each["target"])
-            node.where = tuple(each["where"]) if each["where"] else None
-            node.keywords = tuple(each["keywords"])
-            node.attributes = {name: self.value(value) for name, value in each["attributes"].items()}
+            node = Node(_text(each["op"]), list(map(old, each["inputs"])), _text(each["target"]))
+            node.where = _where(each["where"])
+            node.keywords = tuple(map(_text, each["keywords"]))
+            node.attributes = {name: self.value(value) for name, value in _object(each["attributes"]).items()}
             for inner in each["blocks"]:
                 node.blocks.append(Block())
                 self.block(inner, node.blocks[-1], values)
             node.outputs = [new(output, node) for output in each["outputs"]]
             block.nodes.append(node)
-        block.outputs = [values[number] for number in packed["outputs"]]
+        block.outputs = list(map(old, packed["outputs"]))
 
     def tensor(self, given: dict[str, Any]) -> Any:
-        made = wrap(self.arrays[given["tensor"]])
+        number = given["tensor"]
+        if type(number) is not int or number not in self.arrays:
+            raise Refused(f"the array {number!r} is missing")
+        made = wrap(self.arrays[number])
         if self.place is not None:
             made = made.to(self.place)  # type: ignore[attr-defined]
-        return made.requires_grad_(given["requires_grad"])
+        return made.requires_grad_(_flag(given["requires_grad"]))
 
     def value(self, given: Any) -> Any:
         """A constant or attribute from JSON."""
-        if not isinstance(given, dict):
+        if given is None or isinstance(given, (bool, int, str)):
             return given
-        (kind, inside), *_ = given.items()
-        return _VALUES[kind](self, given if kind == "tensor" else inside)
+        kind = next(iter(_object(given)), None)
+        if kind not in _VALUES:
+            raise Refused(f"a value of the kind {kind!r}")
+        return _VALUES[kind](self, given if kind == "tensor" else given[kind])
+
+    def tensors(self, packed: Any) -> dict[str, Any]:
+        made = {_part_name(name): self.value(each) for name, each in _object(packed).items()}
+        for name, each in made.items():
+            if each is not None and not isinstance(each, Tensor):
+                raise Refused(f"{name!r} is a {type(each).__name__}, expected a tensor")
+        return made
 
     def module(self, packed: dict[str, Any]) -> Module:
-        made = _library_module(packed["class"]) if packed["library"] else LoadedModule()
-        made.training = packed["training"]
-        for name, each in packed["parameters"].items():
-            value = self.value(each)
+        kind = _text(packed["class"])
+        made = _library_module(kind) if _flag(packed["library"]) else LoadedModule()
+        made.training = _flag(packed["training"])
+        for name, value in self.tensors(packed["parameters"]).items():
             made._parameters[name] = None if value is None else Parameter(value.detach(), value.requires_grad)  # type: ignore[assignment]
-        made._buffers.update({name: self.value(each) for name, each in packed["buffers"].items()})
-        made._modules.update({name: self.module(each) for name, each in packed["modules"].items()})
-        made.__dict__.update({_plain_name(name): self.value(each) for name, each in packed["attributes"].items()})
+        made._buffers.update(self.tensors(packed["buffers"]))
+        inside = _object(packed["modules"]).items()
+        made._modules.update({_part_name(name): self.module(_object(each)) for name, each in inside})
+        attributes = {name: self.value(each) for name, each in _object(packed["attributes"]).items()}
+        _check_attributes(type(made), attributes, packed["library"])
+        made.__dict__.update(attributes)
+        methods = {_plain_name(name): _object(each) for name, each in _object(packed["methods"]).items()}
+        data = {"training", *made._parameters, *made._buffers, *attributes}
+        self.members[id(made)] = Members(frozenset(data - methods.keys()), frozenset(methods))
         if isinstance(made, LoadedModule):
-            made.__dict__["_script_type"] = packed["class"]
-            for name, each in packed["methods"].items():
-                made._add_method(_plain_name(name), self.body(each, f"{packed['class']}.{name}"))
+            made.__dict__["_script_type"] = kind
+            for name, each in methods.items():
+                made._add_method(name, self.body(each, f"{kind}.{name}", made))
+        elif methods:
+            raise Refused(f"{kind!r} of the library has the methods {sorted(methods)}")
         return made
 
 
+def _where(given: Any) -> Where | None:
+    if not given:
+        return None
+    file, line, column = given
+    return _text(file), int(line), int(column)
+
+
+def _part_name(name: str) -> str:
+    """The name of a parameter, buffer or submodule."""
+    if not name or "." in name or (name.isidentifier() and not is_kept(name)):
+        raise Refused(f"a part of a module is called {name!r}")
+    return name
+
+
+def _check_attributes(cls: type, attributes: dict[str, Any], library: bool) -> None:
+    """Attributes of the library's modules are values of theirs, never in place of what the class says."""
+    for name in attributes:
+        if not is_kept(name):
+            raise Refused(f"a file must not set the attribute {name!r}")
+        found = inspect.getattr_static(cls, name, None) if library else None
+        if (library and name == "function") or callable(found) or isinstance(found, (property, classmethod, staticmethod)):
+            raise Refused(f"a file must not set the attribute {name!r} of {cls.__name__}")
+
+
 def _plain_name(name: str) -> str:
-    if not name.isidentifier() or name.startswith("_"):
-        raise RuntimeError(f"a file must not set the attribute {name!r}")
+    if not is_kept(name):
+        raise Refused(f"a file must not set the attribute {name!r}")
     return name
 
 
 def _library_module(name: str) -> Any:
     """An empty module of one of the library's classes."""
-    cls = getattr(importlib.import_module("mpigrad.nn.modules"), name, None)
+    homes = map(importlib.import_module, ("mpigrad.nn.modules", "mpigrad.nn.modules.attention"))
+    cls = next((found for home in homes if (found := getattr(home, name, None)) is not None), None)
     if not (isinstance(cls, type) and issubclass(cls, Module)):
-        raise RuntimeError(f"{name!r} is no module of mpigrad.nn")
+        raise Refused(f"{name!r} is no module of mpigrad.nn")
     made = cls.__new__(cls)
     Module.__init__(made)
     return made
 
 
 def _dtype(reader: _Reader, name: str) -> DType:
-    found = getattr(importlib.import_module("mpigrad._dtype"), "bool_" if name == "bool" else name, None)
+    found = getattr(importlib.import_module("mpigrad._dtype"), "bool_" if name == "bool" else _text(name), None)
     if not isinstance(found, DType):
-        raise RuntimeError(f"{name!r} is no element type")
+        raise Refused(f"{name!r} is no element type")
     return found
 
 
-_VALUES: dict[str, Any] = {
+_ARITY = {"List": 1, "Optional": 1, "Future": 1, "RRef": 1, "Dict": 2}
+_VALUES: dict[str | None, Any] = {
     "tensor": _Reader.tensor,
     "float": lambda reader, given: float.fromhex(given),
-    "complex": lambda reader, given: complex(*map(float.fromhex, given)),
+    "complex": lambda reader, given: complex(float.fromhex(given[0]), float.fromhex(given[1])),
     "list": lambda reader, given: [reader.value(each) for each in given],
     "tuple": lambda reader, given: tuple(reader.value(each) for each in given),
     "dict": lambda reader, given: {reader.value(key): reader.value(each) for key, each in given},
     "dtype": _dtype,
-    "device": lambda reader, given: Device(given),
+    "device": lambda reader, given: Device(_text(given)),
     "ellipsis": lambda reader, given: Ellipsis,
     "function": lambda reader, given: reader.function(given),
+    "operator": lambda reader, given: operator(*map(_text, given)),
     "type": lambda reader, given: unpack_type(given),
 }

@@ -33,6 +33,13 @@ def is_library(module: Any) -> bool:
     return all(f"{type(each).__module__}.".startswith("mpigrad.nn.") for each in module.modules())
 
 
+def class_values(cls: type) -> dict[str, Any]:
+    """The values that users' classes give to all their modules."""
+    own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
+    every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
+    return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
+
+
 class Description:
     """What lowering asks about the module whose method it lowers."""
 

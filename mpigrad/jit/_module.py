@@ -9,7 +9,7 @@ from typing import Any
 from ..nn.modules.container import ModuleList, Sequential
 from ..nn.modules.module import Module
 from ._function import ScriptFunction, explained
-from ._members import Description, is_library
+from ._members import Description, class_values, is_library
 from ._names import Names
 from ._script import compile_function
 from ._types import qualified
@@ -123,7 +123,7 @@ class RecursiveScriptModule(ScriptModule):
         for name in _INTERNAL[:2]:
             self.__dict__[name] = original.__dict__[name]
         self._modules.update(original._modules)
-        for name, value in original.__dict__.items():
+        for name, value in {**class_values(type(original)), **original.__dict__}.items():
             if name not in self.__dict__ and name not in _INTERNAL:
                 self.__dict__[name] = value
         self.__dict__["training"] = original.training

@@ -21,6 +21,7 @@ _FOLDED: dict[str, Any] = {
     ">=": operator.ge,
 }  # fmt: skip
 _NUMBERS = (bool, int, float)
+_BITS = 64  # longer integers are left to the call
 
 
 def optimised(graph: Graph) -> Graph:
@@ -83,7 +84,7 @@ def _fold(block: Block) -> None:
             result = _FOLDED[sign](*values)
         except ArithmeticError:
             continue  # the error belongs to the call
-        if type_of(result) == node.output.type:
+        if type_of(result) == node.output.type and not (isinstance(result, int) and result.bit_length() > _BITS):
             node.op, node.target, node.inputs, node.attributes = "prim::Constant", "constant", [], {"value": result}
 
 

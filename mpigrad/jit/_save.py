@@ -6,6 +6,8 @@ A file is a zip archive:
 - `program.json`: `main` (a function's name, or null), `module` (or null), `functions` by qualified name;
 - `arrays/<n>.npy`: parameters, buffers and constant tensors, without pickles.
 
+Members are stored, not compressed.
+
 A function is its schema and its graph; a graph has inputs, nodes and outputs; values are numbers. A node has `op`, `target`,
 `inputs`, `outputs`, `keywords`, `attributes`, `blocks`, `where`. Nothing in a file is Python code.
 """
@@ -16,6 +18,7 @@ import enum
 import io
 import json
 import zipfile
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,12 +26,14 @@ import numpy as np
 from .._device import device as Device
 from .._dtype import dtype as DType
 from .._tensor import Tensor
+from ..nn.modules.module import Module
+from ._archive import FORMAT, VERSION
 from ._function import ScriptFunction
 from ._graph import Block, Graph, Value
+from ._known import is_operator, operator_name
+from ._members import class_values
 from ._schema import Schema
 from ._types import Type
-
-FORMAT, VERSION = "mpigrad.jit", 1
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
@@ -58,6 +63,12 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
             data = io.BytesIO()
             np.save(data, array, allow_pickle=False)
             archive.writestr(f"arrays/{number}.npy", data.getvalue())
+
+
+_INTERNAL = frozenset(vars(Module())) | {
+    "_script_methods", "_original", "_original_module", "_script_type", "_description", "_compiling", "_finish_script", "_begin",
+    "_compiled_method", "_add_method", "_script_method", "_is_script_module",
+}  # fmt: skip
 
 
 class _Packer:
@@ -114,6 +125,8 @@ class _Packer:
             return {"function": self.function(value)}
         if isinstance(value, Type):
             return {"type": pack_type(value)}
+        if isinstance(value, FunctionType) and is_operator(value):
+            return {"operator": operator_name(value)[1].split(":")[1:]}
         raise RuntimeError(
             f"Could not save {value!r} of type {type(value).__name__}: a file holds graphs and plain values only"
         )
@@ -131,13 +144,20 @@ class _Packer:
             "attributes": {},
             "methods": {name: self.body(each) for name, each in (scripted or {}).items()},
         }
-        for name, each in vars(module).items():
-            if not name.startswith("_") and name not in ("training", *made["methods"]):
+        for name, each in {**class_values(type(module)), **vars(module)}.items():
+            if is_kept(name) and name not in ("training", *made["methods"]):
                 try:
                     made["attributes"][name] = self.value(each)
                 except RuntimeError:
                     continue  # of Python only: scripted code cannot see it
         return made
+
+
+def is_kept(name: str) -> bool:
+    """Whether a file may hold an attribute or a method of a module: those that belong to every module stay out."""
+    if not name.startswith("_"):
+        return name.isidentifier()
+    return name.isidentifier() and not name.startswith("__") and name not in _INTERNAL and not hasattr(Module, name)
 
 
 class _GraphPacker:

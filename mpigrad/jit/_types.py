@@ -117,6 +117,7 @@ def _union(given: Any, args: tuple[Any, ...]) -> Type:
     return optional(from_annotation(rest[0]))
 
 
+_made: dict[tuple[str, tuple[str, ...]], Any] = {}  # named tuples of files: name and fields -> the class
 classes: dict[str, type] = {}  # qualified name -> the named tuple or enum that scripted code uses
 
 
@@ -141,10 +142,13 @@ def _enum(cls: type[enum.Enum]) -> Type:
 
 
 def class_of(kind: Type) -> Any:
-    """The class of a named tuple; made anew for a graph that was read from a file."""
+    """The class of a named tuple; made anew for a graph that was read from a file, whatever else has that name."""
     found: Any = classes.get(kind.name)
-    if found is None or found._fields != kind.fields:
-        found = classes[kind.name] = collections.namedtuple(kind.python(), kind.fields)  # type: ignore[misc]
+    if found is None or getattr(found, "_fields", None) != kind.fields:
+        found = _made.get((kind.name, kind.fields))
+    if found is None:
+        found = collections.namedtuple(kind.python(), kind.fields)  # type: ignore[misc,no-redef]
+        _made[kind.name, kind.fields] = found
     return found
 
 

@@ -47,6 +47,40 @@ def test_modules_come_back() -> None:
     assert loaded.w.grad is not None and net.w.grad is None
 
 
+class Private(mpigrad.nn.Module):
+    factor = 2.0  # of the class
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._w = mpigrad.nn.Parameter(mpigrad.ones(4))
+        self._shift = 3
+        self._layer = mpigrad.nn.TransformerEncoderLayer(4, 2, 8, activation="gelu")
+
+    def _scaled(self, x):
+        return x * self._w * self.factor + self._shift
+
+    def forward(self, x):
+        return self._layer(self._scaled(x))
+
+
+def test_private_names_class_constants_and_functions_of_layers_come_back() -> None:
+    scripted = mpigrad.jit.script(Private()).eval()
+    x = mpigrad.randn(3, 2, 4)
+    assert_close(again(scripted)(x), scripted(x))
+
+
+def test_long_expressions_of_graphs_run(tmp_path, monkeypatch) -> None:
+    """Values used once become one expression, and Python reads only so many brackets inside each other."""
+    lines = ["def chain(n: int):", *["    n = -n", "    n = n + 1"] * 300, "    return n"]
+    (tmp_path / "long_chain_program.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from long_chain_program import chain
+
+    scripted = mpigrad.jit.script(chain)
+    assert scripted(5) == chain(5)
+    assert again(scripted)(5) == chain(5)
+
+
 def test_another_process_without_the_source_runs_it(tmp_path) -> None:
     mpigrad.jit.script(CASES["break_and_continue"][0]).save(tmp_path / "f.zip")
     program = "import sys, mpigrad; print(mpigrad.jit.load(sys.argv[1])(mpigrad.ones(1), 4)[1])"

@@ -1,0 +1,748 @@
+"""Files made to do harm, and damaged ones: a clear error, or nothing; never code that is no operator."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import pickle
+import random
+import warnings
+import zipfile
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import mpigrad
+from mpigrad import Tensor
+
+RAN: list[str] = []
+
+
+class Payload:
+    """Says so if it is unpickled."""
+
+    def __reduce__(self):
+        return RAN.append, ("unpickled",)
+
+
+class Inner(mpigrad.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+class Victim(mpigrad.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = mpigrad.nn.Linear(2, 2)
+        self.inner = Inner()
+        self.act = mpigrad.nn.ReLU()
+        self.register_buffer("seen", mpigrad.zeros(2))
+        self.scale = 2.0
+
+    def forward(self, x, n: int = 2):
+        for i in range(n):
+            if i > 0:
+                x = self.act(x) * self.scale
+        return self.inner(self.lin(x)) + self.seen
+
+
+def script_body(x, words: list[str]):
+    words.sort()
+    return x, "{}".format(words)  # noqa: UP032
+
+
+def members() -> dict[str, bytes]:
+    """A saved module, by member."""
+    file = io.BytesIO()
+    mpigrad.jit.save(mpigrad.jit.script(Victim()), file)
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def archived(content: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> io.BytesIO:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    made.seek(0)
+    return made
+
+
+def program() -> dict:
+    return json.loads(members()["program.json"])
+
+
+def load(made: dict, **others: bytes):
+    return mpigrad.jit.load(archived({**members(), "program.json": json.dumps(made).encode(), **others}))
+
+
+def refused(made: dict, match: str, **others: bytes) -> None:
+    with pytest.raises(RuntimeError, match=match):
+        load(made, **others)
+
+
+# -- a graph written by hand ------------------------------------------------------------------------------------------
+TENSOR, ANY, STR, NONE = ["Tensor", []], ["Any", []], ["str", []], ["NoneType", []]
+
+
+class Op(NamedTuple):
+    """A node with one output: `result = target(inputs)[attributes]`."""
+
+    result: int
+    target: str
+    inputs: tuple[int, ...] = ()
+    attributes: dict = {}
+    keywords: tuple[str, ...] = ()
+    op: str = "aten::any"
+    blocks: tuple = ()
+    silent: bool = False
+
+    def packed(self) -> dict:
+        outputs = [] if self.silent else [[self.result, f"v{self.result}", ANY]]
+        return {
+            "op": self.op,
+            "target": self.target,
+            "inputs": list(self.inputs),
+            "keywords": list(self.keywords),
+            "where": None,
+            "attributes": self.attributes,
+            "blocks": list(self.blocks),
+            "outputs": outputs,
+        }
+
+
+def text(number: int, value) -> Op:
+    return Op(number, "constant", (), {"value": value}, op="prim::Constant")
+
+
+def method_of(*nodes: Op, result: int) -> dict:
+    """The victim with a forward of these nodes; value 0 is self, value 1 the argument."""
+    made = program()
+    graph = {
+        "name": "forward",
+        "inputs": [[0, "self", ["Victim", []]], [1, "x", ANY]],
+        "nodes": [each.packed() for each in nodes],
+        "outputs": [result],
+    }
+    schema = {"name": "forward", "arguments": [["x", ANY, False, False, None]], "returns": ANY}
+    made["module"]["methods"] = {"forward": {"schema": schema, "graph": graph}}
+    return made
+
+
+def attribute(number: int, owner: int, name: str, target: str = "getattr") -> Op:
+    return Op(number, target, (owner,), {"name": name}, op="prim::GetAttr")
+
+
+def call(number: int, *inputs: int, name: str = "forward") -> Op:
+    return Op(number, "callmethod", inputs, {"name": name}, op="prim::CallMethod")
+
+
+def test_the_tools_of_this_file_make_files_that_load() -> None:
+    """So that each refusal below is for what it changes."""
+    loaded = load(method_of(attribute(2, 0, "lin"), call(3, 2, 1), result=3))
+    assert loaded(mpigrad.ones(2)).shape == (2,)
+    assert load(program())(mpigrad.ones(2)).shape == (2,)
+    sorts = method_of(text(2, {"list": ["b", "a"]}), Op(3, "method:sort", (2,), silent=True), result=2)
+    assert load(sorts)(1) == ["a", "b"]
+
+
+# -- what graphs can reach ---------------------------------------------------------------------------------------------
+def test_builtins_cannot_be_reached_through_the_frame_of_a_generator() -> None:
+    nodes = [
+        attribute(2, 0, "lin"),
+        attribute(3, 2, "parameters"),
+        call(4, 3),
+        attribute(5, 4, "gi_frame"),
+        attribute(6, 5, "f_builtins"),
+        text(7, "exec"),
+        Op(8, "index", (6, 7)),
+        text(9, "import tests.jit.test_attacks as t; t.RAN.append('exec')"),
+        call(10, 8, 9),
+    ]
+    refused(method_of(*nodes, result=10), "'parameters'")
+    assert not RAN
+
+
+@pytest.mark.parametrize("target", ["getattr", "getattr:x"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_array",
+        "numpy",
+        "save",
+        "__class__",
+        "__dict__",
+        "_modules",
+        "parameters",
+        "_script_methods",
+        "apply",
+        "forward",
+        "state_dict",
+        "_original",
+        "nothing",
+        "lin.weight",
+        "7",
+    ],
+)
+def test_only_values_of_modules_are_attributes(name: str, target: str) -> None:
+    refused(method_of(attribute(2, 0, name, target), result=2), "the node 'prim::GetAttr'")
+    refused(method_of(attribute(2, 1, name, target), result=2), "the node 'prim::GetAttr'")
+
+
+def test_only_modules_are_called() -> None:
+    refused(method_of(call(2, 1), result=2), "its first input is none")
+    refused(method_of(attribute(2, 0, "scale"), call(3, 2, 1), result=3), "its first input is none")
+    for name in ("state_dict", "apply", "register_forward_hook", "__call__", "__class__", "_call_impl", "other"):
+        refused(method_of(call(2, 0, name=name), result=2), "no scripted method")
+        refused(method_of(attribute(2, 0, "lin"), call(3, 2, name=name), result=3), "no scripted method")
+    refused(method_of(Op(2, "callmethod", (0, 1), {"name": ["forward"]}), result=2), "expected an object")
+    refused(method_of(Op(2, "callmethod", (0, 1)), result=2), "as its name")
+
+
+@pytest.mark.parametrize("name", ["forward", "lin", "__class__", "_modules", "state_dict", "x"])
+def test_only_values_of_modules_are_set(name: str) -> None:
+    node = Op(2, "setattr", (0, 1), {"name": name}, op="prim::SetAttr", silent=True)
+    refused(method_of(node, result=1), "which is no value of the module's")
+
+
+def test_sorting_and_formatting_run_nothing_and_look_into_nothing() -> None:
+    sort = Op(3, "method:sort", (2, 1), {}, ("key",), silent=True)
+    refused(method_of(text(2, {"list": ["a"]}), sort, result=2), "sort takes no key")
+    looks = "{0.__class__.__init__.__globals__}"
+    refused(method_of(text(2, looks), Op(3, "method:format", (2, 1)), result=3), "looks into its argument")
+    refused(method_of(text(2, "{:{0.real}}"), Op(3, "method:format", (2, 1)), result=3), "looks into its argument")
+    made_later = method_of(text(2, looks), text(4, ""), Op(5, "op:+", (2, 4)), Op(3, "method:format", (5, 1)), result=3)
+    with pytest.raises(ValueError, match="looks into its argument"):
+        load(made_later)(1)
+    assert mpigrad.jit.script(script_body)(mpigrad.ones(1), ["b", "a"])[1] == "['a', 'b']"
+
+
+BAD_TARGETS = [
+    "fn:os:system",
+    "fn:builtins:eval",
+    "fn:mpigrad:load",
+    "fn:mpigrad:save",
+    "fn:mpigrad:os",
+    "fn:mpigrad:Tensor",
+    "fn:mpigrad:__builtins__",
+    "fn:mpigrad.nn.functional:importlib",
+    "fn:mpigrad.nn.functional:np",
+    "fn:mpigrad.jit:load",
+    "fn:numpy:load",
+    "fn:mpigrad.distributed.rpc:rpc_sync",
+    "fn:mpigrad:",
+    "fn::",
+    "fn",
+    "method:__reduce__",
+    "method:numpy",
+    "method:tolist",
+    "method:apply_",
+    "method:register_hook",
+    "method:tofile",
+    "method:_array",
+    "method:x y",
+    "method",
+    "method:",
+    "attr:__class__",
+    "attr:_array",
+    "attr:gi_frame",
+    "attr:",
+    "builtin:eval",
+    "builtin:__import__",
+    "builtin:open",
+    "builtin:getattr",
+    "builtin:",
+    "math:__loader__",
+    "math:",
+    "op:if",
+    "op:+ __import__('os') +",
+    "op:",
+    "uop:lambda: ",
+    "python",
+    "python:x",
+    "fused",
+    "fused:",
+    "call",
+    "fork",
+    "call:x",
+    "dist:rpc_sync",
+    "dist:os",
+    "dist:__builtins__",
+    "dist",
+    "prim:listed",
+    "prim:eval",
+    "prim:{0.__class__}",
+    "isinstance",
+    "named",
+    "exit",
+    "with",
+    "if",
+    "loop",
+    "unpack:x",
+    "nonsense",
+    "",
+    ":",
+    "_flush",
+    "flush",
+    "raise:x",
+    "constant",
+]
+
+
+@pytest.mark.parametrize("target", BAD_TARGETS)
+def test_targets_name_operators_only(target: str) -> None:
+    for inputs in ((1,), (1, 1), (1, 1, 1)):
+        with pytest.raises(RuntimeError, match="Could not load|is no file of mpigrad.jit.save, or damaged"):
+            load(method_of(Op(2, target, inputs), result=2))
+
+
+@pytest.mark.parametrize("name", ["rpc_sync", "rpc_async", "remote"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "os.system",
+        {"function": "os.system"},
+        {"dtype": "float32"},
+        None,
+        {"operator": ["os", "system"]},
+        {"operator": ["mpigrad", "add"]},
+    ],
+)
+def test_calls_of_other_workers_name_scripted_functions_of_the_file(name: str, function) -> None:
+    nodes = [
+        text(2, "worker1"),
+        text(3, "os.system"),
+        Op(4, "tuple", (1,)),
+        Op(5, f"dist:{name}", (2, 3, 4), {"function": function}),
+    ]
+    refused(method_of(*nodes, result=5), "function|operator")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1],
+        1.5,
+        {},
+        {"eval": "1"},
+        {"tensor": 99, "requires_grad": False},
+        {"tensor": "0", "requires_grad": False},
+        {"tensor": 0},
+        {"float": "1; x"},
+        {"float": 3},
+        {"complex": ["0x1p0"]},
+        {"dtype": "np"},
+        {"dtype": "__loader__"},
+        {"dtype": ["x"]},
+        {"device": "x; y"},
+        {"device": 3},
+        {"dict": [[{"list": []}, 1]]},
+        {"dict": [1]},
+        {"list": 5},
+        {"function": []},
+        {"function": "forward"},
+        {"operator": "os"},
+        {"operator": ["os", "system"]},
+        {"operator": ["mpigrad", "load"]},
+        {"type": "Tensor"},
+        {"type": ["List", []]},
+        {"type": ["Dict", [TENSOR]]},
+        {"type": ["Enum", [], "x", []]},
+        {"type": ["Tuple", [TENSOR], "x", ["class"]]},
+        {"type": ["Tuple", [TENSOR], "x", ["a", "b"]]},
+        {"object": "x"},
+    ],
+)
+def test_values_are_plain(value) -> None:
+    with pytest.raises(RuntimeError, match="Could not load|is no file of mpigrad.jit.save, or damaged"):
+        load(method_of(text(2, value), Op(3, "named", (1,)) if "type" in str(value) else text(3, 1), result=2))
+
+
+# -- graphs that make no sense -----------------------------------------------------------------------------------------
+def block(*nodes: Op, inputs=(), outputs=()) -> dict:
+    return {"inputs": list(inputs), "nodes": [each.packed() for each in nodes], "outputs": list(outputs)}
+
+
+SENSELESS = {
+    "a value that is not there": [Op(2, "uop:-", (9,))],
+    "a value of later": [Op(2, "uop:-", (3,)), Op(3, "uop:-", (1,))],
+    "its own input": [Op(2, "uop:-", (2,))],
+    "a value twice": [Op(1, "uop:-", (1,)), text(2, 1)],
+    "too few inputs": [Op(2, "op:+", (1,))],
+    "too many inputs": [Op(2, "op:+", (1, 1, 1))],
+    "an odd dict": [Op(2, "dict", (1,))],
+    "keywords twice": [Op(2, "fn:mpigrad:add", (1, 1, 1), {}, ("other", "other"))],
+    "more keywords than inputs": [Op(2, "fn:mpigrad:add", (1,), {}, ("a", "b"))],
+    "keywords of Python": [Op(2, "fn:mpigrad:add", (1, 1), {}, ("lambda",))],
+    "code in keywords": [Op(2, "fn:mpigrad:add", (1, 1), {}, ("a=print(1), b",))],
+    "an if without blocks": [Op(2, "if", (1,))],
+    "an if of one block": [Op(2, "if", (1,), blocks=(block(outputs=[1]),))],
+    "a branch that gives nothing": [Op(2, "if", (1,), blocks=(block(outputs=[1]), block()))],
+    "a value of an inner block": [
+        Op(9, "if", (1,), blocks=(block(text(3, 1), outputs=[3]), block(outputs=[1]))),
+        Op(2, "uop:-", (3,)),
+    ],
+    "a loop without a block": [Op(2, "loop", (1, 1))],
+    "a loop that carries too little": [
+        Op(2, "loop", (1, 1, 1), blocks=(block(inputs=[[5, "i", ANY]], outputs=[1, 1]),))
+    ],
+    "break outside": [Op(3, "exit", (), op="prim::BreakStmt", silent=True), text(2, 1)],
+    "an exit of another kind": [Op(3, "exit", (1,), op="prim::Exit", silent=True), text(2, 1)],
+    "return without a value": [Op(3, "exit", (), op="prim::ReturnStmt", silent=True), text(2, 1)],
+    "a mode of another kind": [Op(2, "with", (), {"name": "open"}, blocks=(block(outputs=[1]),))],
+    "code to raise": [Op(3, "raise", (1,), {"name": "x'); print('"}, silent=True), text(2, 1)],
+    "half a constant": [Op(2, "uop:-", (1,), op="prim::Constant")],
+    "blocks of an operator": [Op(2, "uop:-", (1,), blocks=(block(),))],
+    "two results of an operator": [Op(2, "uop:-", (1,), silent=True)],
+    "a tuple of no fields": [Op(2, "named", (1,))],
+    "types that are none": [Op(2, "isinstance", (1,), {"types": {"tuple": ["Tensor"]}})],
+    "a function that is none": [Op(2, "call", (1,), {"function": "forward"})],
+    "a wrong number of arguments": [Op(2, "call", (1, 1), {"function": "__mpigrad__.f"})],
+}
+
+
+@pytest.mark.parametrize("name", SENSELESS)
+def test_senseless_graphs_are_refused(name: str) -> None:
+    made = method_of(*SENSELESS[name], result=2)
+    made["functions"]["__mpigrad__.f"] = copy.deepcopy(ONE)
+    refused(made, "Could not load .*")
+
+
+ONE = {
+    "schema": {"name": "f", "arguments": [["x", ANY, False, False, None]], "returns": ANY},
+    "graph": {"name": "f", "inputs": [[0, "x", ANY]], "nodes": [], "outputs": [0]},
+}
+
+
+def test_functions_that_call_themselves_or_nothing_are_refused() -> None:
+    def calls(*names: str) -> dict:
+        made = {"main": "f0", "module": None, "functions": {}}
+        for number, name in enumerate(names):
+            one = copy.deepcopy(ONE)
+            one["graph"]["nodes"] = [Op(2, "call", (0,), {"function": {"function": name}}).packed()]
+            made["functions"][f"f{number}"] = one
+        return made
+
+    refused(calls("f0"), "'f0' calls itself")
+    refused(calls("f1", "f2", "f0"), "'f0' calls itself")
+    refused(calls("g"), "'g' is missing")
+    refused(calls(*(f"f{number + 1}" for number in range(3000))), "RecursionError")
+    refused({"main": "f", "module": None, "functions": []}, "expected an object")
+    refused({"main": 3, "module": None, "functions": {}}, "missing")
+    refused({"main": None, "module": None, "functions": {}}, "expected an object")
+    refused({}, "expected an object")
+
+
+def test_arguments_of_a_graph_are_those_of_its_schema() -> None:
+    made = {"main": "f", "module": None, "functions": {"f": copy.deepcopy(ONE)}}
+    assert load(made)(3) == 3
+    for change in (
+        {"arguments": []},
+        {"name": "f\x00"},
+        {"name": "f(): import os\ndef g"},
+        {"arguments": [["x", TENSOR, False, False, None]]},
+        {"arguments": [["x", ANY, 0, False, None]]},
+        {"arguments": [["x", ANY]]},
+        {"arguments": 3},
+        {"returns": 3},
+        {"returns": ["List", []]},
+    ):
+        changed = copy.deepcopy(made)
+        changed["functions"]["f"]["schema"].update(change)
+        refused(changed, "Could not load|damaged")
+
+
+def test_long_chains_and_deep_nests_end_in_a_clear_error_or_run() -> None:
+    chain = [Op(number + 2, "uop:-", (number + 1,)) for number in range(5000)]
+    assert load(method_of(*chain, result=5001))(1) == 1
+    grows = [text(2, 10**15), *(Op(number + 3, "op:*", (number + 2, number + 2)) for number in range(64))]
+    made = method_of(*grows, result=1)
+    for node in made["module"]["methods"]["forward"]["graph"]["nodes"]:
+        node["outputs"][0][2] = ["int", []]
+    load(made)  # the product would have more digits than there are atoms
+    nest = block(outputs=[1])
+    for number in range(120):
+        nest = block(Op(number + 10, "if", (1,), blocks=(nest, block(outputs=[1]))), outputs=[number + 10])
+    made = method_of(result=129)
+    made["module"]["methods"]["forward"]["graph"].update({"nodes": nest["nodes"], "outputs": nest["outputs"]})
+    with pytest.raises(RuntimeError, match="Could not load|damaged"):
+        load(made)
+    deep = b'{"main": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    with pytest.raises(RuntimeError, match="damaged: RecursionError"):
+        mpigrad.jit.load(archived({**members(), "program.json": deep}))
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "name", ["os.system", "Linear.__init__", "__builtins__", "Any", "math", "ScriptModule", "", "Tensor", None, 3]
+)
+def test_library_modules_are_modules_of_the_library(name) -> None:
+    made = program()
+    made["module"]["modules"]["lin"]["class"] = name
+    refused(made, "is no module of mpigrad.nn|expected a text")
+
+
+def test_modules_cannot_replace_what_every_module_has() -> None:
+    for where in ("attributes", "methods", "parameters", "buffers", "modules"):
+        for name in (
+            "__class__",
+            "_modules",
+            "_forward_hooks",
+            "_script_methods",
+            "__call__",
+            "a b" if where == "methods" else "__x",
+        ):
+            made = program()
+            made["module"][where][name] = None if where in ("attributes", "parameters", "buffers") else {}
+            refused(made, "Could not load")
+    for name in ("forward", "function", "extra_repr", "state_dict"):
+        made = program()
+        made["module"]["modules"]["act"]["attributes"][name] = "_load"
+        refused(made, "must not set the attribute")
+    for where, value in (
+        ("parameters", 3),
+        ("buffers", "x"),
+        ("training", 1),
+        ("library", "no"),
+        ("modules", [1]),
+        ("methods", 3),
+    ):
+        made = program()
+        if where in ("parameters", "buffers"):
+            made["module"][where]["p"] = value
+        else:
+            made["module"][where] = value
+        refused(made, "expected")
+
+
+def test_classes_of_a_file_never_take_the_place_of_the_programs_own() -> None:
+    class Point(NamedTuple):
+        x: Tensor
+        y: Tensor
+
+    def point(a):
+        return Point(a, a)
+
+    scripted = mpigrad.jit.script(point)
+    name = scripted.returns.name
+    nodes = method_of(Op(2, "named", (1,)), result=2)
+    graph = nodes["module"]["methods"]["forward"]["graph"]
+    graph["nodes"][0]["outputs"][0][2] = ["Tuple", [ANY], name, ["other"]]
+    assert load(nodes)(1).other == 1
+    assert type(scripted(mpigrad.ones(1))) is Point
+    assert type(mpigrad.jit.script(point)(mpigrad.ones(1))) is Point
+
+
+# -- arrays and archives -----------------------------------------------------------------------------------------------
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def bad_arrays() -> dict[str, bytes]:
+    npz = io.BytesIO()
+    np.savez(npz, x=np.ones(2))
+    return {
+        "objects": npy(np.array([Payload()], dtype=object)),
+        "a pickle": pickle.dumps(Payload()),
+        "an archive": npz.getvalue(),
+        "records": npy(np.zeros(2, dtype=[("a", "f4")])),
+        "objects in records": npy(np.array([(Payload(),)], dtype=[("a", "O")])),
+        "texts": npy(np.array(["a", "b"])),
+        "dates": npy(np.array(["2020-01-01"], dtype="M8[D]")),
+        "nothing": b"",
+        "an end too soon": npy(np.ones(100))[:-8],
+        "more than its header says": npy(np.ones(3)) + b"x",
+        "a huge shape": header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }\n"),
+        "a shape that overflows": header(
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n"
+        ),
+        "a negative shape": header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1), }\n") + bytes(8),
+        "code in its header": header("{'descr': __import__('os').sep, 'fortran_order': False, 'shape': (1,)}\n"),
+        "a long header": header("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" + " " * 20_000),
+        "another version": b"\x93NUMPY\x09\x00" + bytes(100),
+        "an object of another kind": header("[1, 2]\n"),
+    }
+
+
+@pytest.mark.parametrize("name", bad_arrays())
+def test_arrays_hold_numbers_only(name: str) -> None:
+    with warnings.catch_warnings(), pytest.raises(RuntimeError, match="Could not load|damaged"):
+        warnings.simplefilter("ignore")
+        mpigrad.jit.load(archived({**members(), "arrays/0.npy": bad_arrays()[name]}))
+    assert not RAN
+
+
+def test_arrays_in_other_orders_come_back() -> None:
+    for array in (
+        np.asfortranarray(np.arange(4.0, dtype="f4").reshape(2, 2)),
+        np.arange(4.0, dtype=">f4").reshape(2, 2),
+    ):
+        loaded = mpigrad.jit.load(archived({**members(), "arrays/0.npy": npy(array)}))
+        assert any(each.tolist() == [[0.0, 1.0], [2.0, 3.0]] for each in [*loaded.parameters(), *loaded.buffers()])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "arrays/../../x.npy",
+        "arrays//etc/x.npy",
+        "arrays/x.npy",
+        "arrays/-1.npy",
+        "arrays/01.npy",
+        "arrays/0.npz",
+        "arrays/9999999999999.npy",
+        "arrays/",
+        "arrays/0.npy\n",
+    ],
+)
+def test_names_of_arrays_are_numbers(name: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError, match="unexpected member"):
+        mpigrad.jit.load(archived({**members(), name: npy(np.ones(1))}))
+    mpigrad.jit.load(archived({**members(), "../../evil.txt": b"x", "/evil.txt": b"x"}))  # nobody reads them
+    assert not list(tmp_path.iterdir())
+
+
+def test_bombs_are_refused_before_they_are_unpacked() -> None:
+    with pytest.raises(RuntimeError, match="is compressed"):
+        mpigrad.jit.load(archived({**members(), "arrays/7.npy": bytes(10_000_000)}, zipfile.ZIP_DEFLATED))
+    made = archived({**members(), "arrays/7.npy": npy(np.ones(1000))})
+    with zipfile.ZipFile(made, "a") as archive:  # ten entries for the same bytes
+        same = archive.getinfo("arrays/7.npy")
+        for number in range(10, 20):
+            twin = copy.copy(same)
+            twin.filename = f"arrays/{number}.npy"
+            archive.filelist.append(twin)
+            archive.NameToInfo[twin.filename] = twin
+        archive._didModify = True
+    made.seek(0)
+    with pytest.raises(RuntimeError, match="bytes, the file has|damaged|Overlapped"):
+        mpigrad.jit.load(made)
+
+
+def test_a_member_is_there_once() -> None:
+    made = archived(members())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with zipfile.ZipFile(made, "a") as archive:
+            archive.writestr("program.json", "{}")
+    made.seek(0)
+    with pytest.raises(RuntimeError, match="there twice"):
+        mpigrad.jit.load(made)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        [],
+        1,
+        None,
+        {"format": "mpigrad.jit"},
+        {"format": "mpigrad.jit", "version": "1"},
+        {"format": "mpigrad.jit", "version": True},
+        {"format": "mpigrad.jit", "version": 0},
+        {"format": "mpigrad.jit", "version": [1]},
+        {"format": "torch", "version": 1},
+    ],
+)
+def test_only_this_version_of_the_format_is_read(form) -> None:
+    with pytest.raises(RuntimeError, match="expected|version"):
+        mpigrad.jit.load(archived({**members(), "format.json": json.dumps(form).encode()}))
+
+
+def test_missing_members_and_files_are_said() -> None:
+    for name in members():
+        content = members()
+        del content[name]
+        with pytest.raises(RuntimeError, match="no member|is missing"):
+            mpigrad.jit.load(archived(content))
+    with pytest.raises(FileNotFoundError):
+        mpigrad.jit.load("there-is-no-such-file")
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+def survives(file: io.BytesIO) -> bool:
+    """Whether a file loads; anything but the one kind of error is a failure."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mpigrad.jit.load(file)
+    except RuntimeError as error:
+        assert str(error).startswith(("Could not load", "<_io.BytesIO")), error
+        return False
+    return True
+
+
+def test_cut_files_are_refused() -> None:
+    whole = archived(members()).getvalue()
+    for end in range(0, len(whole), 97):
+        assert not survives(io.BytesIO(whole[:end]))
+
+
+def test_changed_bytes_are_found() -> None:
+    whole, dice = archived(members()).getvalue(), random.Random(1)
+    for _ in range(400):
+        changed = bytearray(whole)
+        for _ in range(dice.choice((1, 1, 4, 30))):
+            changed[dice.randrange(len(changed))] = dice.randrange(256)
+        survives(io.BytesIO(bytes(changed)))
+    assert not RAN
+
+
+JUNK = [
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1.5,
+    "",
+    "__class__",
+    "os",
+    "getattr",
+    "callmethod",
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    {"function": "f"},
+    {"list": [1]},
+    {"tensor": 0, "requires_grad": True},
+    ["Tensor", []],
+    "fn:mpigrad:add",
+    "method:add",
+    "Linear",
+]
+
+
+def places(given, found: list) -> list:
+    for key in given if isinstance(given, dict) else range(len(given)):
+        found.append((given, key))
+        if isinstance(given[key], (dict, list)):
+            places(given[key], found)
+    return found
+
+
+def test_programs_with_junk_in_them_load_or_are_refused() -> None:
+    content, dice = members(), random.Random(2)
+    loaded = 0
+    for _ in range(600):
+        made = json.loads(content["program.json"])
+        for _ in range(dice.choice((1, 1, 2, 5))):
+            owner, key = dice.choice(places(made, []))
+            if dice.random() < 0.2:
+                del owner[key]
+            else:
+                owner[key] = copy.deepcopy(dice.choice(JUNK))
+        loaded += survives(archived({**content, "program.json": json.dumps(made).encode()}))
+    assert 0 < loaded < 600  # some changes do no harm
+    assert not RAN
