@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import keyword
 import math
+import operator
 import string
 from typing import Any
 
@@ -17,7 +18,7 @@ from ._errors import Error
 from ._graph import Graph, Node, Value
 from ._pure import is_pure
 from ._tensor_names import is_tensor_attribute, is_tensor_method
-from ._types import class_of
+from ._types import Type, class_of
 
 _DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
@@ -172,7 +173,10 @@ class _Runner(Writer):
         return "{" + ", ".join(f"{k}: {v}" for k, v in zip(args[::2], args[1::2])) + "}"
 
     def _call_call(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(node.attributes['function'].run)}({', '.join(args)})"
+        function = node.attributes["function"]
+        if function._optimised is None:
+            function._compile()  # so that it is called without a detour
+        return f"{self.held(function.run)}({', '.join(args)})"
 
     def _call_python(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{self.held(node.attributes['function'])}({self._with_keywords(node, args)})"
@@ -220,21 +224,37 @@ def _instance(value: Any, kinds: Any) -> bool:
     return any(convert(each, value) is not NO for each in kinds)
 
 
+def _quick_test(name: str, kind: Type) -> str:
+    """Python that is false for arguments that fit as they are; what it is true for goes through `Schema.check`."""
+    inside = [_QUICK.get(each.kind) for each in kind.args]
+    if kind.kind in _QUICK:
+        return f"{name}.__class__ is not {_QUICK[kind.kind]}"
+    if not inside or None in inside:
+        return ""
+    if kind.kind == "Optional":
+        return f"{name} is not None and {name}.__class__ is not {inside[0]}"
+    if kind.kind == "List":
+        return f"{name}.__class__ is not list or _count(map(type, {name}), {inside[0]}) != len({name})"
+    if kind.kind == "Dict":
+        return (
+            f"{name}.__class__ is not dict or _count(map(type, {name}), {inside[0]}) != len({name}) "
+            f"or _count(map(type, {name}.values()), {inside[1]}) != len({name})"
+        )
+    return ""
+
+
 def compile_graph(graph: Graph, schema: Any, title: str) -> tuple[Any, str, list[Any]]:
     """The function that runs a graph (checking its arguments), its text, and for each line where it comes from."""
     writer = _Runner(graph)
-    writer.space["_check"] = schema.check
+    writer.space.update(_check=schema.check, _count=operator.countOf)
     names = [writer.name(each) for each in graph.inputs]
     first = [f"def run({', '.join(names)}):"]
     skip = len(names) - len(schema.arguments)  # self of methods
     for number, (name, each) in enumerate(zip(names[skip:], schema.arguments)):
-        quick = _QUICK.get(each.type.kind)
         if each.type.kind == "Any":
             continue
-        test = f"if {name}.__class__ is not {quick}: " if quick else ""
-        if each.type.kind == "Optional" and each.type.args[0].kind in _QUICK:
-            test = f"if {name} is not None and {name}.__class__ is not {_QUICK[each.type.args[0].kind]}: "
-        first.append(f"    {test}{name} = _check({number}, {name})")
+        test = _quick_test(name, each.type)
+        first.append(f"    {f'if {test}: ' if test else ''}{name} = _check({number}, {name})")
     writer.finish()
     text = "\n".join([*first, *writer.lines, "    return None"])
     code = compile(text, f"<mpigrad.jit {title}>", "exec")

@@ -161,9 +161,13 @@ class Writer:
         self.line("break" if node.op == "prim::BreakStmt" else "continue", node.where)
 
     def assign(self, targets: list[Value], values: list[Value]) -> None:
-        """Several assignments at once."""
-        pairs = [(self.name(a), self.text(b)) for a, b in zip(targets, values) if self.name(a) != self.text(b)]
-        if pairs:
+        """Several assignments at once; a value that was made just now for one of them is made there."""
+        changed = [(a, b) for a, b in zip(targets, values) if self.name(a) != self.text(b)]
+        pairs = [(self.name(a), self.text(b)) for a, b in changed]
+        made = "    " * self.indent + (f"{pairs[0][1]} = " if len(pairs) == 1 else "")
+        if len(pairs) == 1 and self.uses[id(changed[0][1])] == 2 and self.lines and self.lines[-1].startswith(made):
+            self.lines[-1] = "    " * self.indent + f"{pairs[0][0]} = " + self.lines[-1][len(made) :]
+        elif pairs:
             self.line(f"{', '.join(a for a, _ in pairs)} = {', '.join(b for _, b in pairs)}")
 
     def _if(self, node: Node) -> None:
@@ -195,8 +199,10 @@ class Writer:
         return f"mpigrad.{node.attributes['name']}()"
 
     def _loop(self, node: Node) -> None:
-        self.flush()
         turns, test, *start = node.inputs
+        if self.pending and self.pending[-1][0] is turns and self.element(node) is not None:
+            self.pending.pop()  # the length: a loop over the list itself does without
+        self.flush()
         body = node.blocks[0]
         index, *carried = body.inputs
         self.assign(carried, start)

@@ -39,7 +39,7 @@ class ScriptFunction:
         self.name, self.qualified_name = schema.name, qualified_name
         self.returns = schema.returns
         self._arity = len(schema.arguments)
-        self._run: Any = None
+        self._run: Any = self.run  # until it is compiled
         self._places: list[Any] = []
         self._optimised: Graph | None = None
 
@@ -65,28 +65,35 @@ class ScriptFunction:
         return self._optimised
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        run = self._run
-        if run is None:
-            run = self._compile()
-        if kwargs or len(args) != self._arity:
-            args = self._schema.bind(args, kwargs)  # type: ignore[assignment]
+        if kwargs:
+            return self._call_bound(self._schema.bind(args, kwargs))
         try:
-            return run(*args)
+            return self._run(*args)
+        except Exception as error:
+            raised = explained(error) if len(args) == self._arity else None
+        if raised is None:  # another number of arguments: nothing has run
+            return self._call_bound(self._schema.bind(args, kwargs))
+        raise raised from raised.__cause__
+
+    def _call_bound(self, args: list[Any]) -> Any:
+        try:
+            return self._run(*args)
         except Exception as error:
             raised = explained(error)
         raise raised from raised.__cause__
 
     def run(self, *args: Any) -> Any:
         """The compiled function, for calls from other graphs; replaced once it has been compiled."""
-        return (self._run or self._compile())(*args)
+        return (self._compile() if self._optimised is None else self._run)(*args)
 
     def _compile(self) -> Any:
         from ._passes import optimised
 
-        graph = self._optimised = optimised(self.graph)
+        graph = optimised(self.graph)
         run, self._text, self._places = compile_graph(graph, self._schema, self.name)
         _by_code[run.__code__] = self
         self.run = self._run = run  # type: ignore[method-assign]
+        self._optimised = graph  # last: other threads take it as a sign
         return run
 
     def save(self, f: Any, **kwargs: Any) -> None:
