@@ -6,26 +6,18 @@ import importlib
 from typing import Any
 
 from ._collectives import (
-    P2POp,
-    ReduceOp,
     all_gather,
     all_gather_into_tensor,
     all_reduce,
     all_to_all,
     all_to_all_single,
     barrier,
-    batch_isend_irecv,
     broadcast,
     gather,
-    irecv,
-    isend,
-    monitored_barrier,
-    recv,
     reduce,
     reduce_scatter,
     reduce_scatter_tensor,
     scatter,
-    send,
 )
 from ._gpu.binding import bind_device
 from ._groups import (
@@ -44,6 +36,8 @@ from ._groups import (
     is_initialized,
     new_group,
 )
+from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from ._monitored import monitored_barrier
 from ._objects import (
     all_gather_object,
     broadcast_object_list,
@@ -52,6 +46,7 @@ from ._objects import (
     scatter_object_list,
     send_object_list,
 )
+from ._reduce_op import ReduceOp
 from ._work import Work
 
 __all__ = [

@@ -30,7 +30,7 @@ def choose(way: str | None) -> None:
 
 def outgoing(tensor: Tensor) -> Any:
     """The tensor's elements in contiguous memory that MPI can read: its own where it can be."""
-    _check(tensor)
+    check_tensor(tensor)
     array = tensor._array
     if type(array) is not np.ndarray and not _Mode.cuda_aware:
         return to_host(array)
@@ -40,7 +40,7 @@ def outgoing(tensor: Tensor) -> Any:
 
 def incoming(tensor: Tensor) -> Any:
     """Contiguous memory for the tensor's elements: its own where it can be. `arrived` brings it into the tensor."""
-    _check(tensor)
+    check_tensor(tensor)
     array = tensor._array
     usable = array.flags.writeable if type(array) is np.ndarray else _Mode.cuda_aware
     if usable and array.flags.c_contiguous:
@@ -108,11 +108,10 @@ def settle(buffers: Any) -> None:
                 current_stream(device_of(each)).synchronize()
 
 
-def _check(tensor: Any) -> None:
+def check_tensor(tensor: Any) -> None:
+    """A dense tensor, or PyTorch's complaint."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `tensor` to be a Tensor, got {type(tensor).__name__}"
-        )
+        raise _mistaken("tensor", "mpigrad.Tensor", tensor)
     if tensor.is_sparse:
         raise ValueError(
             "collectives take dense tensors; convert this sparse one with to_dense(), or send its indices and values"
@@ -123,18 +122,32 @@ def _check(tensor: Any) -> None:
 
 def check_list(tensors: Any, size: int, what: str) -> None:
     """One tensor per rank, all of them tensors."""
-    if not isinstance(tensors, Sequence) or not all(isinstance(each, Tensor) for each in tensors):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{what}` to be a list of Tensors, got {type(tensors).__name__}"
-        )
+    if not isinstance(tensors, list) or not all(isinstance(each, Tensor) for each in tensors):
+        raise _mistaken(what, "List[mpigrad.Tensor]", tensors)
     if len(tensors) != size:
-        raise ValueError(f"{what} must have one tensor per rank of the group: {size}, got {len(tensors)}")
+        raise RuntimeError(f"{what}: invalid tensor list (expected length {size}, got {len(tensors)})")
+
+
+def _mistaken(what: str, wanted: str, got: Any) -> TypeError:
+    return TypeError(
+        f"Invalid function argument. Expected parameter `{what}` of type {wanted}\n"
+        f"             but got {type(got)} instead."
+    )
+
+
+def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
+    """Tensors of one element type."""
+    for each in (like, *tensors):
+        check_tensor(each)
+        if each._array.dtype != like._array.dtype:
+            raise ValueError(f"Invalid usage of tensors with different dtypes. Found {each.dtype} and {like.dtype}")
 
 
 def same_shape(tensors: Sequence[Tensor], like: Tensor, what: str) -> None:
     """Tensors of one shape and type."""
-    for each in tensors:
-        if each._array.shape != like._array.shape or each._array.dtype != like._array.dtype:
-            raise ValueError(
-                f"{what}: expected tensors like {like.dtype} {list(like.shape)}, got {each.dtype} {list(each.shape)}"
+    same_type(tensors, like)
+    for index, each in enumerate(tensors):
+        if each._array.shape != like._array.shape:
+            raise RuntimeError(
+                f"{what}: invalid tensor size at index {index} (expected {tuple(like.shape)}, got {tuple(each.shape)})"
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -15,55 +15,44 @@ from ._buffers import (
     arrived,
     as_bytes,
     check_list,
+    check_tensor,
     incoming,
     joined,
     outgoing,
     same_shape,
+    same_type,
     settle,
     space,
     stacked,
     typed,
 )
 from ._gpu.finishing import finish_on_streams
-from ._groups import ProcessGroup, resolve
+from ._groups import ProcessGroup, place_of, resolve
 from ._mpi import mpi_turn
-from ._work import Finished, Work
-
-
-class ReduceOp(enum.Enum):
-    """How `all_reduce` and its relatives combine elements."""
-
-    SUM = "SUM"
-    AVG = "AVG"
-    PRODUCT = "PROD"
-    MIN = "MIN"
-    MAX = "MAX"
-    BAND = "BAND"
-    BOR = "BOR"
-    BXOR = "BXOR"
+from ._reduce_op import ReduceOp, operation
+from ._work import Work
 
 
 def _start(
-    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool
-) -> Work | None:
+    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool,
+    gives: Sequence[Tensor] = (), timeout: timedelta | None = None,
+) -> Work | None:  # fmt: skip
+    """Begin an operation whose result is in the tensors `gives`, and wait for it unless `async_op`."""
     settle(keep)
     with mpi_turn():
         request = begin()
-    work = Work(name, request, lambda _: finish(), found.timeout.total_seconds(), keep)
+
+    def ended(_: Work) -> list[Tensor]:
+        finish()
+        return list(gives)
+
+    work = Work(name, request, ended, (timeout or found.timeout).total_seconds(), keep)
     if is_loaded():
         finish_on_streams(work)
     if async_op:
         return work
     work.wait()
     return None
-
-
-def _peer(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
-    if given is None and in_group is None:
-        raise ValueError(f"one of {what} and group_{what} must be given")
-    if given is not None and in_group is not None:
-        raise ValueError(f"Can't specify both group_{what} and {what}")
-    return in_group if in_group is not None else found.place(given)  # type: ignore[arg-type]
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
@@ -77,22 +66,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
     found = resolve(group)
     if found is None:
         return None
-    return _start("barrier", found, found.comm.Ibarrier, lambda: None, None, async_op)
-
-
-def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error, after `timeout`, says so.
-
-    >>> import mpigrad.distributed as dist
-    >>> dist.init_process_group("mpi")
-    >>> dist.monitored_barrier()
-    >>> dist.destroy_process_group()
-    """
-    found = resolve(group)
-    if found is not None:
-        with mpi_turn():
-            request = found.comm.Ibarrier()
-        Work("monitored_barrier", request, lambda _: None, (timeout or found.timeout).total_seconds()).wait()
+    return _start("barrier", found, found.comm.Ibarrier, lambda: None, None, async_op, timeout=timeout)
 
 
 def broadcast(
@@ -111,27 +85,16 @@ def broadcast(
     found = resolve(group)
     if found is None:
         return None
-    root = _peer(found, src, group_src, "src")
+    root = place_of(found, src, group_src, "src")
     mine = found.rank() == root
     buffer = outgoing(tensor) if mine else incoming(tensor)
     return _start(
         "broadcast", found, lambda: found.comm.Ibcast(as_bytes(buffer), root),
-        lambda: None if mine else arrived(tensor, buffer), buffer, async_op,
+        lambda: None if mine else arrived(tensor, buffer), buffer, async_op, [tensor],
     )  # fmt: skip
 
 
 _WIDER: dict[Any, Any] = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
-
-
-def _operation(op: ReduceOp, kind: np.dtype) -> Any:
-    MPI = _mpi.mpi()
-    if not isinstance(op, ReduceOp):
-        raise ValueError(f"op must be a ReduceOp such as ReduceOp.SUM, not {op!r}")
-    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and kind.kind not in "iub":
-        raise ValueError(f"{op} works on integers and booleans, not on {kind}")
-    if op in (ReduceOp.MIN, ReduceOp.MAX) and kind.kind == "c":
-        raise ValueError(f"{op} does not order complex numbers")
-    return MPI.SUM if op is ReduceOp.AVG else getattr(MPI, op.value)
 
 
 def _reduced(buffer: Any, kind: np.dtype, op: ReduceOp, size: int) -> Any:
@@ -163,10 +126,10 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     if found is None:
         return None
     given, made = _for_reduction(tensor)
-    how, kind = _operation(op, tensor._array.dtype), tensor._array.dtype
+    how, kind = operation(op, tensor._array.dtype), tensor._array.dtype
     return _start(
         "all_reduce", found, lambda: found.comm.Iallreduce(typed(given), typed(made), how),
-        lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op,
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op, [tensor],
     )  # fmt: skip
 
 
@@ -191,12 +154,12 @@ def reduce(
     found = resolve(group)
     if found is None:
         return None
-    root = _peer(found, dst, group_dst, "dst")
+    root = place_of(found, dst, group_dst, "dst")
     given, made = _for_reduction(tensor)
-    how, kind, mine = _operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
+    how, kind, mine = operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
     return _start(
         "reduce", found, lambda: found.comm.Ireduce(typed(given), typed(made) if mine else None, how, root),
-        lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op,
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op, [tensor],
     )  # fmt: skip
 
 
@@ -224,12 +187,13 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     if found is None:
         return None
     check_list(tensor_list, found.size(), "tensor_list")
+    check_tensor(tensor)
     same_shape(tensor_list, tensor, "all_gather")
     given = outgoing(tensor)
     rows = _rows(found.size(), given)
     return _start(
         "all_gather", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(rows)),
-        lambda: _into_list(tensor_list, rows), (given, rows), async_op,
+        lambda: _into_list(tensor_list, rows), (given, rows), async_op, tensor_list,
     )  # fmt: skip
 
 
@@ -249,6 +213,7 @@ def all_gather_into_tensor(
     found = resolve(group)
     if found is None:
         return None
+    same_type([output_tensor], input_tensor)
     if output_tensor.numel() != input_tensor.numel() * found.size():
         raise ValueError(
             f"output tensor size must be equal to world_size times input tensor size: {output_tensor.numel()} elements for "
@@ -257,7 +222,7 @@ def all_gather_into_tensor(
     given, made = outgoing(input_tensor), incoming(output_tensor)
     return _start(
         "all_gather_into_tensor", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(made)),
-        lambda: arrived(output_tensor, made), (given, made), async_op,
+        lambda: arrived(output_tensor, made), (given, made), async_op, [output_tensor],
     )  # fmt: skip
 
 
@@ -282,10 +247,10 @@ def gather(
     found = resolve(group)
     if found is None:
         return None
-    root = _peer(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
     mine, given = found.rank() == root, outgoing(tensor)
     if mine:
-        if gather_list is None:
+        if not gather_list:
             raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
         check_list(gather_list, found.size(), "gather_list")
         same_shape(gather_list, tensor, "gather")
@@ -294,7 +259,7 @@ def gather(
     rows = _rows(found.size(), given) if mine else None
     return _start(
         "gather", found, lambda: found.comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root),
-        lambda: None if rows is None else _into_list(gather_list or [], rows), (given, rows), async_op,
+        lambda: None if rows is None else _into_list(gather_list or [], rows), (given, rows), async_op, gather_list or [],
     )  # fmt: skip
 
 
@@ -319,7 +284,7 @@ def scatter(
     found = resolve(group)
     if found is None:
         return None
-    root = _peer(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
     mine = found.rank() == root
     if mine:
         if not scatter_list:
@@ -332,7 +297,7 @@ def scatter(
     made = incoming(tensor)
     return _start(
         "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
-        lambda: arrived(tensor, made), (rows, made), async_op,
+        lambda: arrived(tensor, made), (rows, made), async_op, [tensor],
     )  # fmt: skip
 
 
@@ -373,6 +338,7 @@ def reduce_scatter_tensor(
     found = resolve(group)
     if found is None:
         return None
+    same_type([output], input)
     if input.numel() != output.numel() * found.size():
         raise ValueError(
             f"input tensor must be the same size as output size times world size: {input.numel()} elements for "
@@ -385,10 +351,10 @@ def _reduce_scatter(
     output: Tensor, given: Any, op: ReduceOp, found: ProcessGroup, async_op: bool
 ) -> Work | None:
     made = space(output._array.shape, given.dtype, given)
-    how, kind = _operation(op, output._array.dtype), output._array.dtype
+    how, kind = operation(op, output._array.dtype), output._array.dtype
     return _start(
         "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(typed(given), typed(made), how),
-        lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op,
+        lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op, [output],
     )  # fmt: skip
 
 
@@ -410,6 +376,7 @@ def all_to_all(
         return None
     check_list(output_tensor_list, found.size(), "output_tensor_list")
     check_list(input_tensor_list, found.size(), "input_tensor_list")
+    same_type([*output_tensor_list, *input_tensor_list], input_tensor_list[0])
     sent, back = [outgoing(each) for each in input_tensor_list], [each._array for each in output_tensor_list]
     given = joined(sent)
     made = space((sum(each.nbytes for each in back),), np.uint8, back[0])
@@ -428,7 +395,7 @@ def all_to_all(
         buffers = [each if type(each) is np.ndarray else as_bytes(each)[0] for each in (given, made)]
         return found.comm.Ialltoallv([buffers[0], counts, MPI.BYTE], [buffers[1], places, MPI.BYTE])
 
-    return _start("all_to_all", found, begin, finish, (given, made), async_op)
+    return _start("all_to_all", found, begin, finish, (given, made), async_op, output_tensor_list)
 
 
 def all_to_all_single(
@@ -465,97 +432,12 @@ def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> li
                 f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks"
             )
         sizes = [length // ranks] * ranks
-    if sum(sizes) != length or len(sizes) != ranks:
+    if len(sizes) != ranks:
         raise RuntimeError(
-            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}, {ranks} ranks"
+            f"Number of tensor splits not equal to group size: {what}_split_sizes {sizes} for {ranks} ranks"
+        )
+    if sum(sizes) != length:
+        raise RuntimeError(
+            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}"
         )
     return list(tensor.split(sizes))
-
-
-# -- messages ----------------------------------------------------------------------------------------------------------
-def isend(
-    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
-) -> Work | None:
-    """Start sending a tensor to a rank."""
-    found = resolve(group)
-    if found is None:
-        return None
-    rank = _peer(found, dst, group_dst, "dst")
-    if rank == found.rank():
-        raise ValueError(
-            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
-        )
-    buffer = outgoing(tensor)
-    return _start("send", found, lambda: found.comm.Isend(as_bytes(buffer), rank, tag), lambda: None, buffer, True)
-
-
-def irecv(
-    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
-) -> Work | None:
-    """Start receiving a tensor from a rank, or from any."""
-    found = resolve(group)
-    if found is None:
-        return None
-    anyone = src is None and group_src is None
-    rank = _mpi.mpi().ANY_SOURCE if anyone else _peer(found, src, group_src, "src")
-    buffer = incoming(tensor)
-    return _start(
-        "recv",
-        found,
-        lambda: found.comm.Irecv(as_bytes(buffer), rank, tag),
-        lambda: arrived(tensor, buffer),
-        buffer,
-        True,
-    )
-
-
-def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to a rank."""
-    work = isend(tensor, dst, group, tag, group_dst)
-    if work is not None:
-        work.wait()
-
-
-def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from a rank, or from any; gives the sender's rank."""
-    work = irecv(tensor, src, group, tag, group_src)
-    if work is None:
-        return -1
-    work.wait()
-    found = resolve(group)
-    assert found is not None
-    return found.ranks[work.source_rank()]
-
-
-class P2POp:
-    """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)`."""
-
-    def __init__(
-        self,
-        op: Any,
-        tensor: Tensor,
-        peer: int | None = None,
-        group: Any = None,
-        tag: int = 0,
-        group_peer: int | None = None,
-    ) -> None:
-        if op not in (isend, irecv):
-            raise RuntimeError(
-                "Invalid ``op``. Expected ``op`` to be of type ``mpigrad.distributed.isend`` or ``irecv``."
-            )
-        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = (
-            op,
-            tensor,
-            peer,
-            group,
-            tag,
-            group_peer,
-        )
-
-
-def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives at once."""
-    if not p2p_op_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
-        raise RuntimeError("Invalid ``p2p_op_list``. Each op is expected to be of type ``mpigrad.distributed.P2POp``.")
-    made = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
-    return [Finished() if work is None else work for work in made]

@@ -23,8 +23,10 @@ _IGNORED = ("MASTER_ADDR", "MASTER_PORT")
 class ProcessGroup:
     """Some ranks of the job, in order; made by `init_process_group` and `new_group`."""
 
-    def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str) -> None:
-        self.comm, self.ranks, self.timeout, self.group_name = comm, ranks, timeout, name
+    def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
+        self.comm, self.ranks, self.timeout, self.group_name, self.group_desc = comm, ranks, timeout, name, desc
+        self.monitored = 0  # barriers of `monitored_barrier` so far
+        self.unanswered: list[Any] = []  # receives of theirs whose time was over
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -46,6 +48,19 @@ class ProcessGroup:
 
     def __repr__(self) -> str:
         return f"<mpigrad.distributed.ProcessGroup {self.group_name!r}, ranks {self.ranks}>"
+
+
+def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
+    """The place in a group that a global rank or a rank of the group means."""
+    if given is None and in_group is None:
+        raise ValueError(f"Must specify global_rank or group_rank: neither {what} nor group_{what} was given")
+    if given is not None and in_group is not None:
+        raise ValueError(f"Can't specify both group_rank and global_rank: group_{what} and {what}")
+    if in_group is None:
+        return found.place(given)  # type: ignore[arg-type]
+    if not 0 <= in_group < found.size():
+        raise ValueError(f"Group rank {in_group} is not part of {found}")
+    return in_group
 
 
 class GroupMember:
@@ -95,6 +110,9 @@ def init_process_group(
     """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
+    _check_timeout(timeout)
+    if init_method and store:
+        raise AssertionError("Cannot specify both init_method and store.")
     MPI = _mpi.mpi()
     _mpi.check_thread_level()
     for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
@@ -111,8 +129,13 @@ def init_process_group(
     with mpi_turn():
         comm, request = MPI.COMM_WORLD.Idup()
     Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
-    GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "default_pg")
+    GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "0", "default_pg")
     _groups.append(GroupMember.WORLD)
+
+
+def _check_timeout(timeout: Any) -> None:
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
 
 
 def is_initialized() -> bool:
@@ -138,7 +161,12 @@ def resolve(given: Any) -> ProcessGroup | None:
     """The group meant by an argument; None for ranks that are not in it."""
     if given is GroupMember.NON_GROUP_MEMBER:
         return None
-    return world() if given is None else given
+    whole = world()
+    if given is None:
+        return whole
+    if not any(given is each for each in _groups):
+        raise ValueError(f"Group {given} is not registered, please create group with mpigrad.distributed.new_group API")
+    return given
 
 
 def new_group(
@@ -161,16 +189,24 @@ def new_group(
     """
     whole = world()
     members = sorted(ranks) if ranks is not None and sort_ranks else list(ranks) if ranks is not None else whole.ranks
+    _check_timeout(timeout)
+    if len(members) > whole.size():
+        raise ValueError(
+            "the new group's world size should be less or equal to the world size set by init_process_group"
+        )
+    for rank in members:
+        if not 0 <= rank < whole.size():
+            raise ValueError(
+                f"Rank {rank} is out of range. Valid ranks are 0 to {whole.size() - 1} (world_size={whole.size()})"
+            )
     if len(set(members)) != len(members):
-        raise ValueError(f"new_group: ranks must not repeat, got {list(members)}")
-    if any(not 0 <= rank < whole.size() for rank in members):
-        raise ValueError(f"new_group: ranks must be in [0, {whole.size()}), got {list(members)}")
+        raise ValueError(f"ranks list must not contain duplicate entries, got {list(members)}")
     if whole.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     with mpi_turn():
         chosen = whole.comm.Get_group().Incl(members)
         comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
-    made = ProcessGroup(comm, members, timeout or whole.timeout, group_desc or f"group {len(_groups)}")
+    made = ProcessGroup(comm, members, timeout or whole.timeout, str(len(_groups)), group_desc or "undefined")
     _groups.append(made)
     return made
 
@@ -189,7 +225,11 @@ def destroy_process_group(group: Any = None) -> None:
     >>> dist.is_initialized()
     False
     """
-    whole = world()
+    if group is GroupMember.NON_GROUP_MEMBER:
+        return
+    whole = GroupMember.WORLD
+    if whole is None:
+        raise AssertionError("Process group cannot be None")
     ending = list(_groups) if group is None or group is whole else [group]
     for each in reversed(ending):
         if each not in _groups:
@@ -236,7 +276,8 @@ def get_backend(group: Any = None) -> str:
     'mpi'
     >>> dist.destroy_process_group()
     """
-    resolve(group)
+    if resolve(group) is None:
+        raise ValueError("Invalid process group specified")
     return "mpi"
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from .._tensor import wrap
 from . import _collectives as c
-from ._groups import ProcessGroup, resolve
+from . import _messages as m
+from ._groups import ProcessGroup, place_of, resolve
 
 
 def _dump(value: Any) -> np.ndarray:
@@ -73,9 +74,9 @@ def gather_object(
     found = resolve(group)
     if found is None:
         return
-    root = c._peer(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
     mine = found.rank() == root
-    if mine and object_gather_list is None:
+    if mine and not object_gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
     data = _dump(obj)
     lengths = _lengths(found, data.size)
@@ -103,7 +104,7 @@ def broadcast_object_list(
     found = resolve(group)
     if found is None:
         return
-    root = c._peer(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
     mine = found.rank() == root
     data = _dump(list(object_list)) if mine else None
     length = wrap(np.array([0 if data is None else data.size], np.int64))
@@ -142,7 +143,7 @@ def scatter_object_list(
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = c._peer(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
     given: list[np.ndarray] = []
     if found.rank() == root:
         if scatter_object_input_list is None or len(scatter_object_input_list) != found.size():
@@ -168,8 +169,8 @@ def send_object_list(
 ) -> None:
     """Send objects to a rank."""
     data = _dump(list(object_list))
-    c.send(wrap(np.array([data.size], np.int64)), dst, group, 0, group_dst)
-    c.send(wrap(data), dst, group, 0, group_dst)
+    m.send(wrap(np.array([data.size], np.int64)), dst, group, 0, group_dst)
+    m.send(wrap(data), dst, group, 0, group_dst)
 
 
 def recv_object_list(
@@ -181,9 +182,11 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receive objects from a rank (or any) into the list; gives the sender's rank."""
+    if resolve(group) is None:
+        raise ValueError("Invalid process group specified")
     length = wrap(np.empty(1, np.int64))
-    sender = c.recv(length, src, group, 0, group_src)
+    sender = m.recv(length, src, group, 0, group_src)
     buffer = wrap(np.empty(int(length._array[0]), np.uint8))
-    c.recv(buffer, sender, group)
+    m.recv(buffer, sender, group)
     object_list[:] = _load(buffer._array)
     return sender

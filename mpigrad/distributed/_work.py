@@ -31,7 +31,8 @@ class Work:
         self._lock = threading.Lock()
         self._done = False
         self._result: Any = None
-        self._source = -1
+        self._error: BaseException | None = None
+        self._source, self._bytes = -1, 0
         self._on_taking: Callable[[], None] | None = None  # with GPUs: lets the streams of whoever takes the result wait
 
     def is_completed(self) -> bool:
@@ -41,12 +42,17 @@ class Work:
 
     def _test(self) -> bool:
         if not self._done:
-            status = _mpi.mpi().Status()
-            with mpi_turn():
-                self._done = self._request.Test(status)
+            MPI = _mpi.mpi()
+            status = MPI.Status()
+            try:
+                with mpi_turn():
+                    self._done = self._request.Test(status)
+                if self._done:
+                    self._source, self._bytes = status.Get_source(), status.Get_count(MPI.BYTE)
+                    self._result = self._finish(self)
+            except Exception as error:
+                self._done, self._error = True, error
             if self._done:
-                self._source = status.Get_source()
-                self._result = self._finish(self)
                 self._keep = self._request = None
         return self._done
 
@@ -62,21 +68,35 @@ class Work:
                 )
             time.sleep(pause)
             pause = min(pause * 1.3, _LONGEST)
+        if self._error is not None:
+            raise self._error
         if self._on_taking is not None:
             self._on_taking()
         return True
+
+    def is_success(self) -> bool:
+        """Whether the operation is over, and without an error."""
+        return self.is_completed() and self._error is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong; None if nothing did, or not yet."""
+        return self._error if self.is_completed() else None
+
+    def synchronize(self) -> None:
+        """Wait until the operation is over."""
+        self.wait()
 
     def source_rank(self) -> int:
         """The rank that sent, after a receive."""
         return self._source
 
     def result(self) -> Any:
-        """What the operation gave, after it is over."""
+        """The tensors that hold what the operation gave, when it is over."""
         self.wait()
         return self._result
 
     def get_future(self) -> Future:
-        """A Future of the result, which completes when the operation does."""
+        """A Future of the tensors that hold the result, which completes when the operation does."""
         future: Future = Future()
         _complete_later(self, future)
         return future
@@ -119,17 +139,11 @@ def _completed(work: Work, future: Future, deadline: float | None) -> bool:
             raise RuntimeError(
                 f"{work._name} did not end within {work._seconds} s: another rank of the group has not called it, or is gone"
             )
+        if work._error is not None:
+            raise work._error
         result = work._result
     except Exception as error:
         future.set_exception(error)
     else:
         future.set_result(result)
     return True
-
-
-class Finished(Work):
-    """An operation that had nothing to wait for."""
-
-    def __init__(self, result: Any = None) -> None:
-        super().__init__("nothing", None, lambda work: None, None)
-        self._done, self._result = True, result

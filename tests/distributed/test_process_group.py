@@ -58,7 +58,7 @@ def test_bits_and_booleans(group) -> None:
     flags = mpigrad.tensor([group.rank == 0, False])
     dist.all_reduce(flags, op=dist.ReduceOp.MAX)
     assert flags.tolist() == [True, False]
-    with pytest.raises(ValueError, match="integers"):
+    with pytest.raises(RuntimeError, match="Cannot use ReduceOp.BAND with non-integral dtype"):
         dist.all_reduce(mpigrad.ones(2), op=dist.ReduceOp.BAND)
 
 
@@ -164,19 +164,6 @@ def test_asynchronous_work_and_barriers(group) -> None:
     dist.monitored_barrier(timeout=timedelta(seconds=20))
 
 
-@pytest.mark.mpi(min_size=2)
-def test_a_rank_that_does_not_come_is_an_error_in_time(group) -> None:
-    if group.rank == 0:
-        with pytest.raises(RuntimeError, match="barrier did not end within 0.2 s"):
-            dist.monitored_barrier(timeout=timedelta(seconds=0.2))
-        group.barrier()
-        group.barrier()
-    else:
-        group.barrier()
-        dist.monitored_barrier(timeout=timedelta(seconds=20))
-        group.barrier()
-
-
 def where() -> int:
     return dist.get_rank()
 
@@ -204,9 +191,9 @@ def test_errors_before_and_after(world) -> None:
     dist.init_process_group("gloo", init_method="env://")
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group()
-    with pytest.raises(ValueError, match="one tensor per rank"):
+    with pytest.raises(RuntimeError, match=f"tensor_list: .*expected length {world.world_size}, got 0"):
         dist.all_gather([], mpigrad.ones(1))
-    with pytest.raises(TypeError, match="to be a Tensor"):
+    with pytest.raises(TypeError, match="Expected parameter `tensor` of type mpigrad.Tensor"):
         dist.all_reduce([1.0])
     assert dist.get_backend() == "mpi" and dist.is_initialized()
     world.barrier()
