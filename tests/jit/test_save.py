@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from typing import Optional
 
 import pytest
 
@@ -45,6 +46,30 @@ def test_modules_come_back() -> None:
     assert_close(dict(loaded.state_dict()), dict(scripted.state_dict()))
     loaded(x).sum().backward()
     assert loaded.w.grad is not None and net.w.grad is None
+
+
+@mpigrad.jit.interface
+class OneToOne:
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+
+
+class PlusOne(mpigrad.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def use_if_there(m: Optional[OneToOne], x: Tensor) -> Tensor:  # noqa: UP045
+    if m is not None:
+        return m.forward(x)
+    return x
+
+
+def test_functions_of_interfaces_come_back_and_take_modules_only() -> None:
+    loaded, module = again(mpigrad.jit.script(use_if_there)), mpigrad.jit.script(PlusOne())
+    assert loaded(module, mpigrad.ones(1)).item() == 2.0 and loaded(None, mpigrad.ones(1)).item() == 1.0
+    with pytest.raises(RuntimeError, match="Expected a value of type"):
+        loaded(print, mpigrad.ones(1))
 
 
 class Private(mpigrad.nn.Module):
