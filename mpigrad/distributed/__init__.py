@@ -47,6 +47,7 @@ from ._objects import (
     send_object_list,
 )
 from ._reduce_op import ReduceOp
+from ._subgroups import new_subgroups, new_subgroups_by_enumeration
 from ._work import Work
 
 __all__ = [
@@ -55,7 +56,8 @@ __all__ = [
     "broadcast_object_list",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available",
-    "is_initialized", "is_mpi_available", "isend", "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce",
+    "is_initialized", "is_mpi_available", "isend", "monitored_barrier", "new_group", "new_subgroups",
+    "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce",
     "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
 ]  # fmt: skip
 

@@ -156,6 +156,23 @@ def test_groups_of_some_ranks(group) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
+def test_groups_that_divide_the_ranks(group) -> None:
+    size, rank = group.world_size, group.rank
+    mine, everyones = dist.new_subgroups(size // 2)
+    start = rank // (size // 2) * (size // 2)
+    assert dist.get_process_group_ranks(mine) == list(range(start, start + size // 2)) and len(everyones) == 2
+    tensor = mpigrad.tensor([rank])
+    dist.all_reduce(tensor, group=mine)
+    assert tensor.item() == sum(range(start, start + size // 2))
+    one, _ = dist.new_subgroups_by_enumeration([[1]])
+    assert (one is None) == (rank != 1)
+    with pytest.raises(ValueError, match=f"'group_size' \\({size + 1}\\) must not exceed the world size"):
+        dist.new_subgroups(size + 1)
+    with pytest.raises(ValueError, match="Rank 0 has appeared in both subgroup"):
+        dist.new_subgroups_by_enumeration([[0], [0, 1]])
+
+
+@pytest.mark.mpi(min_size=2)
 def test_asynchronous_work_and_barriers(group) -> None:
     tensor = mpigrad.ones(1000)
     work = dist.all_reduce(tensor, async_op=True)
