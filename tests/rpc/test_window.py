@@ -60,6 +60,17 @@ def test_frames_beyond_the_window_wait_in_order(transport) -> None:
     assert not transport.pending() and not transport._under_way and not transport._queued
 
 
+def test_nothing_waits_for_sends_that_are_over_at_once(transport) -> None:
+    comm, window = transport._comm, _mpi_transport.WINDOW
+    for number in range(window + 50):
+        transport.send(1, b"%d" % number, [], 0)
+    comm.Isend = lambda spec, dst, tag: comm.sent.append((dst, spec[0])) or Request(True)
+    comm.requests[0].over = True
+    transport._recycle()
+    assert [frame for _, frame in comm.sent] == [b"%d" % number for number in range(window + 50)]
+    assert not transport._queued and transport.unsent() == window - 1
+
+
 @pytest.mark.mpi(min_size=2)
 def test_many_calls_in_flight_are_answered_within_the_window(rpc_world, monkeypatch) -> None:
     transport, most = _get_current_rpc_agent().transport, [0]

@@ -197,18 +197,17 @@ class MPITransport(Transport):
                 sends.rotate(-1)
 
     def _ended(self, dst: int) -> None:
-        """A send is over: its place is free for what waits."""
+        """A send is over: its place is free for what waits. Sends that are over at once leave theirs to the next."""
         left = self._under_way[dst] - 1
         if left:
             self._under_way[dst] = left
         else:
             del self._under_way[dst]
         queue = self._queued.get(dst)
-        if queue is not None:
-            waiting = queue.popleft()
-            if not queue:
-                del self._queued[dst]
-            self._send(dst, *waiting)
+        while queue and self._under_way.get(dst, 0) < WINDOW:
+            self._send(dst, *queue.popleft())
+        if queue is not None and not queue:
+            del self._queued[dst]
 
     def pending(self) -> bool:
         return bool(self._coming or self._sends or self._ready)
