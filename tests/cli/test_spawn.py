@@ -81,7 +81,7 @@ def test_the_rank_that_ended_is_named(python, program: str, what: str, said: str
 
 
 LATER = """
-import os, signal, sys, time
+import os, sys, threading, time, traceback
 import mpigrad.multiprocessing as mp
 
 def work(rank, seconds):
@@ -89,15 +89,23 @@ def work(rank, seconds):
     time.sleep(seconds)
     print("slept")
 
+def tell_when_it_waits(context):
+    main = threading.main_thread().ident
+    while not any(frame.filename.endswith("_deaths.py") for frame in traceback.extract_stack(sys._current_frames()[main])):
+        time.sleep(0.01)
+    print("begun", *context.pids())
+
 if __name__ == "__main__":
     context = mp.spawn(work, args=(float(sys.argv[2]),), nprocs=2, join=False, daemon=sys.argv[1] == "daemon")
     print("first look", context.join(0.01))
     while len(context.pids()) < 2:
         time.sleep(0.01)
-    print("begun", *context.pids())
+    if sys.argv[1] != "interrupted":
+        print("begun", *context.pids())
     if sys.argv[1] == "join":
         print("end", context.join(), context.join(), len(context.pids()))
     if sys.argv[1] == "interrupted":
+        threading.Thread(target=tell_when_it_waits, args=(context,)).start()
         try:
             context.join()
         except KeyboardInterrupt:
@@ -114,7 +122,7 @@ def later(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "later.py", what, str(seconds)],
             cwd=tmp_path,
-            env={**clean_environment(), "TMPDIR": str(tmp_path)},
+            env={**clean_environment(), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             text=True,
         )
