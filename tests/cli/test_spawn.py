@@ -125,6 +125,8 @@ def later(tmp_path):
             env={**clean_environment(), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             text=True,
+            # a shell has what it starts in the background ignore interrupts, these tests perhaps included
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(process)
         assert process.stdout is not None
