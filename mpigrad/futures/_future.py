@@ -67,7 +67,7 @@ class Future:
 
     __class_getitem__ = classmethod(types.GenericAlias)  # type: ignore[var-annotated]
 
-    _info: tuple[int, Any, float]  # of a call: rank of the callee, function, timeout
+    _info: tuple[int, Any, float, bool]  # of a call: rank of the callee, function, timeout, whether its answer is recorded
     _deadline: float
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:

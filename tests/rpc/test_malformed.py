@@ -24,7 +24,7 @@ def inject(body: bytes = b"", **fields: int) -> Future:
         "function": 0, "meta": 0, "tag": 0, "call": next(agent._ids), "context": 0, "message": 0, "extra": 0, "extra2": 0,
     } | fields  # fmt: skip
     answer = agent._pending[header["call"]] = Future()
-    answer._info, answer._deadline = (1, "injected", 20.0), float("inf")
+    answer._info, answer._deadline = (1, "injected", 20.0, True), float("inf")
     with agent.progress.lock:
         agent.transport._comm.Isend([HEADER.pack(*header.values()) + body, mpi().BYTE], 1, agent.transport._frame_tag)
     return answer

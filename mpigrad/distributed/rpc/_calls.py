@@ -100,7 +100,6 @@ class Calls:
         self._ids = itertools.count(self._first_id)
         self._lost = itertools.count()  # calls whose frame never left
         self._pending: dict[int, Future] = {}
-        self._unrecorded: set[int] = set()  # calls that were made under `no_grad`: so are their answers
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer_lock = threading.Lock()
         self._timer_ids = itertools.count()
@@ -136,7 +135,7 @@ class Calls:
         fut._state = 0
         fut._callbacks = fut._sleepers = None
         fut._foreign = False
-        fut._info = (dst, func, timeout)
+        fut._info = (dst, func, timeout, True)
         now = _monotonic()
         fut._deadline = now + timeout if timeout else _NEVER
         interceptor = _seams.interceptor
@@ -149,7 +148,7 @@ class Calls:
             self._post(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
         else:
             if not MODE.enabled:
-                self._unrecorded.add(call_id)
+                fut._info = (dst, func, timeout, False)
             self._post(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
         if dst in self.gone:
             self._fail_calls_to(dst)
@@ -177,7 +176,7 @@ class Calls:
         fut._callbacks = None if then is None else deque((then,))
         fut._sleepers = None
         fut._foreign = False
-        fut._info = (dst, NAMES[kind], timeout)
+        fut._info = (dst, NAMES[kind], timeout, True)
         fut._deadline = _monotonic() + timeout if timeout else _NEVER
         payload = encode_raw(body, arrays) if body or arrays else NOTHING
         call_id = next(self._ids)
@@ -299,10 +298,8 @@ class Calls:
         logger.error("could not send a message to rank %s: %s", dst, error)
         kind, call_id = frame[0], _unpack(frame)[10]
         if kind not in (int(MessageType.REPLY), _EXCEPTION):
-            fut = self._pending.pop(call_id, None)
-            if fut is not None:
+            if self._give_up(call_id, SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}")):
                 self._unissued()
-                self._fail(fut, SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}"))
 
     def _unissued(self) -> None:
         """A call was counted as issued, but nobody will ever see it."""
@@ -333,14 +330,12 @@ class Calls:
                 if kind == _EXCEPTION:
                     value, state = unpack_error(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:
-                    if call_id not in self._unrecorded:
+                    if fut._info[3]:
                         _seams.interceptor.on_receive(src, context_id, message_id, tensors)
                 if mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:
                 value, state = error, 2
-        if self._unrecorded:
-            self._unrecorded.discard(call_id)
         if fut is None:
             return
         if not call_id & SAMPLE:
@@ -362,21 +357,28 @@ class Calls:
         if self._timers:
             self._run_timers(now)
         for call_id, fut in list(self._pending.items()):
-            if fut._deadline <= now and self._pending.pop(call_id, None) is not None:
-                self._fail(fut, self._timeout_error(fut))
+            if fut._deadline <= now:
+                self._give_up(call_id, self._timeout_error(fut))
 
     def _timeout_error(self, fut: Future) -> Exception:
-        dst, func, seconds = fut._info
+        dst, func, seconds, _ = fut._info
         what = func if isinstance(func, str) else label(func)
         return RpcTimeoutError(
             f"RPCErr:1:RPC ran for more than set timeout ({seconds * 1000:.0f} ms) and will now be marked with an "
             f"error: {what} on {self.workers.get(dst, dst)} did not answer within {seconds} s"
         )
 
-    def _fail(self, fut: Future, error: Exception) -> None:
+    def _give_up(self, call_id: int, error: Exception) -> bool:
+        """Fail a call, unless it has been completed; whether this has failed it."""
+        fut = self._pending.pop(call_id, None)
+        if fut is None:
+            return False
+        if not call_id & SAMPLE:
+            self.latency.forget(call_id)
         fut._finish(2, error)
         if fut._callbacks:
             self.progress.submit_last(fut._call_callbacks)
+        return True
 
     def lose(self, rank: int, why: str) -> None:
         """A worker is gone: its calls fail, now and later."""
@@ -388,14 +390,13 @@ class Calls:
 
     def _fail_calls_to(self, rank: int) -> None:
         for call_id, fut in list(self._pending.items()):
-            if fut._info[0] == rank and self._pending.pop(call_id, None) is not None:
-                self._fail(fut, WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")))
+            if fut._info[0] == rank:
+                self._give_up(call_id, WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")))
         for hook in _seams.lost_hooks:
             hook(self, rank)  # type: ignore[arg-type]
 
     def fail_everything(self, why: str) -> None:
         """Fail all calls that are under way or still to come; for the end of the agent."""
         self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
-        for call_id, fut in list(self._pending.items()):
-            if self._pending.pop(call_id, None) is not None:
-                self._fail(fut, WorkerGoneError(why))
+        for call_id in list(self._pending):
+            self._give_up(call_id, WorkerGoneError(why))

@@ -54,13 +54,10 @@ class Faults:
         return count < self._num_fail_sends
 
     def _report(self, agent: Agent, dst: int, kind: int, call_id: int) -> None:
-        fut = agent._pending.pop(call_id, None) if call_id != NO_CALL else None
-        if fut is not None:
+        name, to = MessageType(kind).name, agent.workers.get(dst, dst)
+        error = SendFailedError(f"Send attempt failed intentionally for {name} to {to}")
+        if call_id != NO_CALL and agent._give_up(call_id, error):
             agent._unissued()
-            name = MessageType(kind).name
-            agent._fail(
-                fut, SendFailedError(f"Send attempt failed intentionally for {name} to {agent.workers.get(dst, dst)}")
-            )
 
     def _send_late(self, agent: Agent, message: tuple[Any, ...]) -> None:
         self._late.sending = True

@@ -19,11 +19,15 @@ class Latency:
         self._began[call_id] = now
 
     def end(self, call_id: int) -> None:
-        """A sampled call has been answered or given up."""
+        """A sampled call has been answered."""
         began = self._began.pop(call_id, None)
         if began is not None:
             bucket = int((time.monotonic() - began) * 1e6).bit_length()
             self._counts[bucket] = self._counts.get(bucket, 0) + 1
+
+    def forget(self, call_id: int) -> None:
+        """A sampled call has been given up."""
+        self._began.pop(call_id, None)
 
     def histogram(self) -> dict[str, int]:
         """How many sampled calls took less than so many microseconds (and at least half of that)."""
