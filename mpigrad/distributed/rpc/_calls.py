@@ -24,7 +24,7 @@ from mpigrad._graph.grad_mode import MODE
 from mpigrad.futures import Future
 
 from . import _seams
-from ._errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
+from ._errors import RpcTimeoutError, SendFailedError, WorkerGoneError, pack_error, unpack_error
 from ._frame import parts
 from ._functions import is_library, label, name_of
 from ._latency import SAMPLE, Latency
@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 _CALL = int(MessageType.PYTHON_CALL)
 _LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 _EXCEPTION = int(MessageType.EXCEPTION)
+_REPLY = int(MessageType.REPLY)
 _pack = HEADER.pack
 _unpack = HEADER.unpack_from
 _monotonic = time.monotonic
@@ -86,6 +87,7 @@ class Calls:
     """The calling half of an agent."""
 
     rank: int
+    info: WorkerInfo
     rpc_timeout: float
     progress: Progress
     workers: dict[int, WorkerInfo]
@@ -294,10 +296,13 @@ class Calls:
         self.progress.post(dst, head + body + transfer_table(follow), follow, tag)
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """The transport could not send a frame: fail the call it belongs to, if it is one of ours."""
+        """The transport could not send a frame: fail the call it belongs to, ours or that of whoever waits for this answer."""
         logger.error("could not send a message to rank %s: %s", dst, error)
         kind, call_id = frame[0], _unpack(frame)[10]
-        if kind not in (int(MessageType.REPLY), _EXCEPTION):
+        if kind == _REPLY:  # whoever asked gets the error instead, if that can be sent
+            answer = pack_error(self.info, RuntimeError(f"{self.info} could not send its answer: {error}"))
+            self._post(dst, _EXCEPTION, encode_raw(answer, []), 0, call_id, 0, 0, b"", 0, 0)
+        elif kind != _EXCEPTION:
             if self._give_up(call_id, SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}")):
                 self._unissued()
 

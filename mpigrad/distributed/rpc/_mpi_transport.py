@@ -29,7 +29,7 @@ from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 
 from ._blocks import receive_array
 from ._channel import Channel
-from ._message import HEADER_SIZE, LENGTH, LENGTH_OFFSET
+from ._message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, MessageType
 from ._outgoing import Outgoing
 from ._transport import (
     CHUNK,
@@ -48,8 +48,11 @@ logger = logging.getLogger(__name__)
 
 RING = 16
 WINDOW = 256
+CLOSE_SECONDS = 5.0  # for sends to end after everybody agreed to close
+LEAVE_SECONDS = 0.25  # without a send ending, before a rank that leaves lets them be
 _length_at = LENGTH.unpack_from
 _GATHER_BYTES = 260
+_LEAVE = int(MessageType.LEAVE)
 
 
 class MPITransport(Transport):
@@ -94,10 +97,12 @@ class MPITransport(Transport):
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         self.bytes_sent += len(frame)
         request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
-        if follow:
-            self._send_arrays(dst, follow, tag)
-        if not request.Test():
-            self._keep(request, dst)
+        try:
+            if follow:
+                self._send_arrays(dst, follow, tag)
+        finally:
+            if not request.Test():
+                self._keep(request, dst)
 
     def _keep(self, request: Any, dst: int) -> None:
         self._sends.append((request, dst))
@@ -190,7 +195,13 @@ class MPITransport(Transport):
         sends = self._sends
         for _ in range(min(len(sends), 8)):
             request, dst = sends[0]
-            if request.Test():
+            try:
+                over = request.Test()
+            except Exception as error:
+                logger.error("a message to rank %s may not have arrived: %s", dst, error)
+                _abandoned.append(request)
+                over = True
+            if over:
                 sends.popleft()
                 self._ended(dst)
             else:
@@ -205,7 +216,11 @@ class MPITransport(Transport):
             del self._under_way[dst]
         queue = self._queued.get(dst)
         while queue and self._under_way.get(dst, 0) < WINDOW:
-            self._send(dst, *queue.popleft())
+            item = queue.popleft()
+            try:
+                self._send(dst, *item)
+            except Exception as error:
+                self.send_failed(dst, item[0], error)
         if queue is not None and not queue:
             del self._queued[dst]
 
@@ -224,20 +239,45 @@ class MPITransport(Transport):
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
 
     def close(self, clean: bool) -> None:
-        for request in self._ring:
+        self._close_ring()
+        if not clean:
+            self._send_last_words()
+        self._finish_sends(CLOSE_SECONDS if clean else LEAVE_SECONDS)
+        _abandoned.extend(request for request, _ in self._sends)
+        _abandoned.extend(self._coming)
+
+    def _close_ring(self) -> None:
+        ring, self._ring = self._ring, []
+        for request in ring:
             request.Cancel()
-        for request in self._ring:
-            request.Wait()
-            request.Free()
-        self._ring = []
-        limit = time.monotonic() + 5
-        while clean and self._sends and time.monotonic() < limit:
+        limit = time.monotonic() + CLOSE_SECONDS
+        for request in ring:
+            while not (over := request.Test()) and time.monotonic() < limit:
+                pass
+            if over:
+                request.Free()
+            else:
+                _abandoned.append(request)  # its sender began, and left
+
+    def _send_last_words(self) -> None:
+        """Drop what waits for a place, but for the word that this rank leaves: it fails the calls whose answers are dropped."""
+        queued, self._queued = self._queued, {}
+        for dst, queue in queued.items():
+            for frame, follow, tag in queue:
+                if frame[0] == _LEAVE:
+                    self._send(dst, frame, follow, tag)
+
+    def _finish_sends(self, patience: float) -> None:
+        """Help sends along, while any of them has ended within the last `patience` seconds."""
+        began = time.monotonic()
+        limit, left = began + patience, len(self._sends)
+        while self._sends and time.monotonic() < min(limit, began + CLOSE_SECONDS):
             self._recycle()
-        if self._sends:
-            _abandoned.extend(request for request, _ in self._sends)
+            if len(self._sends) < left:
+                left, limit = len(self._sends), time.monotonic() + patience
 
 
-_abandoned: list[Any] = []  # sends to ranks that left: their buffers must live as long as MPI may read them
+_abandoned: list[Any] = []  # transfers with ranks that left: their buffers must live as long as MPI may use them
 
 
 def wait_for(request: Any, deadline: float, what: str) -> None:

@@ -23,6 +23,7 @@ class Sending:
         self.lock = transport.lock or threading.Lock()
         self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
         self._send_failed = send_failed
+        transport.send_failed = send_failed  # type: ignore[assignment, method-assign]
         self._beat = 0  # how often anybody has polled
 
     def post(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:

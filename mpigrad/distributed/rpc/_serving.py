@@ -22,7 +22,6 @@ from ._frame import parts
 from ._functions import function_of, label
 from ._message import CUSTOM, FLAT, HAS_CONTEXT, HEADER, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
-from ._worker import WorkerInfo
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +35,6 @@ _unpack = HEADER.unpack_from
 class Serving(Calls):
     """The serving half of an agent."""
 
-    info: WorkerInfo
     epoch: int
 
     def __init__(self) -> None:

@@ -4,13 +4,15 @@ An agent calls `send` and `poll` by one thread at a time (under `lock`); an impl
 
 Contract
 - Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
-- `send` never blocks and keeps frame and arrays alive as long as needed.
+- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is found out
+  later, `send_failed` hears of it.
 - `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
   into memory from `_blocks`, and are the `followed` of the message.
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +24,8 @@ from ._channel import Channel
 from ._landing import NOWHERE, Together
 from ._message import HEADER, HEADER_SIZE, TRANSFER
 from ._outgoing import Outgoing
+
+logger = logging.getLogger(__name__)
 
 FRAME_MAX = 64 * 1024
 CHUNK = 1 << 30  # bytes of one MPI message
@@ -46,6 +50,10 @@ class Transport(ABC):
     lock: Any = None  # to be held around calls, if it must be a certain one
     landing: Any = None  # where device arrays arrive, in worlds that use GPUs
 
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """A frame could not be sent after all; replaced by whoever must know."""
+        logger.error("could not send a message to rank %s: %s", dst, error)
+
     @abstractmethod
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         """Start sending a frame and the arrays that follow it, whose transfers use tags from `tag` on."""
@@ -68,7 +76,9 @@ class Transport(ABC):
 
     @abstractmethod
     def close(self, clean: bool) -> None:
-        """Stop receiving. `clean`: all ranks agreed that no message is under way."""
+        """Stop receiving. `clean`: all ranks agreed that no message is under way. Otherwise answers may be lost, but not the
+        word that this rank leaves, by which those who wait for them know.
+        """
 
 
 def transfer_sizes(frame: Any) -> list[int]:
