@@ -46,7 +46,10 @@ def start(job: Job, *, piped: bool = False) -> subprocess.Popen[str]:
 
 @contextmanager
 def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
-    """Pass the signals that end or notify a job on to its launcher; the list fills with those that came."""
+    """Pass the signals that end or notify a job on to its launcher; the list fills with those that came.
+
+    Signals that are ignored stay ignored: whoever starts a program so (nohup, a shell its background jobs) wants it to go on.
+    """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -58,7 +61,9 @@ def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
         if process.poll() is None and not (signum == signal.SIGINT and sys.stdin.isatty()):
             process.send_signal(signum)
 
-    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    left_alone = (signal.SIG_IGN, None)  # None: somebody else's, which could not be put back
+    numbers = [number for number in FORWARDED if signal.getsignal(number) not in left_alone]
+    before = {number: signal.signal(number, forward) for number in numbers}
     try:
         yield received
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,12 @@ def clean_environment() -> dict[str, str]:
     prefixes = ("OMPI_", "PMI", "PRTE_", "SLURM_", "PBS_", "MPIGRAD_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def set_signals(ignored: tuple[signal.Signals, ...] = ()) -> None:
+    """Ignore these signals and no others, for `preexec_fn`: a shell has what it starts in the background ignore some."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import clean_environment
+from tests.cli.conftest import clean_environment, set_signals
 
 PROGRAM = """
 import os, signal, sys, time
@@ -111,26 +112,53 @@ def test_srun_with_the_wrong_pmi_is_explained(python, place: str) -> None:
     assert "With srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH" in done.stderr
 
 
-def test_signals_reach_the_ranks(program: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", "--prefix", program, "signal"]
-    lines = []
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        for line in process.stdout or ():
-            lines.append(line.strip())
-            if "ready" in line:
-                process.send_signal(signal.SIGUSR1)
-    assert process.returncode == 0, lines
+@pytest.fixture
+def job(program: str, tmp_path: Path):
+    """Run two ranks of the program; once they are ready call `then` with the process. Its code and what it wrote."""
+
+    def run(what: str, then, ignored: tuple[signal.Signals, ...] = ()) -> tuple[int, list[str]]:
+        command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", "--prefix", program, what]
+        lines = []
+        with subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=clean_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: set_signals(ignored),
+        ) as process:
+            for line in process.stdout or ():
+                lines.append(line.strip())
+                if "ready" in line:
+                    then(process)
+        return process.returncode, lines
+
+    return run
+
+
+def test_signals_reach_the_ranks(job) -> None:
+    code, lines = job("signal", lambda process: process.send_signal(signal.SIGUSR1))
+    assert code == 0, lines
     assert {"[0] signalled", "[1] signalled"} <= set(lines), lines
 
 
-def test_a_signal_that_ends_the_job(program: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mpigrad", "run", "-n", "2", program, "wait"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        for line in process.stdout or ():
-            if "ready" in line:
-                process.send_signal(signal.SIGTERM)
-    assert process.returncode not in (0, None)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_that_end_the_job(job, number: signal.Signals) -> None:
+    code, lines = job("wait", lambda process: process.send_signal(number))
+    assert code != 0, lines
+
+
+def test_signals_that_are_ignored_are_not_passed_on(job) -> None:
+    """As nohup and the background jobs of shells want it."""
+    ignored = (signal.SIGINT, signal.SIGHUP)
+
+    def then(process: subprocess.Popen[str]) -> None:
+        for number in ignored:
+            process.send_signal(number)
+        time.sleep(1)  # for a launcher that heard of them
+        process.send_signal(signal.SIGUSR1)
+
+    code, lines = job("signal", then, ignored)
+    assert code == 0, lines
+    assert {"[0] signalled", "[1] signalled"} <= set(lines), lines

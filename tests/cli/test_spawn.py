@@ -15,7 +15,7 @@ import mpigrad.multiprocessing as mp
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad.multiprocessing._task import Failure, _leave, marks
-from tests.cli.conftest import clean_environment
+from tests.cli.conftest import clean_environment, set_signals
 
 PROGRAM = """
 import os, signal, sys, time
@@ -118,15 +118,14 @@ def later(tmp_path):
     """Start a program that joins its ranks later or not at all; the process and, once they have begun, their ids."""
     (tmp_path / "later.py").write_text(LATER)
 
-    def run(what: str, seconds: float):
+    def run(what: str, seconds: float, ignored: tuple[signal.Signals, ...] = ()):
         process = subprocess.Popen(
             [sys.executable, "later.py", what, str(seconds)],
             cwd=tmp_path,
             env={**clean_environment(), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             text=True,
-            # a shell has what it starts in the background ignore interrupts, these tests perhaps included
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=lambda: set_signals(ignored),
         )
         started.append(process)
         assert process.stdout is not None
@@ -178,6 +177,14 @@ def test_an_interrupt_reaches_ranks_and_program(later, tmp_path) -> None:
     assert "interrupted" in process.communicate(timeout=40)[0]
     assert all_end(pids)
     assert not list(tmp_path.glob("mpigrad-spawn-*"))
+
+
+def test_interrupts_that_are_ignored_end_nothing(later) -> None:
+    process, pids = later("interrupted", 2, (signal.SIGINT,))
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=40)[0]
+    assert (process.returncode, output.count("slept"), "interrupted" in output) == (0, 2, False)
+    assert all_end(pids)
 
 
 def test_ranks_do_not_outlive_a_program_that_is_killed(later) -> None:
