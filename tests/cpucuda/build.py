@@ -33,6 +33,7 @@ SHELLS = {
     "libcublasLt.so.12": None,
     "libcublas.so.12": ("cupy_backends/cuda/libs/cublas", "cublas", 15),
     "libcusolver.so.11": ("cupy_backends/cuda/libs/cusolver", "cusolver", 9),
+    "libcufft.so.11": ("cupy/cuda/cufft", "cufft", 16),
 }
 NOT_SUPPORTED = 801
 

@@ -1,4 +1,4 @@
-"""The stand-ins of cuBLAS, cuSOLVER and Thrust give what NumPy gives."""
+"""The stand-ins of cuBLAS, cuSOLVER, cuFFT and Thrust give what NumPy gives."""
 
 from __future__ import annotations
 
@@ -115,3 +115,37 @@ def test_what_sorting_is_for():
     np.testing.assert_array_equal(cupy.nonzero(there)[0].get(), values.nonzero()[0])
     np.testing.assert_array_equal(cupy.sort(cupy.partition(there, 9)[:9]).get(), np.sort(values)[:9])
     np.testing.assert_array_equal(cupy.bincount(there).get(), np.bincount(values))
+
+
+FOURIER = ["fft", "ifft", "fftn", "ifftn", "irfft", "irfftn", "hfft", "rfft", "rfftn", "ihfft"]
+FROM_REAL = ("rfft", "rfftn", "ihfft")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(2,), (7,), (360,), (97,), (3, 4), (5, 6, 7), (2, 3, 4, 5)], ids=str)
+@pytest.mark.parametrize("name", FOURIER)
+def test_fourier_transforms(name, shape, dtype):
+    values = draw(shape, dtype.lower() if name in FROM_REAL else dtype)
+    given = cupy.asarray(values)
+    made = getattr(cupy.fft, name)(given).get()
+    np.testing.assert_allclose(made, getattr(np.fft, name)(values), rtol=0, atol=1e-4 if dtype in "fF" else 1e-11)
+    np.testing.assert_array_equal(given.get(), values)
+
+
+def test_fourier_transforms_wait_for_their_stream():
+    stream = cupy.cuda.Stream(non_blocking=True)
+    a = cupy.zeros(4)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        before = cupy.fft.rfft(a)
+        a += 1
+        np.testing.assert_allclose(cupy.fft.rfft(a).get(stream=stream), [4, 0, 0], atol=1e-15)
+    assert before.get(stream=stream).tolist() == [0, 0, 0]
+
+
+def test_plans_belong_to_a_device():
+    plan = cupy.cuda.cufft.Plan1d(4, cupy.cuda.cufft.CUFFT_Z2Z, 1)
+    with cupy.cuda.Device(1):
+        elsewhere = cupy.ones(4, dtype=complex)
+        with pytest.raises(cupy.cuda.cufft.CuFFTError, match="CUFFT_INVALID_DEVICE"):
+            plan.fft(elsewhere, cupy.empty_like(elsewhere), cupy.cuda.cufft.CUFFT_FORWARD)

@@ -45,6 +45,15 @@ def test_stream_that_does_not_wait_reads_what_was_there_before():
     assert source.get(stream=producer).tolist() == [5, 5, 5]
 
 
+def test_a_full_queue_runs_its_older_half_even_of_waits_and_records():
+    busy, idle = cuda.Stream(non_blocking=True), cuda.Stream(non_blocking=True)
+    first = busy.record()
+    for _ in range(1100):
+        idle.wait_event(busy.record())
+    last = busy.record()
+    assert first.done and not last.done
+
+
 def test_event_orders_two_streams():
     source = cupy.zeros(3)
     producer, consumer = cuda.Stream(non_blocking=True), cuda.Stream(non_blocking=True)

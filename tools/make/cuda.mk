@@ -1,7 +1,5 @@
 # The real CuPy on the CPU: a CUDA runtime of our own below it (tests/cpucuda), in a virtual environment of its own.
 CUDA := .venv/cuda
-# the runtime has no cuFFT
-NO_FFT := -k "not fft"
 # about the host, the build or the command line; tests/cuda chooses its devices itself
 NO_DEVICE := --ignore=tests/oracle --ignore=tests/cpucuda --ignore=tests/kernels --ignore=tests/cli --ignore=tests/harness \
   --ignore=tests/cuda
@@ -13,9 +11,9 @@ env-cuda:
 
 test-cuda-emulated: env-cuda  ## every test again with device="cuda": the real CuPy on a CPU-backed CUDA runtime
 	$(CUDA)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/cpucuda tests/cuda
-	$(CUDA)/bin/python $(PYTEST) -n 2 --device cuda -m "not mpi" $(NO_FFT) tests $(NO_DEVICE)
+	$(CUDA)/bin/python $(PYTEST) -n 2 --device cuda -m "not mpi" tests $(NO_DEVICE)
 	tools/mpirun.sh $(CUDA) 2 1200 $(PYTEST) --with-mpi -m mpi tests/cuda
-	tools/mpirun.sh $(CUDA) 4 2400 $(PYTEST) --with-mpi --device cuda -m mpi $(NO_FFT) tests $(NO_DEVICE)
+	tools/mpirun.sh $(CUDA) 4 2400 $(PYTEST) --with-mpi --device cuda -m mpi tests $(NO_DEVICE)
 
 test-cuda-part: env-cuda
 	$(CUDA)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/cpucuda tests/cuda --ignore=tests/cuda/test_operators.py

@@ -14,7 +14,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 # What CuPy opens by these names: each is an empty library that needs libcpucuda.so, where everything is.
-LIBRARIES = ("libcuda.so.1", "libcublasLt.so.12", "libcublas.so.12", "libcusolver.so.11")
+LIBRARIES = ("libcuda.so.1", "libcublasLt.so.12", "libcublas.so.12", "libcusolver.so.11", "libcufft.so.11")
 # ... and what it asks NVIDIA's path finder for.
 OURS = {"cublasLt": "libcublasLt.so.12", "cublas": "libcublas.so.12", "cusolver": "libcusolver.so.11"}
 

@@ -77,6 +77,7 @@ void depend(const std::shared_ptr<Stream> &stream, Dependency dependency);
 void finish(const std::shared_ptr<Stream> &stream, Lock &lock);
 void finish(const std::shared_ptr<Stream> &stream, uint64_t position, Lock &lock);
 void finish_device(int device, Lock &lock);
+void make_room(const std::shared_ptr<Stream> &stream, Lock &lock);  // runs the older half of a queue that is full
 bool finished(const std::shared_ptr<Stream> &stream, uint64_t position);
 bool poll(const std::shared_ptr<Stream> &stream, Lock &lock);
 bool poll(Event &event, Lock &lock);

@@ -91,6 +91,7 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t on) {
   auto event = find_event(handle);
   auto stream = find_stream(on);
   if (!event || !stream || event->device != device_of(stream)) return cudaErrorInvalidResourceHandle;
+  make_room(stream, lock);
   event->stream = stream;
   event->polled = false;
   event->position = enqueue(stream, {"record an event", 0, [event] { event->milliseconds = now(); }});
@@ -361,6 +362,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t waited, unsigne
   auto stream = find_stream(handle);
   auto event = find_event(waited);
   if (!stream || !event) return answer(cudaErrorInvalidResourceHandle);
+  make_room(stream, lock);
   if (!finished(event->stream, event->position)) depend(stream, {event->stream, event->position});
   return cudaSuccess;
 }

@@ -173,6 +173,10 @@ void finish_device(int device, Lock &lock) {
   for (auto &stream : pending) finish(stream, lock);
 }
 
+void make_room(const std::shared_ptr<Stream> &stream, Lock &lock) {
+  if (stream->queue.size() >= longest_queue) finish(stream, stream->done + longest_queue / 2, lock);
+}
+
 bool finished(const std::shared_ptr<Stream> &stream, uint64_t position) {
   return !stream || stream->done >= position;
 }
@@ -205,7 +209,7 @@ int queue_work(Handle handle, const char *what, std::function<void()> run, bool 
   auto stream = find_stream(handle);
   if (!stream || stream->device != current_device()) return 400;  // cudaErrorInvalidResourceHandle
   if (int error = device_error(stream->device)) return error;
-  if (stream->queue.size() >= longest_queue) finish(stream, stream->done + longest_queue / 2, lock);
+  make_room(stream, lock);
   enqueue(stream, {what, reach(stream->device), std::move(run)});
   if (wait) finish(stream, lock);
   return device_error(stream->device);
