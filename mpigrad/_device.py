@@ -232,6 +232,18 @@ def use_gpu(index: int) -> None:
     cupy().cuda.runtime.setDevice(index)
 
 
+def strict(array: Any) -> Any:
+    """A context manager in which linear algebra refuses a matrix without a result (`numpy.linalg.LinAlgError`).
+
+    NumPy always does. CuPy does not unless it is told to, since it has to wait for the device to find out."""
+    if isinstance(array, np.ndarray):
+        return NOWHERE
+    cupy()
+    from cupyx import errstate
+
+    return errstate(linalg="raise")
+
+
 def guard(array: Any) -> Any:
     """A context manager in which the device of `array` is the current one: what CuPy runs on arrays must run there."""
     return NOWHERE if isinstance(array, np.ndarray) else on_device(device_of(array))

@@ -67,7 +67,11 @@ class Generator:
     def get_state(self) -> Tensor:
         """Seed and position as a tensor of bytes, for `set_state`."""
         with self._lock:
-            return wrap(np.array([(self._seed, self._offset)], _STATE).view(np.uint8))
+            return _packed(self._seed, self._offset)
+
+    def _first_state(self) -> Tensor:
+        """The state at the beginning of the present stream."""
+        return _packed(self._seed, 0)
 
     def set_state(self, new_state: Tensor) -> None:
         """Go on where `get_state` was called."""
@@ -142,6 +146,10 @@ class Generator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (str(self._place), self.get_state())
+
+
+def _packed(seed: int, offset: int) -> Tensor:
+    return wrap(np.array([(seed, offset)], _STATE).view(np.uint8))
 
 
 def _restored(place: str, state: Tensor) -> Generator:

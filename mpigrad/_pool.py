@@ -77,9 +77,11 @@ class _Loan:
         self.cuda, self.memory, self.stream = cuda, memory, stream
 
     def __del__(self) -> None:
+        if sys.is_finalizing():  # CuPy's functions may be gone
+            return
         index = self.memory.device_id
         user = self.cuda.get_current_stream(index)
-        if user.ptr != self.stream.ptr and not sys.is_finalizing():
+        if user.ptr != self.stream.ptr:
             with self.cuda.Device(index):
                 self._wait_for(user)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
+from .._sparse_array.array import SparseArray
 from .._tensor import Tensor, method, wrap, wrap_as
 
 
@@ -79,9 +80,10 @@ def on_place(memory: Any, place: device) -> Any:
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     array = self._array
     state = dict(self.__dict__)
-    if self.is_sparse:
-        return rebuild_sparse, (type(self), array, self._requires, state)
     here = device_of(array)
+    if self.is_sparse:
+        parts = array if here is CPU else _device_parts(array)
+        return rebuild_sparse, (type(self), parts, self._requires, state, str(here))
     memory, offset = memory_of(array)
     if not memory.flags.forc:
         with guard(array):
@@ -102,9 +104,23 @@ def rebuild(
     return finish(cls, array_in(memory, *place), requires_grad, state)
 
 
-def rebuild_sparse(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
-    """A sparse tensor, from its array."""
-    return finish(cls, array, requires_grad, state)
+def _device_parts(array: SparseArray) -> tuple[Any, ...]:
+    """What a sparse array on a GPU is made of, as `SparseArray` takes it."""
+    with guard(array.values):
+        parts = [each if each.flags.forc else each.copy() for each in (array.indices, array.values)]
+    return (*map(DeviceMemory.of, parts), array.shape, array.is_coalesced)
+
+
+def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu") -> Tensor:
+    """A sparse tensor, from its array or, if that was on a GPU, from what it was made of."""
+    if where == "cpu":
+        return finish(cls, parts, requires_grad, state)
+    indices, values, shape, coalesced = parts
+    if isinstance(indices, DeviceMemory):  # copy.copy: nothing was pickled
+        indices, values = indices.memory, values.memory
+    else:
+        indices, values = (on_place(each, resolve(device(where))) for each in (indices, values))
+    return finish(cls, SparseArray(indices, values, shape, coalesced), requires_grad, state)
 
 
 def finish(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
@@ -127,7 +143,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "were attempting to deepcopy a module, this may be because one of its attributes was computed from "
             "its parameters."
         )
-    made = finish(type(self), _copied(self._array, memo), self._requires, copy.deepcopy(self.__dict__, memo))
+    with guard(self._array):
+        array = _copied(self._array, memo)
+    made = finish(type(self), array, self._requires, copy.deepcopy(self.__dict__, memo))
     memo[id(self)] = made
     if self._grad is not None:
         made._grad = copy.deepcopy(self._grad, memo)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, strict
 from . import inverses as inverses  # derivatives use its F.inverse and F.identity_of
 from . import padding as padding  # and its F.constant_pad
 from ._define import kernel, operator
@@ -31,7 +31,8 @@ def _cholesky_backward(F: Any, node: Any, g: Any, lower: Any) -> Any:
 
 
 def _cholesky(a: Any) -> Any:
-    return array_module(a).linalg.cholesky(a)
+    with strict(a):
+        return array_module(a).linalg.cholesky(a)
 
 
 cholesky = operator("cholesky", _cholesky, _cholesky_backward, saves=(-1,), node="LinalgCholeskyExBackward0")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._device import array_module, strict
 from . import padding as padding  # derivatives use its F.constant_pad
 from ._define import kernel, operator
 from .matmul import adjoint_of, transpose_raw
@@ -23,13 +23,21 @@ def _inverse_backward(F: Any, node: Any, g: Any, y: Any) -> Any:
     return -(turned @ g @ turned)
 
 
-inverse = operator(
-    "inverse", lambda a: array_module(a).linalg.inv(a), _inverse_backward, saves=(-1,), node="LinalgInvExBackward0"
-)
+def _inverse(a: Any) -> Any:
+    with strict(a):
+        return array_module(a).linalg.inv(a)
+
+
+inverse = operator("inverse", _inverse, _inverse_backward, saves=(-1,), node="LinalgInvExBackward0")
 
 
 def _solve(a: Any, b: Any) -> Any:
-    return array_module(a).linalg.solve(a, b)
+    xp = array_module(a)
+    if a.shape[:-2] != b.shape[:-2]:  # CuPy does not broadcast here
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = (xp.broadcast_to(each, batch + each.shape[-2:]) for each in (a, b))
+    with strict(a):
+        return xp.linalg.solve(a, b)
 
 
 def _solve_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:
@@ -52,7 +60,7 @@ least_squares = operator("least_squares", lambda x: x.copy(), lambda F, node, g:
 
 
 def _solve_vector(a: Any, b: Any) -> Any:
-    return array_module(a).linalg.solve(a, b[..., None])[..., 0]
+    return _solve(a, b[..., None])[..., 0]
 
 
 def _solve_vector_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:

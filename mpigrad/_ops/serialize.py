@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from .._device import device, host, resolve
+from .._sparse_array.array import SparseArray
 from .._tensor import Tensor, wrap
 from . import copying
 from ._safe import find_safe
@@ -77,18 +78,30 @@ class _Unpickler(pickle.Unpickler):
         return self._arrays[nr]
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == (copying.rebuild.__module__, "rebuild"):
-            return self._rebuild
+        if module == copying.rebuild.__module__ and name in ("rebuild", "rebuild_sparse"):
+            return self._rebuild if name == "rebuild" else self._rebuild_sparse
         return find_safe(module, name) if self._safe else super().find_class(module, name)
 
     def _rebuild(
         self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: dict[str, Any]
     ) -> Tensor:
-        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-            raise pickle.UnpicklingError(f"a tensor's class must be Tensor or derived from it, not {cls!r}")
+        _check_class(cls)
         _check_place(memory, place)
         array = _mapped(memory, place, where, self._map)
         return copying.finish(cls, array, requires_grad, state)
+
+    def _rebuild_sparse(
+        self, cls: Any, parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu"
+    ) -> Tensor:
+        _check_class(cls)
+        array = parts if isinstance(parts, SparseArray) else SparseArray(*parts)
+        array = array.moved(lambda each: _mapped(each, (0, each.shape, each.strides, each.dtype.str), where, self._map))
+        return copying.finish(cls, array, requires_grad, state)
+
+
+def _check_class(cls: Any) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise pickle.UnpicklingError(f"a tensor's class must be Tensor or derived from it, not {cls!r}")
 
 
 def _check_place(memory: Any, place: tuple[Any, ...]) -> None:
@@ -114,15 +127,18 @@ def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLoc
         target = map_location.get(where, where)
     elif map_location is not None:
         target = map_location
+    return copying.array_in(copying.on_place(memory, saved_place(target, "mpigrad.load")), *part)
+
+
+def saved_place(target: Any, function: str) -> device:
+    """The device that a file or the caller of `function` names."""
     try:
-        place = resolve(device(target))
+        return resolve(device(target))
     except RuntimeError as error:
         raise RuntimeError(
             f"Attempting to deserialize object on device '{target}', which this machine does not have ({error}). "
-            "If you want "
-            "its tensors on the CPU, use mpigrad.load with map_location=mpigrad.device('cpu')."
+            f"If you want its tensors on the CPU, use {function} with map_location=mpigrad.device('cpu')."
         ) from error
-    return copying.array_in(copying.on_place(memory, place), *part)
 
 
 def save(

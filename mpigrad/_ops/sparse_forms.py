@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, move, resolve
+from .._device import array_module, guard, move, resolve
 from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
 from .._sparse_array.array import SparseArray, dense_at
@@ -155,7 +155,9 @@ def sparse_coo_tensor(
     elif isinstance(values, Tensor) is False and isinstance(indices, Tensor):
         given = given.to(indices.device)
     where = indices._array if isinstance(indices, Tensor) else make_tensor(indices, dtype=int64)._array
-    where = move(where.astype(np.int64, copy=False), given.device)
+    with guard(where):
+        where = where.astype(np.int64, copy=False)
+    where = move(where, given.device)
     if where.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(where.shape)}")
     if given._array.ndim == 0:
@@ -166,7 +168,8 @@ def sparse_coo_tensor(
             f"indices and values must have same nnz, but got nnz from indices: {where.shape[1]}, nnz from values: "
             f"{value.shape[0]}"
         )
-    shape = _infer(where, value) if size is None else _checked(tuple(size), where, value)
+    with guard(where):
+        shape = _infer(where, value) if size is None else _checked(tuple(size), where, value)
     like = SparseArray(where, value, shape, bool(is_coalesced))
     if requires_grad and value.dtype.kind not in "fc":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -180,8 +183,9 @@ def _empty(size: Any, kind: dtype | None, place: Any, requires_grad: bool) -> Te
     if size is None:
         raise TypeError("sparse_coo_tensor() needs indices and values, or a size")
     values = make_tensor([], dtype=kind).to(resolve(place))._array
-    xp = array_module(values)
-    made = wrap(SparseArray(xp.zeros((len(tuple(size)), 0), np.int64), values, tuple(size), True))
+    with guard(values):
+        indices = array_module(values).zeros((len(tuple(size)), 0), np.int64)
+    made = wrap(SparseArray(indices, values, tuple(size), True))
     return made.requires_grad_() if requires_grad else made
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._generator import default_generator
+from .._generator import on_every_device
 from .._ops.closeness import equal
 from .._ops.joining import stack
 from .._tensor import Tensor
@@ -100,15 +100,17 @@ class _Batch:
     def _run(self, args: Any, kwargs: Any) -> Any:
         if self.randomness == "different":
             return self.func(*args, **kwargs)
-        before = default_generator.get_state()
+        before = {each: each.get_state() for each in on_every_device()}
         made = self.func(*args, **kwargs)
-        if self.randomness == "same":
-            default_generator.set_state(before)
-        elif not equal(default_generator.get_state(), before):
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+        for each in on_every_device():
+            state = before[each] if each in before else each._first_state()  # a GPU's is made when it is first used
+            if self.randomness == "same":
+                each.set_state(state)
+            elif not equal(each.get_state(), state):
+                raise RuntimeError(
+                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+                )
         return made
 
     def _stacked(self, results: list[Any]) -> Any:

@@ -7,7 +7,9 @@ import inspect
 from typing import Any
 
 from .._device import device as Device
+from .._device import move
 from .._dtype import dtype as DType
+from .._ops.serialize import saved_place
 from .._tensor import Tensor, wrap
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
@@ -26,6 +28,8 @@ from ._verify import Members, verify
 def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     """Read a scripted function or module that `jit.save` wrote (a path, or an open binary file).
 
+    Tensors go to the device from which they were saved, or all to `map_location`.
+
     >>> import mpigrad, io
     >>> file = io.BytesIO()
     >>> mpigrad.jit.save(mpigrad.jit._example(), file)
@@ -33,6 +37,8 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     >>> mpigrad.jit.load(file).name
     'double_and_add'
     """
+    if map_location is not None and not isinstance(map_location, (str, Device)):
+        raise ValueError(f"map_location should be either None, string or mpigrad.device, but got type: {type(map_location)}")
     content = read(f)
     with refusing(f):
         reader = _Reader(_object(content.program.get("functions")), content.arrays, map_location)
@@ -84,10 +90,17 @@ class LoadedModule(ScriptModule):
 class _Reader:
     """Rebuilds functions and modules."""
 
-    def __init__(self, functions: dict[str, Any], arrays: dict[int, Any], place: Any) -> None:
-        self.packed, self.arrays, self.place = functions, arrays, place
+    def __init__(self, functions: dict[str, Any], arrays: dict[int, Any], map_location: Any) -> None:
+        self.packed, self.arrays, self.wanted = functions, arrays, map_location
         self.made: dict[str, ScriptFunction | None] = {}
         self.members: dict[int, Members] = {}  # of the modules, by id
+
+    def place(self, saved: str) -> Device:
+        """Where a tensor goes that was saved from a device."""
+        try:
+            return saved_place(saved if self.wanted is None else self.wanted, "mpigrad.jit.load")
+        except RuntimeError as error:
+            raise Refused(str(error)) from error
 
     def function(self, name: str) -> ScriptFunction:
         if name not in self.made:
@@ -149,10 +162,8 @@ class _Reader:
         number = given["tensor"]
         if type(number) is not int or number not in self.arrays:
             raise Refused(f"the array {number!r} is missing")
-        made = wrap(self.arrays[number])
-        if self.place is not None:
-            made = made.to(self.place)  # type: ignore[attr-defined]
-        return made.requires_grad_(_flag(given["requires_grad"]))
+        made = wrap(move(self.arrays[number], self.place(_text(given.get("device", "cpu")))))
+        return made.requires_grad_(_flag(given["requires_grad"]))  # type: ignore[attr-defined]
 
     def value(self, given: Any) -> Any:
         """A constant or attribute from JSON."""

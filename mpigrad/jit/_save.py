@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from .._device import CPU, device_of
 from .._device import device as Device
 from .._dtype import dtype as DType
 from .._tensor import Tensor
@@ -80,7 +81,9 @@ class _Packer:
 
     def tensor(self, tensor: Tensor) -> dict[str, Any]:
         self.arrays.append(np.ascontiguousarray(tensor.detach().cpu().numpy()))  # type: ignore[attr-defined]
-        return {"tensor": len(self.arrays) - 1, "requires_grad": bool(tensor._requires)}
+        made = {"tensor": len(self.arrays) - 1, "requires_grad": bool(tensor._requires)}
+        place = device_of(tensor._array)
+        return made if place is CPU else made | {"device": str(place)}
 
     def function(self, function: ScriptFunction) -> str:
         name = function.qualified_name

@@ -102,6 +102,6 @@ def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
 
 
 def _first(found: Any, a: Any) -> tuple[str, int]:
-    flat = np.ravel(found)
+    flat = host(found).ravel()
     place = int(np.flatnonzero(flat)[0]) if flat.any() else 0
     return (f"(Batch element {place}): " if a.ndim > 2 else ""), int(flat[place]) or a.shape[-1]
