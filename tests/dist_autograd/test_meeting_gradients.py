@@ -12,14 +12,14 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._errors import WorkerGoneError
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import functions as fn
 
 
 @pytest.fixture
 def agents():
-    with in_process_world(4, graceful=False, rpc_timeout=20) as made, acting_as(made[0]):
+    with world_in_memory(4, graceful=False, rpc_timeout=20) as made, acting_as(made[0]):
         yield made
         settled(made)
 

@@ -18,7 +18,7 @@ from mpigrad.distributed.autograd._interceptor import record_send
 from mpigrad.distributed.autograd._pass import Pass
 from mpigrad.distributed.rpc import _current
 from mpigrad.distributed.rpc._faults import Faults
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import functions as fn
 from .test_meeting_gradients import GATE, Started, leaf, settled, square, until, waiting
@@ -26,7 +26,7 @@ from .test_meeting_gradients import GATE, Started, leaf, settled, square, until,
 
 @pytest.fixture
 def agents():
-    with in_process_world(4, graceful=False, rpc_timeout=8) as made, acting_as(made[0]):
+    with world_in_memory(4, graceful=False, rpc_timeout=8) as made, acting_as(made[0]):
         yield made
         settled(made)
 
@@ -204,7 +204,7 @@ def test_a_context_that_came_through_a_worker_that_is_gone_ends_with_its_makers(
 
 
 def test_rpc_ends_inside_a_context() -> None:
-    with in_process_world(2, graceful=False) as made:
+    with world_in_memory(2, graceful=False) as made:
         with acting_as(made[0]):
             with dist_autograd.context():
                 rpc.rpc_sync("worker1", fn.add, args=(leaf(1.0), 2.0))

@@ -8,7 +8,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 from .programs import PARAMETERS, execute, inputs, local_gradients, loss_of, parameter, random_program
 
@@ -24,7 +24,7 @@ def close(found: object, wanted: list[float] | None) -> bool:
 @pytest.mark.parametrize("seed", range(6))
 def test_gradients_equal_those_of_one_process(seed: int) -> None:
     rng = random.Random(seed)
-    with in_process_world(WORKERS, fate=lambda *_: rng.random() * 0.002 * (rng.random() < 0.2), seed=seed) as agents:
+    with world_in_memory(WORKERS, fate=lambda *_: rng.random() * 0.002 * (rng.random() < 0.2), seed=seed) as agents:
         for number in range(PROGRAMS):
             run = seed * PROGRAMS + number
             program = random_program(rng, WORKERS, 2)

@@ -17,8 +17,8 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._faults import Faults
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._message import MessageType
+from tests.support.in_memory import acting_as, world_in_memory
 
 from .programs import Program, execute, inputs, local_gradients, loss_of, parameter, random_program
 
@@ -43,7 +43,7 @@ def broken(x: mpigrad.Tensor) -> mpigrad.Tensor:
 
 def world(seed: int) -> Any:
     rng = random.Random(seed)
-    return in_process_world(
+    return world_in_memory(
         WORKERS, fate=lambda *_: rng.random() * 0.002 * (rng.random() < 0.2), seed=seed, rpc_timeout=20
     )
 
@@ -236,7 +236,7 @@ def test_releases_while_passes_run_leave_everything_clean(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_messages_that_overtake_each_other(seed: int) -> None:
-    with in_process_world(WORKERS, seed=seed, rpc_timeout=20) as agents:
+    with world_in_memory(WORKERS, seed=seed, rpc_timeout=20) as agents:
         for agent in agents:
             agent.faults = Overtaking(seed * WORKERS + agent.rank)
 

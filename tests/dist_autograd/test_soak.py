@@ -11,7 +11,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from benchmarks.soak import left_over, one_context, resident
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 WARM_UP, CONTEXTS = 200, 2000
 
@@ -24,7 +24,7 @@ def objects() -> int:
 
 @pytest.mark.deadline(120)
 def test_contexts_leave_nothing_behind() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         for _ in range(WARM_UP):
             one_context("worker1")
         before, memory = objects(), resident()
@@ -68,7 +68,7 @@ def unreachable(run: Callable[[], object], agents) -> Counter[str]:
 
 
 def test_contexts_calls_and_errors_are_freed_without_a_search_for_cycles() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         for _ in range(20):
             one_context("worker1")
             other_calls("worker1")

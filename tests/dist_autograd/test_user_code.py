@@ -9,12 +9,12 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 
 @pytest.fixture
 def agents():
-    with in_process_world(3, seed=1, rpc_timeout=10) as made, acting_as(made[0]):
+    with world_in_memory(3, seed=1, rpc_timeout=10) as made, acting_as(made[0]):
         yield made
         assert [len(agent.autograd.live) for agent in made] == [0, 0, 0]
 

@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._world import leave
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
 
 
 def test_callbacks_of_calls_under_way_run_when_the_agent_ends() -> None:
-    with in_process_world(2, graceful=False) as agents, acting_as(agents[0]):
+    with world_in_memory(2, graceful=False) as agents, acting_as(agents[0]):
         calls = [agents[0].call(1, far.poll_flag, ("never",), None, 0) for _ in range(200)]
         texts = [call.then(lambda fut: str(failure(fut))) for call in calls]
         far.wait_for(lambda: agents[1]._serving)
@@ -34,7 +34,7 @@ def failure(fut) -> BaseException | None:
 
 @pytest.mark.parametrize("timeout", [0, 30])
 def test_a_call_that_comes_too_late_fails_at_once(timeout) -> None:
-    with in_process_world(2, graceful=False) as agents, acting_as(agents[0]):
+    with world_in_memory(2, graceful=False) as agents, acting_as(agents[0]):
         leave(agents[0], False, 0)
         late = agents[0].call(1, far.nothing, None, None, timeout)
         assert late.done() and "has shut down" in str(failure(late))
@@ -43,7 +43,7 @@ def test_a_call_that_comes_too_late_fails_at_once(timeout) -> None:
 
 
 def test_a_thread_that_calls_all_the_time_notices_the_end() -> None:
-    with in_process_world(2, graceful=False) as agents:
+    with world_in_memory(2, graceful=False) as agents:
         errors: list[BaseException] = []
 
         def call_on() -> None:

@@ -9,10 +9,10 @@ import pytest
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc import _seams
 from mpigrad.distributed.rpc._faults import Faults
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._message import MessageType
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions, FaultyTensorPipeRpcBackendOptions
 from mpigrad.futures import Future
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
 
@@ -32,7 +32,7 @@ def with_retries(agent, body: bytes) -> Future:
 
 
 def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         agents[0].faults = Faults(["PYTHON_CALL"], {}, 1)
         with pytest.raises(RuntimeError, match="Send attempt failed intentionally for PYTHON_CALL to WorkerInfo"):
             rpc.rpc_sync(1, far.add, args=(1, 2))
@@ -40,7 +40,7 @@ def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
 
 
 def test_delayed_call_times_out_or_arrives() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         agents[0].faults = Faults([], {"PYTHON_CALL": 0.15}, 0)
         with pytest.raises(RuntimeError, match="timeout"):
             rpc.rpc_sync(1, far.nothing, timeout=0.03)
@@ -57,7 +57,7 @@ def test_control_messages_are_sent_again(monkeypatch) -> None:
         _seams.HandlerEntry(lambda agent, m: got.append(m.body) or b"ok", True),
     )
     monkeypatch.setattr("mpigrad.distributed.rpc._calls.RETRY_SECONDS", 0.005)
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         agents[0].faults = Faults(["RREF_ACK"], {}, 3)
         assert with_retries(agents[0], b"x").wait() == (b"ok", [])
         agents[0].faults = Faults(["RREF_ACK"], {}, 100)

@@ -6,7 +6,7 @@ import threading
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
 
@@ -28,7 +28,7 @@ def made_by_a_call() -> float:
 
 
 def test_an_argument_may_make_calls_while_the_receiver_waits_for_something_else() -> None:
-    with in_process_world(3, rpc_timeout=20) as agents:
+    with world_in_memory(3, rpc_timeout=20) as agents:
         DECODING.clear()
         waiting = threading.Thread(target=wait_as, args=(agents[1],))
         waiting.start()

@@ -9,9 +9,9 @@ import time
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._waiting import Waiting
 from mpigrad.futures import Future, collect_all
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
 
@@ -39,13 +39,13 @@ def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
 
 
 def test_nested_calls_far_deeper_than_the_pool() -> None:
-    with in_process_world(2, num_worker_threads=2) as agents, acting_as(agents[0]):
+    with world_in_memory(2, num_worker_threads=2) as agents, acting_as(agents[0]):
         assert rpc.rpc_sync(1, far.nested, args=(200, (0, 1))) == 200
         assert rpc.rpc_sync(0, far.nested, args=(50, (0,))) == 50
 
 
 def test_nested_calls_around_a_ring_from_all_sides() -> None:
-    with in_process_world(4, num_worker_threads=1) as agents:
+    with world_in_memory(4, num_worker_threads=1) as agents:
         got: list[int] = []
 
         def run(agent) -> None:
@@ -64,14 +64,14 @@ def test_nested_calls_around_a_ring_from_all_sides() -> None:
 @pytest.mark.parametrize("pollers", [1, 2, 5])
 def test_functions_that_poll_a_flag_set_by_another_call(pollers) -> None:
     name = f"polled by {pollers}"
-    with in_process_world(2, num_worker_threads=2) as agents, acting_as(agents[0]):
+    with world_in_memory(2, num_worker_threads=2) as agents, acting_as(agents[0]):
         futures = [rpc.rpc_async(1, far.poll_flag, args=(name,)) for _ in range(pollers)]
         rpc.rpc_sync(1, far.set_flag, args=(name,))
         assert [fut.wait() for fut in futures] == [name] * pollers
 
 
 def test_slow_function_does_not_hold_up_others() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         slow = rpc.rpc_async(1, far.poll_flag, args=("slow",))
         for i in range(20):
             assert rpc.rpc_sync(1, far.add, args=(i, 1)) == i + 1
@@ -81,7 +81,7 @@ def test_slow_function_does_not_hold_up_others() -> None:
 
 
 def test_slow_function_after_a_busy_time_does_not_hold_up_others() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         busy = time.monotonic() + 0.3  # by now the monitor looks rarely, since somebody always polls
         while time.monotonic() < busy:
             rpc.rpc_sync(1, far.add, args=(1, 1))
@@ -101,7 +101,7 @@ def test_at_most_so_many_functions_run_at_a_time() -> None:
         time.sleep(0.01)
         running.pop()
 
-    with in_process_world(2, num_worker_threads=3) as agents, acting_as(agents[0]):
+    with world_in_memory(2, num_worker_threads=3) as agents, acting_as(agents[0]):
         collect_all([rpc.rpc_async(1, busy_function(busy)) for _ in range(20)]).wait()
     assert 1 < max(most) <= 3
 
@@ -123,7 +123,7 @@ def test_user_code_does_not_run_on_a_waiting_thread() -> None:
     main = threading.get_ident()
     seen: list[int] = []
     SEEN[:] = [seen]
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         chained = rpc.rpc_async(1, far.nothing).then(lambda fut: seen.append(threading.get_ident()))
         assert rpc.rpc_sync(1, call_back) == "called back"
         chained.wait()
@@ -143,7 +143,7 @@ def call_back() -> str:
 
 
 def test_callback_may_call_and_wait() -> None:
-    with in_process_world(2, num_worker_threads=1) as agents, acting_as(agents[0]):
+    with world_in_memory(2, num_worker_threads=1) as agents, acting_as(agents[0]):
         fut = rpc.rpc_async(1, far.add, args=(1, 1)).then(lambda f: rpc.rpc_sync(1, far.add, args=(f.wait(), 10)))
         assert fut.wait() == 12
 
@@ -151,7 +151,7 @@ def test_callback_may_call_and_wait() -> None:
 def test_waiting_for_a_local_future_serves_others() -> None:
     """A function waits for a future that a later call completes, on the only thread of the pool."""
     FUTURES["x"] = Future()
-    with in_process_world(2, num_worker_threads=1) as agents, acting_as(agents[0]):
+    with world_in_memory(2, num_worker_threads=1) as agents, acting_as(agents[0]):
         waiting = [rpc.rpc_async(1, wait_for_future, args=("x",)) for _ in range(3)]
         rpc.rpc_sync(1, complete_future, args=("x", 7))
         assert [fut.wait() for fut in waiting] == [7, 7, 7]
@@ -169,7 +169,7 @@ def complete_future(name: str, value: int) -> None:
 
 
 def test_many_threads_call_at_once() -> None:
-    with in_process_world(2) as agents:
+    with world_in_memory(2) as agents:
         wrong: list[int] = []
 
         def run(base: int) -> None:
@@ -187,14 +187,14 @@ def test_many_threads_call_at_once() -> None:
 
 
 def test_ten_thousand_calls_in_flight() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         futures = [rpc.rpc_async(1, far.add, args=(i, 1)) for i in range(10_000)]
         assert [fut.wait() for fut in futures] == list(range(1, 10_001))
         assert not agents[0]._pending and len(agents[1].progress._threads) < 40
 
 
 def test_idle_world_parks_its_monitor_and_wakes_up_again() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         rpc.rpc_sync(1, far.nothing)
         far.wait_for(lambda: not agents[1].progress._ticking)
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
@@ -206,6 +206,6 @@ def test_idle_world_parks_its_monitor_and_wakes_up_again() -> None:
 
 def test_switch_interval_is_shorter_while_rpc_runs() -> None:
     before = sys.getswitchinterval()
-    with in_process_world(2):
+    with world_in_memory(2):
         assert sys.getswitchinterval() <= 0.00101
     assert sys.getswitchinterval() == before

@@ -10,7 +10,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._faults import Faults
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
 
@@ -44,7 +44,7 @@ def fork_and_forget(rref, path):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_journeys(seed: int) -> None:
     rng = random.Random(seed)
-    with in_process_world(4, fate=lambda *_: rng.random() * 0.003 * (rng.random() < 0.3), seed=seed) as agents:
+    with world_in_memory(4, fate=lambda *_: rng.random() * 0.003 * (rng.random() < 0.3), seed=seed) as agents:
         for turn in range(25):
             with acting_as(agents[rng.randrange(4)]):
                 path = [rng.randrange(4) for _ in range(rng.randrange(5))]
@@ -59,7 +59,7 @@ def test_random_journeys(seed: int) -> None:
 
 @pytest.mark.parametrize("kind", ["PYTHON_CALL", "PYTHON_REMOTE_CALL", "RREF_USER_DELETE", "PYTHON_RREF_FETCH_CALL"])
 def test_failed_sends_leave_nothing(kind: str) -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         mine = rpc.RRef(7)
         agents[0].faults = Faults([kind], {}, 2)
         for _ in range(6):
@@ -75,7 +75,7 @@ def test_failed_sends_leave_nothing(kind: str) -> None:
 
 
 def test_deletions_that_come_late_or_early() -> None:
-    with in_process_world(3) as agents, acting_as(agents[0]):
+    with world_in_memory(3) as agents, acting_as(agents[0]):
         agents[1].faults = Faults([], {"RREF_USER_DELETE": 0.05, "REPLY": 0.01}, 0)
         for _ in range(10):
             assert rpc.rpc_sync(1, wander, args=(rpc.RRef("x"), [2, 1])) == "x"
@@ -83,7 +83,7 @@ def test_deletions_that_come_late_or_early() -> None:
 
 
 def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
-    with in_process_world(3, graceful=False) as agents:
+    with world_in_memory(3, graceful=False) as agents:
         with acting_as(agents[0]):
             mine = rpc.RRef("x")
             rpc.rpc_sync(1, far.hold, args=(mine,))
@@ -95,7 +95,7 @@ def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
 
 
 def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         made = [make(turn) for turn in range(20) for make in (lambda x: rpc.remote(0, far.add, args=(x, 0)), rpc.RRef)]
         assert [each.to_here() for each in made] == [turn for turn in range(20) for _ in range(2)]
         assert len({each._record.number for each in made}) == len(made)
@@ -104,7 +104,7 @@ def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:
 
 
 def test_a_slow_owner_frees_the_value_that_nobody_waited_for() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         late = rpc.remote(1, time.sleep, args=(0.3,), timeout=0.02)
         with pytest.raises(RuntimeError, match="timeout"):
             late._get_future().wait()
@@ -113,7 +113,7 @@ def test_a_slow_owner_frees_the_value_that_nobody_waited_for() -> None:
 
 
 def test_a_collection_while_the_network_is_locked_may_send() -> None:
-    with in_process_world(2) as agents, acting_as(agents[0]):
+    with world_in_memory(2) as agents, acting_as(agents[0]):
         theirs = rpc.remote(1, far.add, args=(1, 2))
         assert theirs.to_here() == 3
         with agents[0].progress.transport.network._lock:

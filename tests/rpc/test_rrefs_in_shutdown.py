@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from tests.support.in_memory import acting_as, world_in_memory
 
 HELD: dict[str, Any] = {}
 
@@ -62,7 +62,7 @@ def answer() -> int:
 
 def test_a_fork_that_only_its_children_keep_holds_nobody_up() -> None:
     """The first worker has dropped its own reference; the third one's, made from it, lasts until shutdown ends it."""
-    with in_process_world(3) as agents, acting_as(agents[0]):
+    with world_in_memory(3) as agents, acting_as(agents[0]):
         rref = rpc.remote("worker1", answer)
         assert rref.to_here() == 42
         rpc.rpc_sync("worker2", hold, args=(rref,))

@@ -54,7 +54,7 @@ def test_steps_of_a_local_embedding(name: str) -> None:
     starts = mpigrad.arange(0, IDS, 4)
 
     def step() -> None:
-        ids = mpigrad.from_numpy(draw.integers(0, ROWS, IDS))
+        ids = mpigrad.tensor(draw.integers(0, ROWS, IDS))
         (table(ids, starts) ** 2).sum().backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -43,9 +44,11 @@ def use(name: str) -> None:
     mpigrad.zeros(1)  # fails here if there is no such device
     plain, array = mpigrad.Tensor.numpy, mpigrad.Tensor.__array__
 
+    @functools.wraps(plain)
     def numpy(self: Any, *, force: bool = False) -> np.ndarray:
         return plain(self if self.requires_grad or self.is_sparse else self.cpu(), force=force)
 
+    @functools.wraps(array)
     def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return array(self if self.requires_grad or self.is_sparse else self.cpu(), dtype, copy)
 
@@ -63,13 +66,18 @@ def rpc_arguments(world: World, given: Mapping[str, Any] = NOTHING) -> dict[str,
 
 def with_maps(options: Any, world: World) -> Any:
     """Options of RPC; on a GPU, every tensor arrives on the device of the same number."""
+    pairs = same_device()
+    if pairs:
+        for rank in range(world.world_size):
+            options.set_device_map(world.worker(rank), pairs)
+    return options
+
+
+def same_device() -> dict[int, int]:
+    """A device map from every GPU to the one of the same number; empty when the tests run on the CPU."""
     import mpigrad
 
-    if _device_of_tests() != "cpu":
-        same = {index: index for index in range(mpigrad.cuda.device_count())}
-        for rank in range(world.world_size):
-            options.set_device_map(world.worker(rank), same)
-    return options
+    return {} if _device_of_tests() == "cpu" else {index: index for index in range(mpigrad.cuda.device_count())}
 
 
 def _device_of_tests() -> str:

@@ -61,7 +61,7 @@ def test_batches() -> None:
 def test_shuffling_takes_each_once_and_follows_the_generator() -> None:
     seen = []
     for _ in range(2):
-        generator = mpigrad.Generator().manual_seed(3)
+        generator = mpigrad.Generator(mpigrad.get_default_device()).manual_seed(3)
         loader = DataLoader(Squares(), batch_size=3, shuffle=True, generator=generator)
         seen.append([sum(lists(loader), []), sum(lists(loader), [])])
     assert seen[0] == seen[1]
@@ -97,7 +97,7 @@ def test_datasets_made_of_others() -> None:
 
 
 def test_random_split() -> None:
-    parts = random_split(Squares(), [0.35, 0.65], generator=mpigrad.Generator().manual_seed(0))
+    parts = random_split(Squares(), [0.35, 0.65], generator=mpigrad.Generator(mpigrad.get_default_device()).manual_seed(0))
     assert [len(part) for part in parts] == [4, 6]
     assert sorted(part[i] for part in parts for i in range(len(part))) == [i * i for i in range(10)]
     with pytest.raises(ValueError, match="Sum of input lengths"):

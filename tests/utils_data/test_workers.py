@@ -157,7 +157,7 @@ def test_a_shuffled_pass_is_the_same_with_and_without_workers() -> None:
     data = TensorDataset(mpigrad.arange(20))
 
     def passes(workers: int) -> list[Any]:
-        generator = mpigrad.Generator().manual_seed(7)
+        generator = mpigrad.Generator(mpigrad.get_default_device()).manual_seed(7)
         loader = DataLoader(data, batch_size=3, shuffle=True, generator=generator, num_workers=workers)
         return [[batch.tolist() for (batch,) in loader] for _ in range(2)]
 
