@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _cloud
 from .._tensor import wrap
 from . import _collectives as c
 from . import _messages as m
@@ -17,9 +18,7 @@ def _dump(value: Any) -> np.ndarray:
     try:
         data = pickle.dumps(value, 5)
     except Exception:
-        import cloudpickle
-
-        data = cloudpickle.dumps(value, 5)
+        data = _cloud.dumps(value)
     return np.frombuffer(data, np.uint8)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 import keyword
 import math
-import operator
 import string
 from typing import Any
 
 from .._graph.grad_mode import enable_grad, inference_mode, no_grad
-from .._tensor import Tensor
 from . import _known
 from ._convert import NO, convert
 from ._emit import Writer, identifier
@@ -18,14 +16,13 @@ from ._errors import Error
 from ._graph import Graph, Node, Value
 from ._pure import is_pure
 from ._tensor_names import is_tensor_attribute, is_tensor_method
-from ._types import Type, class_of
+from ._types import class_of
 
 _DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
     "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
 }  # fmt: skip
 _MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}
-_QUICK = {"Tensor": "_Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
 _BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
            "is", "is not"}  # fmt: skip
 _METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner",
@@ -34,28 +31,42 @@ _METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owne
             "setdefault", "numel"} | set(_known._STRING)  # fmt: skip
 
 
-class _Runner(Writer):
+class Runner(Writer):
     """The dialect that runs."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, space: dict[str, Any], taken: set[str]) -> None:
+        """`space` gets the objects that the code uses; `taken` are names that mean something else in the code."""
         super().__init__(graph)
-        self.space: dict[str, Any] = {"_Tensor": Tensor, "_error": _error, "_instance": _instance, "_format": _format}
+        self.space, self.taken_names = space, taken
         self.numbers: dict[int, str] = {}
-        self.inputs: set[int] = set()  # never replaced by what they are elsewhere
+        self.names: dict[int, tuple[Any, str]] = {}  # of what is held
+        self.spares = 0
 
     def name(self, value: Value) -> str:
         while id(value) in self.aliases:
             value = self.aliases[id(value)]
         found = self.numbers.get(id(value))
         if found is None:
-            found = self.numbers[id(value)] = f"v{len(self.numbers)}"
+            found = self.numbers[id(value)] = self.spare()
         return found
+
+    def spare(self) -> str:
+        """The name of a new variable."""
+        while True:
+            self.spares += 1
+            if f"v{self.spares}" not in self.taken_names:
+                return f"v{self.spares}"
 
     def held(self, obj: Any) -> str:
         """A name for an object that the code uses."""
-        name = f"g{len(self.space)}"
-        self.space[name] = obj
-        return name
+        if id(obj) not in self.names:
+            number, title = len(self.space), getattr(obj, "__name__", None)
+            ending = f"_{title}" if isinstance(title, str) and title.isidentifier() else ""
+            while f"g{number}{ending}" in self.space or f"g{number}{ending}" in self.taken_names:
+                number += 1
+            self.space[f"g{number}{ending}"] = obj
+            self.names[id(obj)] = (obj, f"g{number}{ending}")
+        return self.names[id(obj)][1]
 
     def constant(self, node: Node) -> str:
         value: Any = node.attributes.get("value")
@@ -64,7 +75,7 @@ class _Runner(Writer):
         return self.held(value)
 
     def counting(self, turns: str) -> str:
-        return f"range({turns})"
+        return f"{self.held(range)}({turns})"
 
     def element(self, node: Node) -> Node | None:
         body, turns = node.blocks[0], node.inputs[0].node
@@ -82,7 +93,7 @@ class _Runner(Writer):
         return f"{self.held(_MODES[node.attributes['name']])}()"
 
     def raising(self, node: Node, message: str) -> str:
-        return f"raise _error({node.attributes['name']!r}, {message})"
+        return f"raise {self.held(_error)}({node.attributes['name']!r}, {message})"
 
     def call(self, node: Node, args: list[str]) -> str:
         kind, _, rest = node.target.partition(":")
@@ -121,7 +132,7 @@ class _Runner(Writer):
         source = node.inputs[0].node
         text = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
         if not isinstance(text, str):
-            return f"_format({self._with_keywords(node, args)})"
+            return f"{self.held(_format)}({self._with_keywords(node, args)})"
         _check_fields(text)
         return f"{args[0]}.format({self._with_keywords(node, args[1:])})"
 
@@ -150,12 +161,13 @@ class _Runner(Writer):
 
     def _call_prim(self, node: Node, name: str, args: list[str]) -> str:
         if name == "listed":
-            return (
-                f"list({args[0]}.{ {'keys': 'keys', 'values': 'values', 'items': 'items'}[node.attributes['name']] }())"
-            )
-        return {
-            "range_length": "len(range({}))", "derive_index": "({1} + {0} * {2})", "float_pow": "float({} ** {})",
-        }[name].format(*([", ".join(args)] if name == "range_length" else args))  # fmt: skip
+            which = {"keys": "keys", "values": "values", "items": "items"}[node.attributes["name"]]
+            return f"{self.held(list)}({args[0]}.{which}())"
+        if name == "range_length":
+            return f"{self.held(len)}({self.held(range)}({', '.join(args)}))"
+        if name == "float_pow":
+            return f"{self.held(float)}({args[0]} ** {args[1]})"
+        return {"derive_index": "({1} + {0} * {2})"}[name].format(*args)
 
     def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{args[0]}[{args[1]}]"
@@ -173,10 +185,7 @@ class _Runner(Writer):
         return "{" + ", ".join(f"{k}: {v}" for k, v in zip(args[::2], args[1::2])) + "}"
 
     def _call_call(self, node: Node, rest: str, args: list[str]) -> str:
-        function = node.attributes["function"]
-        if function._optimised is None:
-            function._compile()  # so that it is called without a detour
-        return f"{self.held(function.run)}({', '.join(args)})"
+        return f"{self.held(node.attributes['function'].inner())}({', '.join(args)})"
 
     def _call_python(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{self.held(node.attributes['function'])}({self._with_keywords(node, args)})"
@@ -188,16 +197,16 @@ class _Runner(Writer):
     def _call_fork(self, node: Node, rest: str, args: list[str]) -> str:
         from ._fork import fork
 
-        return f"{self.held(fork)}({', '.join([self.held(node.attributes['function']), *args])})"
+        return f"{self.held(fork)}({', '.join([self.held(node.attributes['function'].call), *args])})"
 
     def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
         function = self.held(getattr(importlib.import_module(_DISTRIBUTED[name]), name))
         if name in ("rpc_async", "rpc_sync", "remote"):
-            args[1] = self.held(node.attributes["function"])  # the graph shows its name
+            args[1] = self.held(node.attributes["function"].call)  # the graph shows its name
         return f"{function}({self._with_keywords(node, args)})"
 
     def _call_isinstance(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"_instance({args[0]}, {self.held(node.attributes['types'])})"
+        return f"{self.held(_instance)}({args[0]}, {self.held(node.attributes['types'])})"
 
     def _call_fused(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{self.held(node.attributes['kernel'])}({', '.join(args)})"
@@ -224,49 +233,10 @@ def _instance(value: Any, kinds: Any) -> bool:
     return any(convert(each, value) is not NO for each in kinds)
 
 
-def _quick_test(name: str, kind: Type) -> str:
-    """Python that is false for arguments that fit as they are; what it is true for goes through `Schema.check`."""
-    inside = [_QUICK.get(each.kind) for each in kind.args]
-    if kind.kind in _QUICK:
-        return f"{name}.__class__ is not {_QUICK[kind.kind]}"
-    if not inside or None in inside:
-        return ""
-    if kind.kind == "Optional":
-        return f"{name} is not None and {name}.__class__ is not {inside[0]}"
-    if kind.kind == "List":
-        return f"{name}.__class__ is not list or _count(map(type, {name}), {inside[0]}) != len({name})"
-    if kind.kind == "Dict":
-        return (
-            f"{name}.__class__ is not dict or _count(map(type, {name}), {inside[0]}) != len({name}) "
-            f"or _count(map(type, {name}.values()), {inside[1]}) != len({name})"
-        )
-    return ""
-
-
-def compile_graph(graph: Graph, schema: Any, title: str) -> tuple[Any, str, list[Any]]:
-    """The function that runs a graph (checking its arguments), its text, and for each line where it comes from."""
-    writer = _Runner(graph)
-    writer.space.update(_check=schema.check, _count=operator.countOf)
-    names = [writer.name(each) for each in graph.inputs]
-    first = [f"def run({', '.join(names)}):"]
-    skip = len(names) - len(schema.arguments)  # self of methods
-    for number, (name, each) in enumerate(zip(names[skip:], schema.arguments)):
-        if each.type.kind == "Any":
-            continue
-        test = _quick_test(name, each.type)
-        first.append(f"    {f'if {test}: ' if test else ''}{name} = _check({number}, {name})")
-    writer.finish()
-    text = "\n".join([*first, *writer.lines, "    return None"])
-    code = compile(text, f"<mpigrad.jit {title}>", "exec")
-    exec(code, writer.space)
-    return writer.space["run"], text, [None] * len(first) + writer.places
-
-
 def compile_plain(graph: Graph) -> Any:
     """The function that runs a graph, without checks."""
-    writer = _Runner(graph)
+    writer = Runner(graph, {}, set())
     names = [writer.name(each) for each in graph.inputs]
-    writer.inputs = {id(each) for each in graph.inputs}
     writer.finish()
     exec("\n".join([f"def run({', '.join(names)}):", *writer.lines]), writer.space)
-    return writer.space["run"]
+    return writer.space.pop("run")

@@ -1,25 +1,32 @@
-"""ScriptFunction: what `jit.script` gives: called like the function, with a graph, code, a schema, and a name to travel by."""
+"""ScriptFunction: what is known of a scripted function: graph, code, schema, and a name to travel by."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+import threading
+from types import MethodType
 from typing import Any
 
+from ._callable import Anchor, is_script, new_entry, replace_code
 from ._code import code_of
-from ._compile import compile_graph
-from ._errors import Error, Source
+from ._errors import Source
+from ._explain import remember
 from ._graph import Graph
 from ._schema import Schema
 
 by_name: dict[str, ScriptFunction] = {}  # qualified name -> the function, for calls from other workers
-_by_code: dict[Any, ScriptFunction] = {}  # compiled code -> the function, to explain errors
-_HEAD = "The following operation failed in the mpigrad.jit interpreter.\nTraceback of scripted code (most recent call last):\n"
-_REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, AssertionError, NotImplementedError,
-            AttributeError, Error)  # fmt: skip
+_compiling = threading.RLock()  # functions compile those that they call
 
 
-class ScriptFunction:
+class _Kind(type):
+    """`isinstance(jit.script(f), ScriptFunction)` holds: see `_callable`."""
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return type.__instancecheck__(cls, obj) or is_script(obj)
+
+
+class ScriptFunction(metaclass=_Kind):
     """A scripted function.
 
     >>> import mpigrad
@@ -28,20 +35,31 @@ class ScriptFunction:
     [3.0, 3.0]
     >>> fn.schema
     double_and_add(Tensor x) -> Tensor
+    >>> isinstance(fn, mpigrad.jit.ScriptFunction)
+    True
     """
 
-    __name__: str
-    __qualname__: str
-    _travels_by_name = True  # see distributed.rpc._functions
-
-    def __init__(self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str) -> None:
+    def __init__(
+        self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str, original: Any = None
+    ) -> None:
         self.graph, self._schema, self._source = graph, schema, source
         self.name, self.qualified_name = schema.name, qualified_name
         self.returns = schema.returns
-        self._arity = len(schema.arguments)
-        self._run: Any = self.run  # until it is compiled
-        self._places: list[Any] = []
+        self.space: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
         self._optimised: Graph | None = None
+        self._text = ""
+        self._inner: Any = None
+        self.entry = new_entry(self, original)
+        self.call = MethodType(self.entry, Anchor(self))
+
+    def shown(self) -> dict[str, Any]:
+        """What users find on the callable."""
+        return {
+            "_record": self, "_travels_by_name": True,  # see distributed.rpc._functions
+            "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
+            "code": code_of(self.graph, self._schema), "save": self.save, "name": self.name,
+            "qualified_name": self.qualified_name, "returns": self.returns,
+        }  # fmt: skip
 
     @property
     def schema(self) -> Any:
@@ -65,36 +83,38 @@ class ScriptFunction:
         return self._optimised
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            return self._call_bound(self._schema.bind(args, kwargs))
-        try:
-            return self._run(*args)
-        except Exception as error:
-            raised = explained(error) if len(args) == self._arity else None
-        if raised is None:  # another number of arguments: nothing has run
-            return self._call_bound(self._schema.bind(args, kwargs))
-        raise raised from raised.__cause__
+        return self.call(*args, **kwargs)
 
-    def _call_bound(self, args: list[Any]) -> Any:
-        try:
-            return self._run(*args)
-        except Exception as error:
-            raised = explained(error)
-        raise raised from raised.__cause__
+    def _start(self, me: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first call."""
+        self._compile()
+        return self.entry(me, *args, **kwargs)
 
-    def run(self, *args: Any) -> Any:
-        """The compiled function, for calls from other graphs; replaced once it has been compiled."""
-        return (self._compile() if self._optimised is None else self._run)(*args)
-
-    def _compile(self) -> Any:
+    def _compile(self) -> None:
+        from ._entry import compile_entry
         from ._passes import optimised
 
-        graph = optimised(self.graph)
-        run, self._text, self._places = compile_graph(graph, self._schema, self.name)
-        _by_code[run.__code__] = self
-        self.run = self._run = run  # type: ignore[method-assign]
-        self._optimised = graph  # last: other threads take it as a sign
-        return run
+        with _compiling:
+            if self._optimised is None:
+                graph = optimised(self.graph)
+                made, self._text, places = compile_entry(graph, self._schema, self.name, self.space)
+                remember(made.__code__, self, places)
+                replace_code(self.entry, made)
+                self._optimised = graph
+
+    def inner(self) -> Any:
+        """The function for calls from other graphs."""
+        return self._inner or self._compile_inner()
+
+    def _compile_inner(self) -> Any:
+        from ._entry import compile_inner
+
+        with _compiling:
+            if self._inner is None:
+                made, _, places = compile_inner(self.graph_for(), self._schema, self.name, self.space)
+                remember(made.__code__, self, places)
+                self._inner = made
+        return self._inner
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the function to a file; see `mpigrad.jit.save`."""
@@ -116,12 +136,19 @@ class _Shown:
         self._schema = schema
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_schema":
+            raise AttributeError(name)  # before it is set, by copy and its like
         return getattr(self._schema, name)
 
     def __repr__(self) -> str:
         return str(self._schema)
 
     __str__ = __repr__
+
+
+def record_of(obj: Any) -> ScriptFunction:
+    """What is known of a scripted function that users hold."""
+    return obj._record if is_script(obj) else obj
 
 
 def find(qualified_name: str) -> ScriptFunction:
@@ -142,32 +169,3 @@ def find(qualified_name: str) -> ScriptFunction:
             "travel by name: they must be defined on both caller and callee."
         )
     return found
-
-
-def explained(error: Exception) -> Exception:
-    """The error with the places in scripted code that it went through; of the same type where that can be built."""
-    text = str(error)
-    if type(error) not in _REBUILT or text.startswith(_HEAD):
-        return error
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        function = _by_code.get(trace.tb_frame.f_code)
-        if function is not None and function._source is not None:
-            frames.append(_frame(function, trace.tb_lineno))
-        trace = trace.tb_next
-    if not any(frames):
-        return error  # about the arguments: nothing has run
-    last = "" if type(error) is Error else f"{type(error).__name__}: "
-    made = type(error)(f"{_HEAD}{''.join(each for each in frames if each)}{last}{text}\n")
-    made.__cause__ = error
-    return made
-
-
-def _frame(function: ScriptFunction, line: int) -> str:
-    places, source = function._places, function._source
-    where = next((each for each in (places[line - 1 :: -1] if line <= len(places) else places[::-1]) if each), None)
-    if where is None or source is None:
-        return ""
-    file, number, column = where
-    return f'  File "{file}", line {number}, in {function.name}\n{source.excerpt(number, column)}\n'

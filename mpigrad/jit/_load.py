@@ -43,7 +43,7 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     with refusing(f):
         reader = _Reader(_object(content.program.get("functions")), content.arrays, map_location)
         if content.program.get("main") is not None:
-            return reader.function(content.program["main"])
+            return reader.function(content.program["main"]).call
         return reader.module(_object(content.program.get("module")))
 
 
@@ -125,7 +125,6 @@ class _Reader:
         schema = Schema(identifier(given["name"]), arguments, unpack_type(given["returns"]))
         verify(graph, schema, me, self.members)
         made = ScriptFunction(graph, schema, None, name)
-        made.__name__ = schema.name
         made._compile()  # whatever else is wrong with the file shows now
         return made
 
@@ -192,7 +191,8 @@ class _Reader:
         made._modules.update({_part_name(name): self.module(_object(each)) for name, each in inside})
         attributes = {name: self.value(each) for name, each in _object(packed["attributes"]).items()}
         _check_attributes(type(made), attributes, packed["library"])
-        made.__dict__.update(attributes)
+        made.__dict__.update({name: getattr(each, "call", each) if isinstance(each, ScriptFunction) else each
+                              for name, each in attributes.items()})  # fmt: skip
         methods = {_plain_name(name): _object(each) for name, each in _object(packed["methods"]).items()}
         data = {"training", *made._parameters, *made._buffers, *attributes}
         self.members[id(made)] = Members(frozenset(data - methods.keys()), frozenset(methods))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
+from types import MethodType
 from typing import Any
 
 from ..nn.modules.container import ModuleList, Sequential
 from ..nn.modules.module import Module
-from ._function import ScriptFunction, explained
+from ._function import ScriptFunction
 from ._members import Description, class_values, is_library
 from ._names import Names
 from ._script import compile_function
@@ -24,26 +25,6 @@ class _CompilesAfterInit(type):
         made = super().__call__(*args, **kwargs)
         made._finish_script()
         return made
-
-
-class ScriptMethod:
-    """A scripted method bound to its module."""
-
-    def __init__(self, owner: Any, function: ScriptFunction) -> None:
-        self._owner, self._function = owner, function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._function
-        if kwargs or len(args) != function._arity:
-            args = function._schema.bind(args, kwargs)  # type: ignore[assignment]
-        try:
-            return function.run(self._owner, *args)
-        except Exception as error:
-            raised = explained(error)
-        raise raised from raised.__cause__
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
 
 
 class ScriptModule(Module, metaclass=_CompilesAfterInit):
@@ -87,11 +68,11 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
 
     def _add_method(self, name: str, function: ScriptFunction) -> None:
         self._script_methods[name] = function
-        self.__dict__[name] = ScriptMethod(self, function)
+        self.__dict__[name] = MethodType(function.entry, self)
 
-    def _script_method(self, name: str) -> ScriptMethod:
+    def _script_method(self, name: str) -> Any:
         """A scripted method, for calls from graphs: nothing else of a module can be called from there."""
-        return ScriptMethod(self, self._script_methods[name])
+        return MethodType(self._script_methods[name].inner(), self)
 
     @property
     def graph(self) -> Any:

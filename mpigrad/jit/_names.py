@@ -95,11 +95,11 @@ class Names:
 
     def compiled(self, builder: Any, node: ast.AST, function: Any) -> Any:
         """The scripted function of a function that is called."""
-        from ._function import ScriptFunction
+        from ._function import ScriptFunction, record_of
         from ._script import script_function
 
         if isinstance(function, ScriptFunction):
-            return function
+            return record_of(function)
         try:
             return script_function(function)
         except (FrontendError, RuntimeError) as error:

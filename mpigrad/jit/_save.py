@@ -29,7 +29,7 @@ from .._dtype import dtype as DType
 from .._tensor import Tensor
 from ..nn.modules.module import Module
 from ._archive import FORMAT, VERSION
-from ._function import ScriptFunction
+from ._function import ScriptFunction, record_of
 from ._graph import Block, Graph, Value
 from ._known import is_operator, operator_name
 from ._members import class_values
@@ -53,7 +53,7 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
         raise TypeError(f"jit.save takes scripted functions and modules, not {type(m).__name__}; use jit.script first")
     packer = _Packer()
     if isinstance(m, ScriptFunction):
-        program: dict[str, Any] = {"main": packer.function(m), "module": None}
+        program: dict[str, Any] = {"main": packer.function(record_of(m)), "module": None}
     else:
         program = {"main": None, "module": packer.module(m)}
     program["functions"] = packer.functions
@@ -125,7 +125,7 @@ class _Packer:
         if value is Ellipsis:
             return {"ellipsis": True}
         if isinstance(value, ScriptFunction):
-            return {"function": self.function(value)}
+            return {"function": self.function(record_of(value))}
         if isinstance(value, Type):
             return {"type": pack_type(value)}
         if isinstance(value, FunctionType) and is_operator(value):

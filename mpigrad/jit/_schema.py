@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from ._convert import NO, convert
 from ._types import Type
 
+MISSING: Any = object()  # stands where an argument without a default was not given
+
 
 class Argument(NamedTuple):
     """One argument."""
@@ -33,31 +35,26 @@ class Schema(NamedTuple):
         plain = self.returns.kind != "Tuple"
         return f"{self.name}({', '.join(parts)}) -> {self.returns if plain else result}"
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """All arguments in order; RuntimeError as PyTorch raises it."""
-        if len(args) > len(self.arguments):
-            raise RuntimeError(
-                f"{self.name}() expected at most {len(self.arguments)} argument(s) but received {len(args) + len(kwargs)} "
+    def refusal(self, bound: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> RuntimeError:
+        """The complaint about arguments that are left over, beside those that are bound."""
+        if more:
+            return RuntimeError(
+                f"{self.name}() expected at most {len(bound)} argument(s) but received {len(bound) + len(more) + len(named)} "
                 f"argument(s). Declaration: {self}"
             )
-        bound = list(args)
-        left = dict(kwargs)
-        for each in self.arguments[len(args) :]:
-            if each.name in left:
-                bound.append(left.pop(each.name))
-            elif each.has_default:
-                bound.append(each.default)
-            else:
-                raise RuntimeError(f"{self.name}() is missing value for argument '{each.name}'. Declaration: {self}")
-        if left:
-            raise RuntimeError(
-                f"Unknown keyword argument '{next(iter(left))}' for operator '{self.name}'. Schema: {self}"
-            )
-        return bound
+        for each, value in zip(self.arguments, bound):
+            if value is MISSING:
+                return self._missing(each)
+        return RuntimeError(f"Unknown keyword argument '{next(iter(named))}' for operator '{self.name}'. Schema: {self}")
+
+    def _missing(self, argument: Argument) -> RuntimeError:
+        return RuntimeError(f"{self.name}() is missing value for argument '{argument.name}'. Declaration: {self}")
 
     def check(self, position: int, value: Any) -> Any:
         """The argument as the function gets it; RuntimeError if it does not fit its type."""
         argument = self.arguments[position]
+        if value is MISSING:
+            raise self._missing(argument)
         made = convert(argument.type, value)
         if made is not NO:
             return made

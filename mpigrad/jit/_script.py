@@ -42,7 +42,7 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
         )
     if not inspect.isfunction(obj):
         raise NotSupportedError(f"Cannot script {obj!r}: mpigrad.jit.script takes functions and modules")
-    return script_function(obj, sys._getframe(_frames_up + 1).f_locals)
+    return script_function(obj, sys._getframe(_frames_up + 1).f_locals).call
 
 
 def script_function(function: Any, local_names: dict[str, Any] | None = None) -> ScriptFunction:
@@ -104,10 +104,7 @@ def compile_function(function: Any, names: Names, module: Any = None) -> ScriptF
     _finish(lowering, tree)
     found = returns if returns is not None else _joint(lowering, tree)
     name = f"__mpigrad__.{function.__module__}.{function.__qualname__.replace('.<locals>', '')}"
-    made = ScriptFunction(graph, Schema(function.__name__, tuple(arguments), found), source, name)
-    made.__module__, made.__qualname__, made.__name__ = function.__module__, function.__qualname__, function.__name__
-    made.__doc__ = function.__doc__
-    return made
+    return ScriptFunction(graph, Schema(function.__name__, tuple(arguments), found), source, name, function)
 
 
 def _finish(lowering: Lowering, tree: ast.FunctionDef) -> None:

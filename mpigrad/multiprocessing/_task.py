@@ -12,8 +12,7 @@ from multiprocessing import spawn as python_spawn
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cloudpickle
-
+from mpigrad import _cloud
 from mpigrad._launch.rank import abort, check_world_size, line_buffered, report
 from mpigrad._rank import launched_rank
 
@@ -27,7 +26,7 @@ def write_task(directory: Path, fn: Callable[..., object], args: tuple[Any, ...]
     try:
         task = pickle.dumps((fn, args))
     except (pickle.PicklingError, AttributeError, TypeError):
-        task = cloudpickle.dumps((fn, args))
+        task = _cloud.dumps((fn, args))
     (directory / "task").write_bytes(task)
 
 

@@ -7,6 +7,8 @@ import traceback
 from types import FunctionType
 from typing import Any
 
+from mpigrad import _cloud
+
 from ._worker import WorkerInfo
 
 
@@ -87,9 +89,7 @@ def _dumps(obj: Any) -> bytes:
     try:
         return pickle.dumps(obj, 5)
     except Exception:
-        import cloudpickle
-
-        return cloudpickle.dumps(obj, 5)
+        return _cloud.dumps(obj)
 
 
 def unpack_error(data: Any) -> BaseException:

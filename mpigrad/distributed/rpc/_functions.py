@@ -46,7 +46,7 @@ def _name_anew(func: Any) -> bytes | None:
     if space is None:
         return None
     found = space.get(name, _MISSING)
-    if getattr(found, "__func__", found) is not func:
+    if found is not func and getattr(found, "__func__", found) is not func:
         return None
     text = f"{module}:{qualname}".encode()
     if found is func:  # not a staticmethod, whose place holds a wrapper

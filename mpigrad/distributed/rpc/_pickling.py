@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._cloud import reduced_by_name
 from mpigrad._device import CPU, device, device_of
 from mpigrad._tensor import Tensor, wrap, wrap_as
 
@@ -153,7 +154,8 @@ def _cloud() -> Any:
 
         class Cloud(_Reduce, cloudpickle.Pickler):
             def _other(self, obj: Any) -> Any:
-                return cloudpickle.Pickler.reducer_override(self, obj)
+                found = reduced_by_name(obj)
+                return cloudpickle.Pickler.reducer_override(self, obj) if found is NotImplemented else found
 
         _cloud_class = Cloud
     return _cloud_class
