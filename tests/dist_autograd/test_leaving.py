@@ -11,6 +11,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from tests.support.device import with_maps
 
 from . import functions as fn
 
@@ -62,7 +63,7 @@ def start(world):
             world.name,
             rank=world.rank,
             world_size=world.world_size,
-            rpc_backend_options=rpc.MPIRpcBackendOptions(rpc_timeout=seconds),
+            rpc_backend_options=with_maps(rpc.MPIRpcBackendOptions(rpc_timeout=seconds), world),
         )
 
     yield init
