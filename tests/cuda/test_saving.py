@@ -11,8 +11,6 @@ import pytest
 
 import mpigrad as T
 
-pytestmark = pytest.mark.gpu
-
 
 def rows(place: str) -> Any:
     return T.sparse_coo_tensor([[0, 2, 0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], (3, 2), device=place)
