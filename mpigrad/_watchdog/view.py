@@ -43,7 +43,7 @@ def waits_of(agent: Agent) -> list[Wait]:
         deadline: float = getattr(fut, "_deadline", 0.0)
         if info is None:
             continue
-        rank, function, timeout = info
+        rank, function, timeout, _ = info
         seconds = now - (deadline - timeout) if timeout else None
         waits.append(Wait(call_id, rank, function if isinstance(function, str) else label(function), seconds))
     return sorted(waits)
