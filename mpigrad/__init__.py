@@ -9,6 +9,10 @@ from typing import Any
 # PyTorch gives inf and nan without a word; NumPy warns. The operators here are PyTorch's.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mpigrad\.")
 
+from ._compiled import choose as _choose
+
+_choose()
+
 from . import _memory
 from ._device import device, get_default_device, set_default_device
 from ._dtype import bool_ as bool

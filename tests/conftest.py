@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mpigrad import _compiled
 from tests.support import device
 from tests.support.channel import Channel
 from tests.support.deadline import DEFAULT_SECONDS, Deadline
@@ -39,6 +40,7 @@ def _runs_on_ranks(config: pytest.Config) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     device.use(config.getoption("--device"))
+    _refuse_old_modules()
     channel = Channel() if _runs_on_ranks(config) else None
     deadline = Deadline(channel.rank if channel else 0, os.dup(2))
     config.stash[DEADLINE] = deadline
@@ -49,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         _own_directory(config, channel.rank)
         if channel.rank != 0:
             _silence(config)
+
+
+def _refuse_old_modules() -> None:
+    """What runs must be what the files say."""
+    if _compiled.wanted() is not False and (old := _compiled.stale()):
+        raise pytest.UsageError(f"{', '.join(old)} changed after compilation: `make compile`, or set MPIGRAD_COMPILED=0")
 
 
 def _own_directory(config: pytest.Config, rank: int) -> None:

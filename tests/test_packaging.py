@@ -76,10 +76,17 @@ def test_spack_recipe(setup, monkeypatch: pytest.MonkeyPatch, since_1_0: bool) -
     always = {spec for spec, options in recipe.dependencies.items() if "when" not in options}
     spack_names = {re.sub(r"^(\w+)(?:>=(.*))?$", _spec, word) for word in lines(setup, "options", "install_requires")}
     python = "python@" + setup["options"]["python_requires"].removeprefix(">=") + ":"
-    assert always == {*spack_names, python, "py-setuptools@64:", "mpi"}
+    assert always == {*spack_names, python, *built_with(), "c", "mpi"}
     made().__class__.prefix = SimpleNamespace(bin=SimpleNamespace(mpigrad="/bin/mpigrad"))
     made().test_doctor()
     assert recipe.commands == [["/bin/mpigrad", "doctor", "-n", "2"]]
+
+
+def built_with() -> set[str]:
+    """What pyproject.toml asks for, as Spack says it."""
+    words = re.search(r"^requires = \[(.*)\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert words is not None
+    return {re.sub(r'^"(\w+)>=(.*)"$', r"py-\1@\2:", word).lower() for word in words[1].split(", ")}
 
 
 def _spec(match: re.Match[str]) -> str:
@@ -91,7 +98,7 @@ def test_apptainer_definition(setup) -> None:
     sections = dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", text, re.MULTILINE))
     copied = dict(line.split() for line in sections["files"].splitlines())
     assert all((ROOT / source).exists() for source in copied), copied
-    needed = {"setup.cfg", "pyproject.toml", "mpigrad", setup["metadata"]["license_files"]}
+    needed = {"setup.cfg", "setup.py", "pyproject.toml", "mpigrad", setup["metadata"]["license_files"]}
     needed.add(setup["metadata"]["long_description"].removeprefix("file: "))
     assert needed == set(copied)
     extras = re.search(r"/opt/mpigrad\[(.*?)\]", sections["post"])

@@ -21,6 +21,6 @@ rm -rf "$venv" "$stamp"
   echo "$python cannot make a virtual environment; on Debian and Ubuntu install its 'python3-venv' package" >&2
   exit 1
 }
-# without compiling: most of what is installed is never imported
-"$venv/bin/python" -m pip install -qq --no-compile --disable-pip-version-check --editable ".[$extras]"
+# without bytecode: most of what is installed is never imported; the C of this tree is for `make compile`
+MPIGRAD_COMPILED=0 "$venv/bin/python" -m pip install -qq --no-compile --disable-pip-version-check --editable ".[$extras]"
 echo "$wanted" > "$stamp"

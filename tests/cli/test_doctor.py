@@ -33,8 +33,8 @@ RANK = {"host": TEXT, "cores": [int], "pid": int}
 LATENCY = {"ranks": [int], "same_host": bool, "small_us": NUMBER, "large_us": NUMBER, "large_gb_s": NUMBER}
 SCHEMA = {
     "machine": {
-        "host": TEXT, "python": TEXT, "mpigrad": TEXT, "packages": {str: TEXT}, "cores": int, "usable_cores": int,
-        "shared_memory_bytes": int, "root": bool, "variables": {str: TEXT},
+        "host": TEXT, "python": TEXT, "mpigrad": TEXT, "compiled": TEXT, "packages": {str: TEXT}, "cores": int,
+        "usable_cores": int, "shared_memory_bytes": int, "root": bool, "variables": {str: TEXT},
         "mpi": {"vendor": TEXT, "version": TEXT, "library": TEXT, "launcher": TEXT, "launcher_found": TEXT},
         "gpu": {"devices": int, "cupy": (TEXT, type(None)), "visible": (TEXT, type(None)), "cuda_aware": (dict, type(None))},
         "allocation": (type(None), dict),

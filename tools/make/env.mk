@@ -9,6 +9,20 @@ TORCH := .venv/torch
 GPU   := .venv/gpu
 GPU_EXTRA ?= gpu
 
+# The modules on the way of every message, compiled beside their sources (docs/design.md, "Compiled modules").
+.PHONY: compile
+COMPILER := $(shell command -v $${CC:-cc})
+ifdef COMPILER
+COMPILED := MPIGRAD_COMPILED=1
+compile: env-ompi  ## compile the modules of mpigrad/_compiled.py in place
+	MPIGRAD_COMPILED=1 $(OMPI)/bin/python setup.py -q build_ext --inplace
+else
+COMPILED := MPIGRAD_COMPILED=0
+compile:
+	@echo "left out: there is no C compiler; plain Python is tested alone"
+endif
+PLAIN := MPIGRAD_COMPILED=0
+
 .PHONY: environments env-demo env-gpu env-ompi env-mpich env-torch clean
 environments:
 	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch
@@ -25,4 +39,5 @@ env-torch:
 
 clean:  ## remove environments, caches and build output
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find mpigrad -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import socket
 from importlib import metadata
 from typing import Any
 
+from mpigrad import _compiled
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.launcher import LauncherError, find_launcher, mpi_library
 from mpigrad._version import __version__
@@ -57,6 +58,7 @@ def describe() -> dict[str, Any]:
         "host": socket.gethostname(),
         "python": platform.python_version(),
         "mpigrad": __version__,
+        "compiled": _compiled.state(),
         "packages": {name: version for name in PACKAGES if (version := version_of(name))},
         "cores": os.cpu_count(),
         "usable_cores": len(os.sched_getaffinity(0)),

@@ -13,7 +13,7 @@ Row = tuple[str, str]
 
 def _software(machine: dict[str, Any]) -> Iterator[Row]:
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    yield "mpigrad", f"{machine['mpigrad']} on Python {machine['python']}"
+    yield "mpigrad", f"{machine['mpigrad']} ({machine['compiled']}) on Python {machine['python']}"
     yield "packages", packages
     mpi = machine["mpi"]
     if "vendor" in mpi:

@@ -38,6 +38,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._compiled import breathe
 from mpigrad.futures._future import release
 
 from ._blocks import kept_bytes, trim
@@ -149,6 +150,7 @@ class Progress(Waiting):
         self.adopt_thread()
         try:
             while not self._stopping:
+                breathe()  # somebody who was given the lead may need no more than the GIL to take it
                 if self._jobs and self._run_job():
                     continue
                 if self._napping and not self._jobs:  # somebody leads, and there is nothing to watch

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._compiled import breathe
 from mpigrad.futures._future import block, release
 
 from ._sending import Sending
@@ -78,6 +79,7 @@ class Waiting(Sending):
         """Make progress until `fut` is done or the deadline has passed."""
         role = self._role
         while not fut._state:
+            breathe()
             if self._stopping:
                 block(fut, deadline)
                 return
@@ -202,6 +204,7 @@ class Waiting(Sending):
 
         Never spin without yielding: with both ends of a call on one core, each would keep the other from answering.
         """
+        breathe()
         if now >= self._next_housekeeping:
             self._keep_house(now)
         if self.transport.pending():
@@ -236,6 +239,7 @@ class Waiting(Sending):
 
 def nap_on(fut: Future, lock: Any, seconds: float) -> None:
     """Sleep until `fut` is done, somebody releases `lock`, or the time is over."""
+    breathe()
     fut._sleep(lock)
     lock.acquire(True, seconds)
     if fut._sleepers is not None:

@@ -21,7 +21,9 @@ class PyMpigrad(PythonPackage):
     variant("cuda", default=False, description="Arrays on NVIDIA GPUs, with CuPy")
 
     depends_on("python@3.10:", type=("build", "run"))
+    depends_on("c", type="build")
     depends_on("py-setuptools@64:", type="build")
+    depends_on("py-cython@3.1:", type="build")
     depends_on("py-numpy@2:", type=("build", "run"))
     depends_on("py-mpi4py@4:", type=("build", "run"))
     depends_on("py-cloudpickle", type=("build", "run"))

@@ -1,0 +1,147 @@
+"""The modules that are compiled when mpigrad is installed, and the switch that runs them as plain Python.
+
+Everything is written in Python and runs as such. The way of a message and of a backward pass consists of many small steps,
+so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a remote call within a context takes about
+0.6 of the time then. Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for
+a debugger or a profiler that shall see every line; `mpigrad doctor` says which form runs.
+
+What may be in MODULES
+- Nothing that users subclass, pickle by value or look into with `inspect`, and no operator.
+- Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
+- Nothing that counts frames: compiled functions have none.
+- Counted references are measured in place, never assumed: compiled callers hold fewer.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+MODULES = (
+    "_graph.accumulate",
+    "_graph.engine",
+    "_graph.node",
+    "_graph.saved",
+    "_graph.views",
+    "distributed.autograd._api",
+    "distributed.autograd._branch",
+    "distributed.autograd._container",
+    "distributed.autograd._context",
+    "distributed.autograd._engine",
+    "distributed.autograd._functions",
+    "distributed.autograd._held",
+    "distributed.autograd._initiator",
+    "distributed.autograd._interceptor",
+    "distributed.autograd._items",
+    "distributed.autograd._lone",
+    "distributed.autograd._parts",
+    "distributed.autograd._pass",
+    "distributed.autograd._path",
+    "distributed.autograd._reach",
+    "distributed.autograd._release",
+    "distributed.autograd._sink",
+    "distributed.autograd._worker",
+    "distributed.rpc._agent",
+    "distributed.rpc._arrays",
+    "distributed.rpc._blocks",
+    "distributed.rpc._calls",
+    "distributed.rpc._frame",
+    "distributed.rpc._functions",
+    "distributed.rpc._mpi_transport",
+    "distributed.rpc._pickling",
+    "distributed.rpc._progress",
+    "distributed.rpc._rref",
+    "distributed.rpc._rref_calls",
+    "distributed.rpc._rref_table",
+    "distributed.rpc._rref_wire",
+    "distributed.rpc._sending",
+    "distributed.rpc._serving",
+    "distributed.rpc._transport",
+    "distributed.rpc._waiting",
+    "distributed.rpc._wire",
+)
+SETTING = "MPIGRAD_COMPILED"
+
+
+def wanted() -> bool | None:
+    """What the environment asks for: compiled modules (True), plain Python (False), or what there is (None)."""
+    text = os.environ.get(SETTING, "")
+    if text not in ("", "0", "1"):
+        raise ValueError(f"{SETTING} is {text!r}: 0 runs plain Python, 1 demands compiled modules, nothing takes what there is")
+    return None if not text else text == "1"
+
+
+class _PlainPython:
+    """Finds the Python source of modules that have a compiled form beside it."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        package, _, module = name.rpartition(".")
+        if package.partition(".")[0] != __package__ or name.partition(".")[2] not in MODULES or path is None:
+            return None
+        for folder in path:
+            file = os.path.join(folder, module + ".py")
+            if os.path.exists(file):
+                loader = importlib.machinery.SourceFileLoader(name, file)
+                return importlib.util.spec_from_file_location(name, file, loader=loader)
+        return None
+
+
+def choose() -> None:
+    """Follow the environment. Called once, before the first of MODULES is imported."""
+    asked = wanted()
+    if asked is False:
+        import importlib.util  # noqa: F401
+
+        sys.meta_path.insert(0, _PlainPython())  # type: ignore[arg-type]
+    elif asked and (lacking := [name for name in MODULES if name not in dict(files())]):
+        raise ImportError(
+            f"{SETTING}=1, but {len(lacking)} of {len(MODULES)} modules are not compiled ({', '.join(lacking[:3])} ...): install "
+            "mpigrad again with a C compiler, or unset it"
+        )
+
+
+def files() -> Iterator[tuple[str, Path]]:
+    """The modules that have a compiled form for this interpreter, and its files."""
+    from pathlib import Path
+
+    home = Path(__file__).parent
+    for name in MODULES:
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+            file = home / (name.replace(".", "/") + suffix)
+            if file.exists():
+                yield name, file
+                break
+
+
+def running() -> tuple[int, int]:
+    """How many of MODULES run compiled in this process, and how many were imported at all."""
+    loaded = [module for name in MODULES if (module := sys.modules.get(f"{__package__}.{name}")) is not None]
+    return sum(not str(module.__file__).endswith(".py") for module in loaded), len(loaded)
+
+
+def state() -> str:
+    """Which form runs, in words."""
+    if wanted() is False:
+        return "plain Python, as MPIGRAD_COMPILED=0 asks for"
+    count = len(list(files()))
+    return f"{'' if count == len(MODULES) else f'{count} of '}{len(MODULES)} modules compiled" if count else "plain Python"
+
+
+def stale() -> list[str]:
+    """The modules whose source has changed since they were compiled: what runs is not what the files say."""
+    return [name for name, file in files() if file.stat().st_mtime < _source(file).stat().st_mtime]
+
+
+def _source(file: Path) -> Path:
+    return file.with_name(file.name.partition(".")[0] + ".py")
+
+
+def breathe() -> None:
+    """Give signals and other threads their turn: entering an interpreted function does, compiled code never."""
