@@ -190,7 +190,14 @@ class Tensor:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._extra is not None and self._extra.inference and not MODE.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._requires = bool(requires_grad)
+        view, self._requires = self._view, bool(requires_grad)
+        if view is not None:
+            view.inherits = not requires_grad and view.base._requires
+            self._requires = self._requires or view.inherits
+        if self._counter is not None and len(self._counter) > 1:
+            from ._graph.views import flag_views
+
+            flag_views(self)
         return self
 
     @property

@@ -85,7 +85,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes to which gradients go on, each with the number of its output."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple((None, 0) if edge is None or edge[0].__class__ is Nowhere else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -157,6 +157,21 @@ class AccumulateGrad(Node):
         return ()
 
 
+class Nowhere(Node):
+    """The end of the graph at a view that requires grad because its base does, but has no history: drops what arrives."""
+
+    __slots__ = ()
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return ()
+
+
+def _nowhere() -> Nowhere:
+    made = object.__new__(Nowhere)
+    made.edges, made.hooks = (), None
+    return made
+
+
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The leaf's one AccumulateGrad, which lives as long as a graph uses it. Threads that ask at once get the same."""
     with _leaf_lock:
@@ -180,9 +195,12 @@ def _accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def edge_of(tensor: Tensor) -> Edge | None:
     """Where the gradient of `tensor` goes; None when it needs none."""
-    if tensor._view is not None:
-        tensor._view.refresh(tensor)
-    node = tensor._grad_fn
+    view, node = tensor._view, tensor._grad_fn
+    if view is not None:
+        view.refresh(tensor)
+        node = tensor._grad_fn
+        if node is None and view.inherits:
+            return (_nowhere(), 0)
     if node is not None:
         return (node, tensor._nr)
     if tensor._requires:

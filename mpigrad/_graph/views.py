@@ -5,7 +5,9 @@
 - Changing a *view* in place rewrites the base's history: the base's new node, `CopySlices`, applies the change to that
   slice of the gradient and passes the rest on.
 - Whoever reads a view's `grad_fn` after the memory changed gets it made anew, by replaying the chain on the base.
-- A base that starts to need gradients through such a change tells its views (`flag_views`): they need them too.
+- A base that starts to need gradients tells its views (`flag_views`): they need them too. A view that needs them only because
+  its base does, and has no history (it was made under `no_grad`, or before the base needed any), says that it requires grad, as in
+  PyTorch, but gradients end at it: it is not a leaf that gathers them.
 - A base whose shape was changed in place (`t_`) leaves the way back for its older views (`note_reshaped`).
 """
 
@@ -27,19 +29,23 @@ ONE_OF_SEVERAL = (
     "views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
-MADE_UNRECORDED = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-    "both the "
-    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
-    "both outside "
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+    "view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both outside "
     "(if you want the inplace to be tracked)."
 )
+MADE_UNRECORDED = _AMBIGUOUS.format(mode="no_grad")
+MADE_IN_INFERENCE = _AMBIGUOUS.format(mode="inference_mode")
+_MODES = {
+    MADE_UNRECORDED: ("no_grad", "with grad mode enabled"),
+    MADE_IN_INFERENCE: ("inference", "in normal mode"),
+}
 
 
 class View:
     """What makes a tensor a view: its base, the operators between them, and when its history was last right."""
 
-    __slots__ = ("age", "base", "chain", "fixed", "version")
+    __slots__ = ("age", "base", "chain", "fixed", "inherits", "version")
 
     def __init__(
         self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None, age: int = 0
@@ -47,6 +53,7 @@ class View:
         self.base, self.chain, self.version = base, chain, version
         self.fixed = fixed  # why it must not be changed in place, if so
         self.age = age  # how many shape changes of the base it has seen
+        self.inherits = False  # it requires grad because its base does, and for no other reason
 
     def refresh(self, tensor: Tensor) -> None:
         """Make `tensor`'s history right again after a change of the base's memory."""
@@ -56,10 +63,10 @@ class View:
         if not self.base._requires:
             self.version = now
             return
-        if self.fixed is MADE_UNRECORDED and not tensor._requires:
+        if self.fixed in _MODES and not tensor._requires:
             self.version = now
             return
-        if self.fixed is ONE_OF_SEVERAL or self.fixed is MADE_UNRECORDED:
+        if self.fixed is ONE_OF_SEVERAL or self.fixed in _MODES:
             raise_fixed(tensor, "its base or another view of its base has been modified inplace")
         self.version = now
         enabled, MODE.enabled = MODE.enabled, True
@@ -92,7 +99,7 @@ def replay_raw(array: Any, chain: tuple[Step, ...]) -> Any:
 
 
 def _shared(tensor: Tensor) -> list[Any]:
-    """What a base and its views share: the version, and weak references to views that need no gradient."""
+    """What a base and its views share: the version, and weak references to views without history."""
     shared = counter(tensor)
     if len(shared) == 1:
         shared.append(set())
@@ -102,23 +109,38 @@ def _shared(tensor: Tensor) -> list[Any]:
 def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) -> None:
     """Note that `made` is a view of `of` through one operator."""
     shared = made._counter = _shared(of)
-    if fixed is None and not MODE.enabled:
-        fixed = MADE_UNRECORDED
+    if not MODE.enabled and (fixed is None or fixed is ONE_OF_SEVERAL):
+        fixed = MADE_IN_INFERENCE if MODE.inference else MADE_UNRECORDED
     above = of._view
     if above is None:
         made._view = View(of, (step,), shared[0], fixed, 0 if of._extra is None else len(of._extra.undo))
     else:
-        made._view = View(above.base, (*above.chain, step), shared[0], above.fixed or fixed, above.age)
-    if not made._requires and made._array.dtype.kind in "fc":
+        made._view = View(above.base, (*above.chain, step), shared[0], fixed or above.fixed, above.age)
+    if made._grad_fn is None and made._array.dtype.kind in "fc":
         shared[1].add(weakref.ref(made, shared[1].discard))
+        if made._view.base._requires:
+            made._requires = made._view.inherits = True
+
+
+def forget_view(tensor: Tensor) -> None:
+    """Undo `make_view`, for a tensor that becomes another view of the same memory: references to one tensor cannot be told
+    apart by a set, which would compare its elements."""
+    views = _shared(tensor)[1]
+    for reference in [each for each in views if each() is tensor]:
+        views.discard(reference)
+    tensor._view = None
 
 
 def flag_views(base: Tensor) -> None:
-    """Tell the views of a base that just began to need gradients that they need them too."""
+    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
     for reference in list(_shared(base)[1]):
         view = reference()
-        if view is not None and view._view is not None and view._view.base is base:
-            view._requires = True
+        if view is None or view._view is None or view._view.base is not base or view._grad_fn is not None:
+            continue
+        if base._requires and not view._requires:
+            view._requires = view._view.inherits = True
+        elif not base._requires and view._view.inherits:
+            view._requires = view._view.inherits = False
 
 
 def note_reshaped(base: Tensor, undo: Step) -> None:
@@ -249,10 +271,12 @@ def raise_fixed(tensor: Tensor, what: str) -> None:
     """Complain of a recorded in-place change that reaches a view which cannot follow it."""
     view, node = tensor._view, tensor._grad_fn
     assert view is not None and view.fixed is not None
-    if view.fixed is not ONE_OF_SEVERAL and view.fixed is not MADE_UNRECORDED:
+    if view.fixed is not ONE_OF_SEVERAL and view.fixed not in _MODES:
         raise RuntimeError(view.fixed)
-    if node is None:
-        start = f"A view was created in no_grad mode and {what} with grad mode enabled."
+    output = "" if node is None else f"Output {tensor._nr} of {short_name(node)} is a view"
+    if view.fixed in _MODES or node is None:
+        mode, where = _MODES.get(view.fixed, _MODES[MADE_UNRECORDED])
+        start = f"{output + ' of a view which' if output else 'A view'} was created in {mode} mode and {what} {where}."
     else:
-        start = f"Output {tensor._nr} of {short_name(node)} is a view and {what}."
+        start = f"{output} and {what}."
     raise RuntimeError(f"{start} {view.fixed}")

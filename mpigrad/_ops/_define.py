@@ -200,7 +200,7 @@ class Operator:
         if out.__class__ is tuple:
             return self._finish_many(inputs, out, kw)
         made = wrap(out if out.__class__ is ndarray else as_array(out))
-        if MODE.inference:
+        if MODE.inference and not (self.view and not inputs[0].is_inference()):  # type: ignore[union-attr]
             extra(made).inference = True
         if MODE.enabled:
             for each in inputs:
@@ -216,7 +216,7 @@ class Operator:
         made = tuple(wrap(as_array(out)) for out in outs)
         if MODE.enabled and any(each is not None and each._requires for each in inputs):
             self.record(inputs, made, kw)
-        if MODE.inference:
+        if MODE.inference and not (self.view and not inputs[0].is_inference()):  # type: ignore[union-attr]
             for each in made:
                 extra(each).inference = True
         if self.view:

@@ -295,7 +295,10 @@ def _direct(tensor: Tensor, other: Any) -> Any:
     kind = x.__class__ is ndarray and x.dtype
     if (kind is not F32 and kind is not F64) or TRACING.detour or not x.flags.writeable:
         return None
-    if MODE.enabled and (tensor._requires or tensor._view is not None or tensor._extra is not None):
+    if MODE.enabled:
+        if tensor._requires or tensor._view is not None or tensor._extra is not None:
+            return None
+    elif tensor._view is not None and 0 in x.strides:  # perhaps stretched: several elements in one place
         return None
     if other.__class__ is float or other.__class__ is int:
         return kind.type(other)

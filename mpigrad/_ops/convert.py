@@ -235,7 +235,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """Forget this tensor's history, in place."""
     if input._view is not None:
-        raise RuntimeError("Can't detach views in-place: a view shares the history of its base. Use detach() instead.")
+        raise RuntimeError("Can't detach views in-place. Use detach() instead. A view shares the history of its base.")
     input._grad_fn, input._nr, input._requires = None, 0, False
     return input
 

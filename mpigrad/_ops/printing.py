@@ -178,8 +178,12 @@ def _place(tensor: Tensor) -> list[str]:
 
 
 def _history(tensor: Tensor) -> list[str]:
-    if tensor.grad_fn is not None:
-        return [f"grad_fn=<{tensor.grad_fn.name().rpartition('::')[2]}>"]
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view that an in-place change has left without a history
+        return ["grad_fn=<Invalid>"]
+    if node is not None:
+        return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
     return ["requires_grad=True"] if tensor._requires else []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._device import host
+from .._graph.grad_mode import MODE
 from .._layout import ORDERS
 from .._tensor import Size, Tensor, method, wrap
 from ._arguments import need_tensors
@@ -177,7 +178,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
                 "the tensor to host memory "
                 "first."
             )
-        if self._requires:
+        if self._requires and MODE.enabled:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return host(self._array)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._graph.node import Node
 from .._graph.saved import Saved
-from .._graph.views import make_view, rebase
+from .._graph.views import forget_view, make_view, rebase
 from .._tensor import Tensor, counter, wrap
 
 _VIEW = (
@@ -76,7 +76,8 @@ def _save(ctx: Any, outs: tuple[Any, ...]) -> None:
 
 def _number(ctx: Any, outs: tuple[Any, ...], tensor: Tensor) -> int | None:
     """Which output a saved tensor is. An input that is returned unchanged is saved as the input that it is."""
-    if tensor._requires and not any(each is tensor for each in ctx.dirty_tensors):
+    made_here = not tensor._requires or tensor._view is not None and tensor._view.inherits
+    if not made_here and not any(each is tensor for each in ctx.dirty_tensors):
         return None
     return next((nr for nr, out in enumerate(outs) if out is tensor), None)
 
@@ -92,6 +93,8 @@ def _wrap(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...], nr: int, recor
             _wrap_dirty(ctx, out, place, nr, len(outs))
         return out
     of = None if out._view is None else out._view.base
+    if of is not None and place is None:
+        forget_view(out)
     if place is not None:
         of, out = out, wrap(out._array[...])
     if recorded:
