@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._device import guard
 from .._tensor import Tensor, counter, wrap
 from .namespace import RAW
 from .tracing import unwatched
+from .untraced import untraced
 from .waiting import waits
 
 ndarray = np.ndarray
@@ -65,12 +67,14 @@ class Ownership:
     """Tells whether the engine alone holds an array when it reaches one place in the code.
 
     CPython counts references exactly, but how many frames of ours hold an array there is an implementation detail, so
-    the count is measured once, with an array that is known to have no other holder, instead of being assumed.
+    the count is measured once, with an array that is known to have no other holder, instead of being assumed. Whoever
+    looks into frames at that moment (debuggers, samplers) would be taken for one of ours: see `_measure`.
     """
 
     def __init__(self, rehearse: Callable[[], None]) -> None:
         self._rehearse = rehearse  # sends one array of its own through the same place
         self._sole: int | None = None
+        self._measured = _SHARED  # the least of all measurements
         self._measuring: int | None = None  # the thread that does it
 
     def alone(self, grad: Any) -> bool:
@@ -78,7 +82,7 @@ class Ownership:
         count = sys.getrefcount(grad)
         if self._sole is None:
             if self._measuring == threading.get_ident():
-                self._sole = count
+                self._measured = min(self._measured, count)
                 return True
             self._measure()
         assert self._sole is not None
@@ -100,23 +104,33 @@ class Ownership:
             if self._sole is None:
                 self._measuring = threading.get_ident()
                 try:
-                    with unwatched():  # watchers would hold the array too
-                        self._rehearse()
+                    with unwatched(), untraced():  # watchers would hold the array too
+                        for _ in range(_TIMES):
+                            self._rehearse()
+                    self._sole = self._measured
                 finally:
                     self._measuring = None
 
 
 _measuring = threading.RLock()
+_SHARED = sys.maxsize
+_TIMES = 3  # measurements: another thread may look into our frames during one of them
 
 
 def owns_memory(grad: Any) -> bool:
     """Whether an array that nobody else refers to has its memory for itself."""
     if isinstance(grad, np.ndarray):
-        return grad.flags.writeable and grad.flags.forc and (grad.base is None or _most_holders(grad) <= _SOLE_BASE)
+        flags = grad.flags
+        if grad.base is None:
+            return flags.owndata and flags.writeable and flags.forc
+        return flags.writeable and flags.forc and _most_holders(grad) <= _SOLE_BASE
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
 
 
-_SHARED = sys.maxsize
+def _least(measure: Callable[[], Any]) -> Any:
+    """The least of some undisturbed measurements."""
+    with untraced():
+        return min(measure() for _ in range(_TIMES))
 
 
 def _most_holders(array: Any) -> int:
@@ -131,7 +145,7 @@ def _most_holders(array: Any) -> int:
     return most
 
 
-_SOLE_BASE = _most_holders(np.empty(2).reshape(1, 2))  # what it is for a view that alone holds its base, on this Python
+_SOLE_BASE = _least(lambda: _most_holders(np.empty(2).reshape(1, 2)))  # what it is for a view that alone holds its base, on this Python
 
 
 def _holders(owner: Any, name: str) -> int:
@@ -146,7 +160,7 @@ class _Sole:
         self.array = np.empty(2)
 
 
-_SOLE_PART = _holders(_Sole(), "array")
+_SOLE_PART = _least(lambda: _holders(_Sole(), "array"))
 
 
 def _unshared(sparse: Any, name: str) -> Any:
@@ -164,13 +178,37 @@ def _holders_of_saved(saved: tuple[Any, ...], place: int) -> tuple[int, int]:
     return sys.getrefcount(tensor), sys.getrefcount(array)
 
 
-_SOLE_SAVED = _holders_of_saved((wrap(np.empty(2)), wrap(np.empty(2))), 0)  # what it is when a node alone holds a tensor
+# what it is when a node alone holds a tensor
+_SOLE_SAVED = _least(lambda: _holders_of_saved((wrap(np.empty(2)), wrap(np.empty(2))), 0))
 
 
 def is_spare(saved: tuple[Any, ...], place: int) -> bool:
-    """Whether a dense tensor that a node saved, and its memory, have no other holder: the node may write over it."""
+    """Whether a dense tensor that a node saved, and its memory, have no other holder: the node may write over it.
+
+    Nobody else may hold `saved` itself: see `SOLE_TUPLE`. Weak references count, since another thread may follow them any time.
+    """
     tensor, array = _holders_of_saved(saved, place)
-    return tensor <= _SOLE_SAVED[0] and array <= _SOLE_SAVED[1] and owns_memory(saved[place]._array)
+    if tensor > _SOLE_SAVED[0] or array > _SOLE_SAVED[1]:
+        return False
+    return not _weakly_held(saved[place]) and owns_memory(saved[place]._array)
+
+
+def _weakly_held(tensor: Tensor) -> bool:
+    held: Any = tensor
+    array: Any = tensor._array
+    while not weakref.getweakrefcount(held):
+        if array is None:
+            return False
+        held, array = array, getattr(array, "base", None)
+    return True
+
+
+def _holders_of_tuple() -> int:
+    saved = wrap(np.empty(2)), None
+    return sys.getrefcount(saved)
+
+
+SOLE_TUPLE = _least(_holders_of_tuple)  # references to a tuple of saved tensors that only a local variable holds
 
 
 def _rehearse_leaf() -> None:

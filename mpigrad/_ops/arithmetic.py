@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from .._dtype import bool_
-from .._graph.accumulate import is_spare
+from .._graph.accumulate import SOLE_TUPLE, is_spare
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
@@ -60,6 +61,8 @@ class _MulNode(OpNode):
                 raise_modified(self, factor, version)
         factor = None
         self.saved = None  # before anything is written over: whoever else runs this node must find nothing
+        if sys.getrefcount(saved) > SOLE_TUPLE:  # another thread is running it
+            return tuple(None if each is None else grad * each._array for each in reversed(saved))
         return _times(grad, saved, 1), _times(grad, saved, 0)
 
 
