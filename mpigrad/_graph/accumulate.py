@@ -145,7 +145,8 @@ def _most_holders(array: Any) -> int:
     return most
 
 
-_SOLE_BASE = _least(lambda: _most_holders(np.empty(2).reshape(1, 2)))  # what it is for a view that alone holds its base, on this Python
+# what it is for a view that alone holds its base, on this Python
+_SOLE_BASE = _least(lambda: _most_holders(np.empty(2).reshape(1, 2)))
 
 
 def _holders(owner: Any, name: str) -> int:

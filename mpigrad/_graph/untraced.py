@@ -12,7 +12,7 @@ _TOOLS = range(6)  # ids that `sys.monitoring` knows
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Run without trace and profile functions. A trace function that looks at a frame's locals makes the frame hold them twice."""
+    """Run without trace and profile functions. One that looks at a frame's locals makes the frame hold them twice."""
     trace, profile, monitored = sys.gettrace(), sys.getprofile(), _stop_monitoring()
     sys.settrace(None)
     sys.setprofile(None)

@@ -5,9 +5,9 @@
 - Changing a *view* in place rewrites the base's history: the base's new node, `CopySlices`, applies the change to that
   slice of the gradient and passes the rest on.
 - Whoever reads a view's `grad_fn` after the memory changed gets it made anew, by replaying the chain on the base.
-- A base that starts to need gradients tells its views (`flag_views`): they need them too. A view that needs them only because
-  its base does, and has no history (it was made under `no_grad`, or before the base needed any), says that it requires grad, as in
-  PyTorch, but gradients end at it: it is not a leaf that gathers them.
+- A base that starts to need gradients tells its views (`flag_views`): they need them too. A view that needs them only
+  because its base does, and has no history (it was made under `no_grad`, or before the base needed any), says that it
+  requires grad, as in PyTorch, but gradients end at it: it is not a leaf that gathers them.
 - A base whose shape was changed in place (`t_`) leaves the way back for its older views (`note_reshaped`).
 """
 
