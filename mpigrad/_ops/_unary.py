@@ -19,6 +19,7 @@ from ._define import RESULT, Operator, OpNode, operator
 from ._inplace import in_place
 from ._out import deliver
 
+OPERATORS: dict[Callable[..., Tensor], Operator] = {}  # public function -> what it applies to float tensors
 _SAVES: dict[str | None, tuple[int, ...]] = {None: (), "input": (0,), "result": (RESULT,)}
 
 
@@ -51,6 +52,7 @@ def unary(
     public.__name__ = public.__qualname__ = name
     public.__doc__ = doc
     public.__module__ = "mpigrad"
+    OPERATORS[public] = made
     changing = in_place(public)
     for each in (name, *aliases) if attach else ():
         method(public, each)

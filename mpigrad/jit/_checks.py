@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
-from ._types import Type, class_of
+from ..nn.parameter import Parameter
+from ._types import TENSOR, Type, class_of
 
-_CLASSES: dict[str, type] = {"Tensor": Tensor, "int": int, "float": float, "bool": bool, "str": str}
+_CLASSES: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 Held = Callable[[Any], str]  # gives an object a name in the code
 
 
@@ -32,6 +33,8 @@ def check_lines(held: Held, spare: Callable[[], str], check: str, name: str, kin
 
 def _test(held: Held, name: str, kind: Type) -> str:
     """An expression that is false where a value fits as it is; empty if there is none."""
+    if kind == TENSOR:
+        return f"{name}.__class__ is not {held(Tensor)} and {name}.__class__ is not {held(Parameter)}"
     if kind.kind in _CLASSES:
         return f"{name}.__class__ is not {held(_CLASSES[kind.kind])}"
     if kind.kind == "Optional":
@@ -43,7 +46,8 @@ def _test(held: Held, name: str, kind: Type) -> str:
             return ""
         own = class_of(kind) if kind.fields else tuple
         length = "" if kind.fields else f"{held(len)}({name}) != {len(members)}"
-        return " or ".join(each for each in (f"{name}.__class__ is not {held(own)}", length, *members) if each)
+        tests = (f"{name}.__class__ is not {held(own)}", length, *members)
+        return " or ".join(f"({each})" for each in tests if each)
     return ""
 
 
@@ -60,7 +64,7 @@ def _member_lines(held: Held, spare: Callable[[], str], check: str, name: str, k
         f"if {name}.__class__ is not {held(list if kind.kind == 'List' else dict)}: {name} = {check}",
         "else:",
         f"    for {', '.join(members)} in {over}:",
-        f"        if {' or '.join(tests)}:",
+        f"        if {' or '.join(f'({each})' for each in tests)}:",
         f"            {name} = {check}",
         "            break",
     ]

@@ -11,12 +11,13 @@ from typing import Any
 from .._graph.grad_mode import enable_grad, inference_mode, no_grad
 from . import _known
 from ._convert import NO, convert
+from ._direct import Direct, direct_function, direct_method, direct_sign
 from ._emit import Writer, identifier
 from ._errors import Error
 from ._graph import Graph, Node, Value
 from ._pure import is_pure
 from ._tensor_names import is_tensor_attribute, is_tensor_method
-from ._types import class_of
+from ._types import TENSOR, class_of
 
 _DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
@@ -102,6 +103,9 @@ class Runner(Writer):
             raise ValueError(f"the node {node.op} has no way to run: {node.target!r}")
         return run(node, rest, args)
 
+    def _on(self, found: Direct, args: list[str]) -> str:
+        return f"{self.held(found.function)}({', '.join(args[place] for place in found.places)})"
+
     def _with_keywords(self, node: Node, args: list[str]) -> str:
         plain = len(args) - len(node.keywords)
         for each in node.keywords:
@@ -112,6 +116,9 @@ class Runner(Writer):
     def _call_op(self, node: Node, sign: str, args: list[str]) -> str:
         if sign not in _BINARY:
             raise ValueError(f"unknown operator {sign!r}")
+        found = direct_sign(sign, node)
+        if found is not None:
+            return self._on(found, args)
         return f"({args[0]} {sign} {args[1]})"
 
     def _call_uop(self, node: Node, sign: str, args: list[str]) -> str:
@@ -126,6 +133,9 @@ class Runner(Writer):
             return self._formatting(node, args)
         if name == "sort" and "key" in node.keywords:
             raise ValueError("sort takes no key in a graph: it would call what is no operator")
+        found = direct_method(name, node)
+        if found is not None:
+            return self._on(found, args)
         return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
 
     def _formatting(self, node: Node, args: list[str]) -> str:
@@ -145,11 +155,18 @@ class Runner(Writer):
         name = node.attributes["name"]
         if not name.isidentifier() and name.isdigit():
             return f"{args[0]}._modules[{name!r}]"
-        return f"{args[0]}.{identifier(name)}"
+        owner, kind = args[0], node.output.type
+        table = "_parameters" if kind == TENSOR else "_modules" if kind.kind.startswith("__mpigrad__") else ""
+        plain = f"{owner}.{identifier(name)}"
+        if not table or not owner.isidentifier():
+            return plain
+        return f"({owner}.{table}[{name!r}] if {name!r} in {owner}.{table} else {plain})"  # `__getattr__` would find it later
 
     def _call_fn(self, node: Node, rest: str, args: list[str]) -> str:
         module, _, name = rest.partition(":")
-        return f"{self.held(_known.operator(module, name))}({self._with_keywords(node, args)})"
+        function = _known.operator(module, name)
+        found = direct_function(function, node)
+        return f"{self.held(function)}({self._with_keywords(node, args)})" if found is None else self._on(found, args)
 
     def _call_builtin(self, node: Node, name: str, args: list[str]) -> str:
         return f"{self.held(_known.BUILTINS[name])}({', '.join(args)})"
@@ -209,7 +226,7 @@ class Runner(Writer):
         return f"{self.held(_instance)}({args[0]}, {self.held(node.attributes['types'])})"
 
     def _call_fused(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(node.attributes['kernel'])}({', '.join(args)})"
+        return f"{self.held(node.attributes['kernel'].short)}({', '.join(args)})"
 
 
 def _error(name: str, message: str) -> Exception:
@@ -233,10 +250,11 @@ def _instance(value: Any, kinds: Any) -> bool:
     return any(convert(each, value) is not NO for each in kinds)
 
 
-def compile_plain(graph: Graph) -> Any:
-    """The function that runs a graph, without checks."""
-    writer = Runner(graph, {}, set())
-    names = [writer.name(each) for each in graph.inputs]
+def compile_plain(graph: Graph, head: str = "", **uses: Any) -> Any:
+    """The function that runs a graph, without checks; `head` is a statement before it, of the graph's inputs as `{given}`."""
+    writer = Runner(graph, dict(uses), set())
+    given = ", ".join(writer.name(each) for each in graph.inputs)
     writer.finish()
-    exec("\n".join([f"def run({', '.join(names)}):", *writer.lines]), writer.space)
+    first = [f"def run({given}):", *([f"    {head.format(given=given)}"] if head else [])]
+    exec("\n".join([*first, *writer.lines]), writer.space)
     return writer.space.pop("run")

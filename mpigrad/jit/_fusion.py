@@ -19,6 +19,7 @@ from .._tensor import wrap
 from ._gpu_fusion import GpuKernel
 from ._graph import Block, Graph, Node, Value
 from ._pure import is_pure, short
+from ._roads import is_constant, written
 from ._types import FLOAT, INT, TENSOR
 
 PIECE = 1 << 14  # elements: a few operands of this length fit into a second-level cache
@@ -128,6 +129,8 @@ class Kernel:
         self._steps, self._registers = _steps(group, inputs)
         self._run = _written(self._steps, len(inputs), self._registers)
         self._on_gpu = GpuKernel(self.names, self._steps, self.tensors, len(inputs))
+        recording = _plain(group, inputs, "if not MODE.enabled: return kernel({given})", MODE=MODE, kernel=self)
+        self.short = _short(self, recording, self._steps, inputs)
 
     def __repr__(self) -> str:
         return "+".join(self.names)
@@ -184,8 +187,8 @@ class Kernel:
         return result
 
 
-def _plain(group: list[Node], inputs: list[Value]) -> Any:
-    """The operators one by one."""
+def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) -> Any:
+    """The operators one by one, after a first statement."""
     from ._compile import compile_plain
 
     graph = Graph("fused")
@@ -193,7 +196,7 @@ def _plain(group: list[Node], inputs: list[Value]) -> Any:
     graph.nodes = [each.node for each in inputs if each.node is not None and each.node.op == "prim::Constant"]
     graph.nodes += group
     graph.outputs = [group[-1].output]
-    return compile_plain(graph)
+    return compile_plain(graph, head, **uses)
 
 
 def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
@@ -214,6 +217,26 @@ def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
         places[id(node.output)] = (True, target)
         steps.append((KERNELS[short(node)], sources, target))
     return steps, count
+
+
+def _short(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
+    """The steps on arrays that are not large and need not be looked at any closer; `kernel` for all others."""
+    numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := _constant(each))}
+    lines, made = [], set()
+    for number, (_, sources, target) in enumerate(steps):
+        operands = [f"r{place}" if inside else f"a{place}" if inputs[place].type == TENSOR or place in numbers else f"x{place}"
+                    for inside, place in sources]  # fmt: skip
+        lines.append(f"r{target} = f{number}({', '.join(operands)}, {f'r{target}' if target in made else None})")
+        made.add(target)
+    lines.append(f"out = r{steps[-1][2]}")
+    uses = {f"f{number}": step[0] for number, step in enumerate(steps)}
+    fit = f"a{kernel.tensors[0]}.ndim and a{kernel.tensors[0]}.size < {LARGE}"
+    return written(len(inputs), kernel.tensors, lines, kernel, uses, numbers=numbers, also=fit, recording=recording)
+
+
+def _constant(value: Value) -> Any:
+    node = value.node
+    return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 
 
 def _written(steps: list[Any], inputs: int, registers: int) -> Any:
