@@ -9,7 +9,8 @@ from ._errors import Error
 if TYPE_CHECKING:
     from ._function import ScriptFunction
 
-_by_code: dict[Any, tuple[ScriptFunction, list[Any]]] = {}  # compiled code -> the function, and where its lines come from
+# By the id of compiled code (equal code of two functions is one key for dicts): the code, its function, the places of its lines
+_by_code: dict[int, tuple[Any, ScriptFunction, list[Any]]] = {}
 _HEAD = "The following operation failed in the mpigrad.jit interpreter.\nTraceback of scripted code (most recent call last):\n"
 _REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, AssertionError, NotImplementedError,
             AttributeError, Error)  # fmt: skip
@@ -17,7 +18,7 @@ _REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivis
 
 def remember(code: Any, function: ScriptFunction, places: list[Any]) -> None:
     """Know the places of a function's compiled code."""
-    _by_code[code] = (function, places)
+    _by_code[id(code)] = (code, function, places)
 
 
 def explained(error: Exception) -> Exception:
@@ -28,9 +29,9 @@ def explained(error: Exception) -> Exception:
     frames = []
     trace = error.__traceback__
     while trace is not None:
-        found = _by_code.get(trace.tb_frame.f_code)
-        if found is not None and found[0]._source is not None:
-            frames.append(_frame(*found, trace.tb_lineno))
+        found = _by_code.get(id(trace.tb_frame.f_code))
+        if found is not None and found[1]._source is not None:
+            frames.append(_frame(*found[1:], trace.tb_lineno))
         trace = trace.tb_next
     if not any(frames):
         return error  # about the arguments: nothing has run
