@@ -2,8 +2,9 @@
 
 Everything is written in Python and runs as such. The way of a message and of a backward pass consists of many small steps,
 so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a remote call within a context takes about
-0.6 of the time then. Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for
-a debugger or a profiler that shall see every line; `mpigrad doctor` says which form runs.
+0.6 of the time then. A `.pxd` file beside a module lists attributes of its classes that have a fixed place in memory there.
+Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
+that shall see every line; `mpigrad doctor` says which form runs.
 
 What may be in MODULES
 - Nothing that users subclass, pickle by value or look into with `inspect`, and no operator.
@@ -136,11 +137,17 @@ def state() -> str:
 
 def stale() -> list[str]:
     """The modules whose source has changed since they were compiled: what runs is not what the files say."""
-    return [name for name, file in files() if file.stat().st_mtime < _source(file).stat().st_mtime]
+    return [name for name, file in files() if file.stat().st_mtime < max(map(_changed, _sources(file)))]
 
 
-def _source(file: Path) -> Path:
-    return file.with_name(file.name.partition(".")[0] + ".py")
+def _sources(file: Path) -> Iterator[Path]:
+    stem = file.name.partition(".")[0]
+    yield file.with_name(stem + ".py")
+    yield from file.parent.glob(stem + ".pxd")
+
+
+def _changed(file: Path) -> float:
+    return file.stat().st_mtime
 
 
 def breathe() -> None:

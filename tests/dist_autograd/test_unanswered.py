@@ -18,7 +18,8 @@ CALLS = 50
 
 def things_kept(agent) -> dict[str, int]:
     """How many entries each table of an agent has."""
-    tables = {**vars(agent), "latencies": agent.latency._began}
+    names = [name for name in dir(agent) if not name.startswith("__")]  # some have no place in the agent's __dict__
+    tables = {**{name: getattr(agent, name, None) for name in names}, "latencies": agent.latency._began}
     return {name: len(table) for name, table in tables.items() if isinstance(table, Sized)}
 
 

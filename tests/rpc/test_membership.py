@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mpigrad.distributed.rpc import _current
+from mpigrad.distributed.rpc import _agent, _current
 from mpigrad.distributed.rpc._dynamic import join
 from mpigrad.distributed.rpc._exchange import introduction
 from mpigrad.distributed.rpc._memory_transport import MemoryNetwork
@@ -67,14 +67,14 @@ def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
     """What an earlier life of the other rank left behind is taken in as soon as the pool starts."""
     leave(member(network, 1, "earlier"), False, 0)
     kinds_for(network, 1)
-    start = Progress.start
 
-    def start_and_serve(progress: Progress) -> None:
-        start(progress)
-        far.wait_for(lambda: not any(network._queues[0].values()))
-        time.sleep(0.02)
+    class Busy(Progress):
+        def start(self) -> None:
+            super().start()
+            far.wait_for(lambda: not any(network._queues[0].values()))
+            time.sleep(0.02)
 
-    monkeypatch.setattr(Progress, "start", start_and_serve)
+    monkeypatch.setattr(_agent, "Progress", Busy)
     joined = member(network, 0, "new")
     assert joined.epochs[1] > 0
     word = network.get(1)

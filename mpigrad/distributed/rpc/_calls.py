@@ -86,14 +86,13 @@ class _Retried:
 class Calls:
     """The calling half of an agent."""
 
-    rank: int
-    info: WorkerInfo
-    rpc_timeout: float
-    progress: Progress
-    workers: dict[int, WorkerInfo]
-    by_name: dict[str, WorkerInfo]
-
     def __init__(self) -> None:
+        self.rank: int
+        self.info: WorkerInfo
+        self.rpc_timeout: float
+        self.progress: Progress
+        self.workers: dict[int, WorkerInfo]
+        self.by_name: dict[str, WorkerInfo]
         self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
         self.epochs: dict[int, int] = {}  # rank -> which of its lives we talk to (dynamic groups)
         self.latency = Latency()

@@ -35,10 +35,9 @@ _unpack = HEADER.unpack_from
 class Serving(Calls):
     """The serving half of an agent."""
 
-    epoch: int
-
     def __init__(self) -> None:
         super().__init__()
+        self.epoch: int
         self._handled = itertools.count(0)
         self._serving: dict[int, None] = {}
 

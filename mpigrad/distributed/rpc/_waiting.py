@@ -42,11 +42,6 @@ _get_ident = threading.get_ident
 class Waiting(Sending):
     """The waiting half of `Progress`."""
 
-    submit: Callable[[Any], bool]
-    _staff: Callable[[], bool]
-    _ensure_monitor: Callable[[], None]
-    _enqueue: Callable[[Any], None]
-
     def __init__(
         self,
         transport: Transport,
@@ -55,6 +50,10 @@ class Waiting(Sending):
         send_failed: Callable[[int, bytes, Exception], None],
     ) -> None:
         super().__init__(transport, send_failed)
+        self.submit: Callable[[Any], bool]  # these four are methods of `Progress`
+        self._staff: Callable[[], bool]
+        self._ensure_monitor: Callable[[], None]
+        self._enqueue: Callable[[Any], None]
         self._receive = receive  # (frame, what the thread waits for) -> None, or the user work that the frame asks for
         self._housekeep = housekeep
         self._next_housekeeping = 0.0
