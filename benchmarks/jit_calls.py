@@ -78,13 +78,16 @@ def space() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def callables(row: Row) -> tuple[Any, Any]:
+    """The plain function, and the scripted one."""
+    scripted = mpigrad.jit.script(row.function)
+    return (row.function.twice, scripted.twice) if row.name.startswith("exported method") else (row.function, scripted)
+
+
 def loops(row: Row, values: dict[str, Any]) -> tuple[timeit.Timer, timeit.Timer]:
     """Loops that call the plain function, and the scripted one."""
-    call = ".twice" if row.name.startswith("exported method") else ""
-    return tuple(  # type: ignore[return-value]
-        timeit.Timer(f"f({row.arguments})", globals={**values, "f": eval(f"each{call}", {"each": each})})
-        for each in (row.function, mpigrad.jit.script(row.function))
-    )
+    plain, scripted = (timeit.Timer(f"f({row.arguments})", globals={**values, "f": each}) for each in callables(row))
+    return plain, scripted
 
 
 def measure(row: Row, values: dict[str, Any], rounds: int) -> tuple[float, float, float]:

@@ -34,7 +34,7 @@ def _remove(x: Any, *, dims: tuple[int, ...]) -> Any:
     return x.squeeze(dims)
 
 
-_VIEW = view_operator("view", _as, _back_to_shape, "ViewBackward0")
+VIEW = view_operator("view", _as, _back_to_shape, "ViewBackward0")
 _ALIAS = view_operator("reshape_alias", _as, _back_to_shape, "ReshapeAliasBackward0")
 _COPIED = operator("reshape_copied", _as, _back_to_shape, node="UnsafeViewBackward0")
 _INSERT = view_operator(
@@ -52,7 +52,7 @@ def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
     array = input._array
     shape = resolve(given, array.size)
     if array.flags.c_contiguous:
-        return _VIEW(input, shape=shape)
+        return VIEW(input, shape=shape)
     if _fits(array, shape):
         return _ALIAS(input, shape=shape)
     return _COPIED(input, shape=shape)
@@ -100,7 +100,7 @@ def view(self: Tensor, *shape: Any, **names: Any) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return _VIEW(self, shape=sizes)
+    return VIEW(self, shape=sizes)
 
 
 def _retype(x: Any, *, dtype: Any) -> Any:
@@ -112,7 +112,7 @@ _RETYPE = view_operator("retype", _retype, lambda F, node, g: None, "ViewBackwar
 
 def _view_as_type(self: Tensor, wanted: Dtype) -> Tensor:
     if self.dtype is wanted:
-        return _VIEW(self, shape=self._array.shape)
+        return VIEW(self, shape=self._array.shape)
     if wanted.itemsize != self.dtype.itemsize and (
         self._array.ndim == 0 or self._array.strides[-1] != self.dtype.itemsize
     ):
@@ -209,7 +209,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Drop dimensions of length 1, in place."""
     undo = {"shape": self._array.shape}
-    return reshape_in_place(self, _SQUEEZE[3 + _squeeze_kind(dim)], _VIEW, {"dims": _removable(self, dim)}, undo)
+    return reshape_in_place(self, _SQUEEZE[3 + _squeeze_kind(dim)], VIEW, {"dims": _removable(self, dim)}, undo)
 
 
 @method

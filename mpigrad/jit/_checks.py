@@ -55,15 +55,15 @@ def _member_lines(held: Held, spare: Callable[[], str], check: str, name: str, k
     """Statements that go through the members of a list or dict."""
     if kind.kind not in ("List", "Dict"):
         return []
-    members = [spare() for _ in kind.args]
-    tests = [_test(held, member, each) for member, each in zip(members, kind.args)]
+    member = spare()
+    texts = [member] if kind.kind == "List" else [member, f"{name}[{member}]"]  # less than the pairs of `items()`
+    tests = [_test(held, text, each) for text, each in zip(texts, kind.args)]
     if not all(tests):
         return []
-    over = name if kind.kind == "List" else f"{name}.items()"
     return [
         f"if {name}.__class__ is not {held(list if kind.kind == 'List' else dict)}: {name} = {check}",
         "else:",
-        f"    for {', '.join(members)} in {over}:",
+        f"    for {member} in {name}:",
         f"        if {' or '.join(f'({each})' for each in tests)}:",
         f"            {name} = {check}",
         "            break",

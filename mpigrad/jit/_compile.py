@@ -12,12 +12,13 @@ from .._graph.grad_mode import enable_grad, inference_mode, no_grad
 from . import _known
 from ._convert import NO, convert
 from ._direct import Direct, direct_function, direct_method, direct_sign
+from ._direct_views import direct_shape, item
 from ._emit import Writer, identifier
 from ._errors import Error
 from ._graph import Graph, Node, Value
 from ._pure import is_pure
 from ._tensor_names import is_tensor_attribute, is_tensor_method
-from ._types import TENSOR, class_of
+from ._types import INT, TENSOR, class_of
 
 _DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
@@ -133,6 +134,9 @@ class Runner(Writer):
             return self._formatting(node, args)
         if name == "sort" and "key" in node.keywords:
             raise ValueError("sort takes no key in a graph: it would call what is no operator")
+        shaped = direct_shape(name, node)
+        if shaped is not None:
+            return f"{self.held(shaped)}({args[0]})"
         found = direct_method(name, node)
         if found is not None:
             return self._on(found, args)
@@ -187,6 +191,8 @@ class Runner(Writer):
         return {"derive_index": "({1} + {0} * {2})"}[name].format(*args)
 
     def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
+        if [each.type for each in node.inputs] == [TENSOR, INT]:
+            return f"{self.held(item)}({', '.join(args)})"
         return f"{args[0]}[{args[1]}]"
 
     def _call_list(self, node: Node, rest: str, args: list[str]) -> str:

@@ -18,7 +18,7 @@ from .._ops._define import Operator
 from .._ops._unary import OPERATORS
 from .._tensor import Tensor, wrap
 from ._graph import Node
-from ._recording import of_all, of_one, of_two
+from ._recording import of_all, of_one, of_product, of_two
 from ._roads import is_constant, written
 from ._types import FLOAT, INT, TENSOR
 
@@ -83,20 +83,20 @@ def _number(node: Node, place: int) -> Any:
 
 @functools.cache
 def _two(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op, "x1")
+    recording, uses = of_two(op.operator, "x1")
     uses["ufunc"] = op.ufunc
     return written(2, (0, 1), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, recording=recording)
 
 
 def _with_number(op: Binary, plain: Callable[[Any, Any], Any], number: float) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op, "b1")
+    recording, uses = of_two(op.operator, "b1")
     uses["ufunc"] = op.ufunc
     return written(2, (0,), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, numbers={1: number}, recording=recording)
 
 
 @functools.cache
 def _with_any_number(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op, "b1")
+    recording, uses = of_two(op.operator, "b1")
     uses.update(ufunc=op.ufunc, array=np.array, wrap=wrap)
     steps = ["a1 = array(x1, kind)", "out = ufunc(a0, a1)"]
     number = "(x1.__class__ is float or x1.__class__ is int)"
@@ -128,7 +128,8 @@ def _all(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @functools.cache
 def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Matrices that fit together; `function` sees to vectors, batches, complaints and recording."""
+    """Matrices that fit together; `function` sees to vectors, batches and complaints."""
+    recording, uses = of_product(matmul.mm_op)
+    uses["product"] = np.matmul
     fit = "a0.ndim == 2 and a1.ndim == 2 and a0.shape[1] == a1.shape[0]"
-    uses = {"product": np.matmul}
-    return written(2, (0, 1), ["out = product(a0, a1)"], function, uses, also=fit, same_shape=False, recording=matmul.matmul)
+    return written(2, (0, 1), ["out = product(a0, a1)"], function, uses, also=fit, same_shape=False, recording=recording)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._graph.node import edge_of
-from .._ops._binary import Binary
 from .._ops._define import Operator, recordable
 
 Recording = tuple[list[str], dict[str, Any]]  # statements that make `node`, and what they use
@@ -17,9 +16,8 @@ def _uses(made: Operator) -> dict[str, Any]:
     return {"node_type": made.node_type, "no_kw": {}, "edge_of": edge_of}
 
 
-def of_two(op: Binary, second: str) -> Recording:
+def of_two(made: Operator, second: str) -> Recording:
     """An operator of two operands, the tensors `x0` and `second`: `x1`, or the constant `b1`."""
-    made = op.operator
     lines = [*_BEGIN, f"edges = node.edges = ({_EDGE}, edge_of({second}) if {second}._requires else None)"]
     if not made.saves:
         return [*lines, "node.saved = ()"], _uses(made)
@@ -36,6 +34,12 @@ def of_two(op: Binary, second: str) -> Recording:
         "node.versions = (0 if s is None else s._version, 0 if t is None else t._version)",
     ]
     return lines, {**_uses(made), "recordable": recordable}
+
+
+def of_product(made: Operator) -> Recording:
+    """A product of matrices, which knows its factors' shapes."""
+    lines, uses = of_two(made, "x1")
+    return [*lines, "node.shapes = (a0.shape, a1.shape)"], uses
 
 
 def of_one(made: Operator) -> Recording:

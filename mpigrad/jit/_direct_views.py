@@ -1,0 +1,52 @@
+"""Views in compiled graphs, called without the detour through Python's operators and methods: `x[n]`, `x.view(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._ops._sizes import resolve
+from .._ops.shape import VIEW
+from .._ops.slicing import SELECT
+from .._ops.viewing import ViewOperator
+from .._tensor import Tensor
+from ._graph import Node
+from ._types import INT, TENSOR
+
+_view: Any = ViewOperator.__call__  # as a function: calls of objects cost more
+ndarray = np.ndarray
+
+
+def item(a: Any, n: Any) -> Any:
+    """`a[n]`, of a tensor by a number within it."""
+    if a.__class__ is Tensor and n.__class__ is int:
+        array = a._array
+        if array.__class__ is ndarray and array.ndim and -array.shape[0] <= n < array.shape[0]:
+            return _view(SELECT, a, key=(n, ...))
+    return a[n]
+
+
+def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
+    """For `x.view(2, 3)` and `x.reshape(2, 3)` with constant lengths: a function of the tensor alone."""
+    first, *lengths = node.inputs
+    if name not in ("view", "reshape") or node.keywords or first.type != TENSOR or not lengths:
+        return None
+    sources = [each.node for each in lengths]
+    if any(each.type != INT for each in lengths) or any(each is None or each.op != "prim::Constant" for each in sources):
+        return None
+    return _shaped(name, tuple(each.attributes["value"] for each in sources if each is not None))
+
+
+def _shaped(name: str, lengths: tuple[int, ...]) -> Callable[[Any], Any]:
+    count = -1 if -1 in lengths else int(np.prod(lengths, dtype=object))
+
+    def call(a: Any) -> Any:
+        if a.__class__ is Tensor:
+            array = a._array
+            if array.__class__ is ndarray and array.flags.c_contiguous and (array.size == count or count < 0):
+                return _view(VIEW, a, shape=lengths if count >= 0 else resolve(lengths, array.size))
+        return getattr(a, name)(*lengths)
+
+    return call
