@@ -31,6 +31,8 @@ class Row(NamedTuple):
 
 
 TENSORS, NUMBERS = "tensors", "numbers and containers of them"
+RECORDED = ", recorded"
+Found = tuple[float, float, float]  # nanoseconds of a plain call, of a scripted one, and the ratio
 
 
 def rows() -> list[Row]:
@@ -50,7 +52,7 @@ def rows() -> list[Row]:
         ("module", net.shift, "x"), ("module in a module", net, "x"), ("exported method", net.shift, "x"),
     ]  # fmt: skip
     found = []
-    for suffix in ("", ", recorded"):
+    for suffix in ("", RECORDED):
         for name, function, arguments in of_tensors:
             text = arguments if not suffix else arguments.replace("x", "g", 1) if "=x" not in arguments else "x=g, y=y"
             text = text.replace("table", "recorded_table").replace("pair", "recorded_pair") if suffix else text
@@ -90,7 +92,7 @@ def loops(row: Row, values: dict[str, Any]) -> tuple[timeit.Timer, timeit.Timer]
     return plain, scripted
 
 
-def measure(row: Row, values: dict[str, Any], rounds: int) -> tuple[float, float, float]:
+def measure(row: Row, values: dict[str, Any], rounds: int) -> Found:
     """Nanoseconds of a plain call and of a scripted one, and the ratio: medians over the rounds."""
     plain, scripted = loops(row, values)
     for each in (plain, scripted):
@@ -113,18 +115,31 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--markdown", action="store_true")
     given = parser.parse_args(argv)
-    values, slower = space(), []
-    print("| function | plain, ns | scripted, ns | ratio |\n|---|---:|---:|---:|" if given.markdown else "")
+    values = space()
+    found: dict[str, Found] = {}
     for row in rows():
         if given.only and not any(word in row.name or word == row.kind for word in given.only):
             continue
-        plain, scripted, ratio = measure(row, values, given.rounds)
-        slower += [row.name] if ratio > SLOWER else []
-        shown = (f"| `{row.name}` | {plain:,.0f} | {scripted:,.0f} | {ratio:.2f} |" if given.markdown
-                 else f"{row.name:32s} {plain:10,.0f} ns plain {scripted:10,.0f} ns scripted   ratio {ratio:.3f}")  # fmt: skip
-        print(shown, flush=True)
-    if not given.markdown:
+        found[row.name] = measure(row, values, given.rounds)
+        if not given.markdown:
+            plain, scripted, ratio = found[row.name]
+            print(f"{row.name:32s} {plain:10,.0f} ns plain {scripted:10,.0f} ns scripted   ratio {ratio:.3f}", flush=True)
+    if given.markdown:
+        print("\n".join(table(found)))
+    else:
+        slower = [name for name, (_, _, ratio) in found.items() if ratio > SLOWER]
         print(f"slower than the plain function by more than {SLOWER - 1:.0%}: {', '.join(slower) or 'none'}")
+
+
+def table(found: dict[str, Found]) -> list[str]:
+    """The results as a table of Markdown: what is recorded beside what is not."""
+    lines = ["| function | plain, ns | scripted, ns | ratio | recorded: plain | scripted | ratio |", "|---" + "|---:" * 6 + "|"]
+    for name in found:
+        if not name.endswith(RECORDED):
+            both = [found.get(each) for each in (name, name + RECORDED)]
+            cells = [" | | " if each is None else f"{each[0]:,.0f} | {each[1]:,.0f} | {each[2]:.2f}" for each in both]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
 
 
 if __name__ == "__main__":

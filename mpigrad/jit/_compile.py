@@ -63,7 +63,7 @@ class Runner(Writer):
         """A name for an object that the code uses."""
         if id(obj) not in self.names:
             number, title = len(self.space), getattr(obj, "__name__", None)
-            ending = f"_{title}" if isinstance(title, str) and title.isidentifier() else ""
+            ending = f"_{title}" if isinstance(title, str) and title.isascii() and title.isidentifier() else ""
             while f"g{number}{ending}" in self.space or f"g{number}{ending}" in self.taken_names:
                 number += 1
             self.space[f"g{number}{ending}"] = obj

@@ -13,7 +13,7 @@ from .._ops.slicing import SELECT
 from .._ops.viewing import ViewOperator
 from .._tensor import Tensor
 from ._graph import Node
-from ._types import INT, TENSOR
+from ._types import TENSOR
 
 _view: Any = ViewOperator.__call__  # as a function: calls of objects cost more
 ndarray = np.ndarray
@@ -33,13 +33,12 @@ def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
     first, *lengths = node.inputs
     if name not in ("view", "reshape") or node.keywords or first.type != TENSOR or not lengths:
         return None
-    sources = [each.node for each in lengths]
-    if any(each.type != INT for each in lengths) or any(each is None or each.op != "prim::Constant" for each in sources):
-        return None
-    return _shaped(name, tuple(each.attributes["value"] for each in sources if each is not None))
+    values = tuple(None if each.node is None or each.node.op != "prim::Constant" else each.node.attributes.get("value")
+                   for each in lengths)  # fmt: skip
+    return _shaped(name, values) if all(type(each) is int for each in values) else None
 
 
-def _shaped(name: str, lengths: tuple[int, ...]) -> Callable[[Any], Any]:
+def _shaped(name: str, lengths: tuple[Any, ...]) -> Callable[[Any], Any]:
     count = -1 if -1 in lengths else int(np.prod(lengths, dtype=object))
 
     def call(a: Any) -> Any:

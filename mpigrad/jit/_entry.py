@@ -7,6 +7,7 @@ Parameters without a default have a mark for it that no test lets through; what 
 from __future__ import annotations
 
 import keyword
+import unicodedata
 from typing import Any
 
 from ._checks import check_lines
@@ -57,9 +58,14 @@ def compile_inner(graph: Graph, schema: Schema, title: str, space: dict[str, Any
 
 def _parameters(writer: Runner, schema: Schema) -> list[str]:
     names = [each.name for each in schema.arguments]
-    if len(set(names)) == len(names) and all(each.isidentifier() and not keyword.iskeyword(each) for each in names):
+    if len(set(names)) == len(names) and all(map(_is_plain, names)):
         return names
     return [writer.spare() for _ in names]  # of a file: they can be given by place only
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name means itself in Python's code, which writes other forms of a letter as one."""
+    return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
 
 
 def _checks(writer: Runner, schema: Schema, names: list[str], indent: str) -> list[str]:

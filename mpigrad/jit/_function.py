@@ -125,6 +125,9 @@ class ScriptFunction(metaclass=_Kind):
     def __reduce__(self) -> Any:
         return find, (self.qualified_name,)
 
+    def __deepcopy__(self, memo: Any) -> ScriptFunction:
+        return self  # nothing in it changes
+
     def __repr__(self) -> str:
         return f"<mpigrad.jit.ScriptFunction {self.schema}>"
 

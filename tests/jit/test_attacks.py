@@ -450,6 +450,21 @@ def test_arguments_of_a_graph_are_those_of_its_schema() -> None:
         refused(changed, "Could not load|damaged")
 
 
+@pytest.mark.parametrize("names", [["ｘ", "ｖ１"], ["ｇ７＿check", "g8_explained"], ["class", "None"], ["x", "ｘ"], ["v1", "v2"]])
+def test_names_of_arguments_stand_for_nothing_in_the_code(names) -> None:
+    made = program()
+    forward = made["module"]["methods"]["forward"]
+    for argument, name in zip(forward["schema"]["arguments"], names):
+        argument[0] = name
+    forward["schema"]["arguments"][1][4] = {"operator": ["mpigrad", "relu"]}  # a default that could be called
+    wanted = load(program())
+    found = load(made)
+    found.load_state_dict(wanted.state_dict())
+    assert mpigrad.equal(found(mpigrad.ones(1, 2), 2), wanted(mpigrad.ones(1, 2), 2))
+    with pytest.raises(RuntimeError, match="Expected a value of type 'int'"):
+        found(mpigrad.ones(1, 2))
+
+
 def test_long_chains_and_deep_nests_end_in_a_clear_error_or_run() -> None:
     chain = [Op(number + 2, "uop:-", (number + 1,)) for number in range(5000)]
     assert load(method_of(*chain, result=5001))(1) == 1

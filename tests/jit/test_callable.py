@@ -130,6 +130,10 @@ def test_methods_are_bound_to_their_module() -> None:
         scripted(mpigrad.ones(2), q=1)
     with pytest.raises(RuntimeError, match="Expected a value of type 'float' for argument 'scale'"):
         scripted.forward(mpigrad.ones(2), "a")
+    other = copy.deepcopy(scripted)
+    with mpigrad.no_grad():
+        other.weight.add_(1)
+    assert other.twice(mpigrad.ones(2)).tolist() == [5, 5] and scripted.twice(mpigrad.ones(2)).tolist() == [3, 3]
     file = io.BytesIO()
     scripted.save(file)
     file.seek(0)
