@@ -10,8 +10,8 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
 from mpigrad.distributed.rpc._message import MessageType
+from tests.support.in_memory import acting_as, world_in_memory
 
 CALLS = 50
 
@@ -40,7 +40,7 @@ def test_calls_that_time_out(recorded: bool) -> None:
     def lose_calls(src: int, dst: int, frame: bytes) -> float | None:
         return None if frame[0] == MessageType.SCRIPT_CALL else 0.0
 
-    with in_process_world(2, fate=lose_calls, graceful=False) as agents, acting_as(agents[0]):
+    with world_in_memory(2, fate=lose_calls, graceful=False) as agents, acting_as(agents[0]):
         before = things_kept(agents[0])
         with dist_autograd.context(), mpigrad.set_grad_enabled(recorded):
             for fut in [a_call(1) for _ in range(CALLS)]:
@@ -51,7 +51,7 @@ def test_calls_that_time_out(recorded: bool) -> None:
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_calls_whose_worker_leaves(recorded: bool) -> None:
-    with in_process_world(2, fate=lambda *_: None, graceful=False) as agents, acting_as(agents[0]):
+    with world_in_memory(2, fate=lambda *_: None, graceful=False) as agents, acting_as(agents[0]):
         before = things_kept(agents[0])
         with dist_autograd.context(), mpigrad.set_grad_enabled(recorded):
             futures = [a_call(1, timeout=60) for _ in range(CALLS)]
