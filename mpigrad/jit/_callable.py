@@ -7,6 +7,7 @@ entry is compiled at the first call, and then put in the place of the code that 
 
 from __future__ import annotations
 
+import inspect
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,18 @@ def new_entry(script: ScriptFunction, original: Any) -> FunctionType:
     made = FunctionType(_first.__code__, script.space, script.name)
     if original is not None:
         made.__module__, made.__qualname__, made.__doc__ = original.__module__, original.__qualname__, original.__doc__
+        made.__signature__ = _signature(script, original)  # type: ignore[attr-defined]
     made.__dict__.update(script.shown())
     return made
+
+
+def _signature(script: ScriptFunction, original: Any) -> inspect.Signature:
+    """What `inspect` shows of an entry: the parameters of the original, after the one that is bound."""
+    found = inspect.signature(original)
+    if len(script.graph.inputs) > len(script._schema.arguments):
+        return found  # a method: the module is among them
+    bound = inspect.Parameter("_".join(("", *found.parameters)) or "_", inspect.Parameter.POSITIONAL_ONLY)  # no other's name
+    return found.replace(parameters=[bound, *found.parameters.values()])
 
 
 def replace_code(entry: FunctionType, compiled: FunctionType) -> None:

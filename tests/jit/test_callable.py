@@ -46,6 +46,13 @@ def test_pickles_find_the_same_function_again(dumps) -> None:
     assert copy.deepcopy([shifted])[0](mpigrad.ones(1)).item() == 3
 
 
+def test_inspect_sees_the_parameters_of_the_function() -> None:
+    for _ in range(2):
+        assert str(inspect.signature(shifted)) in ("(x, n: 'int' = 2)", "(x, n: int = 2)")
+        shifted(mpigrad.ones(1))
+    assert str(inspect.signature(mpigrad.jit.script(Net()).forward)).startswith("(x, scale: ")
+
+
 def test_classes_do_not_bind_it() -> None:
     class Holder:
         act = shifted
