@@ -115,3 +115,37 @@ def test_forks_of_an_earlier_life_do_not_meet_rrefs_of_a_later(world) -> None:
         rpc.shutdown(timeout=20)
     world.barrier()
     far.HELD.clear()
+
+
+def hold_there(rref, to) -> None:
+    rpc.rpc_sync(to, far.hold, args=(rref,))
+
+
+@pytest.mark.mpi(min_size=3)
+@pytest.mark.parametrize("graceful", [True, False])
+def test_a_fork_outlives_the_member_through_which_it_came(world, graceful: bool) -> None:
+    """The owner has let go of its value, and whoever brought the fork has left: the fork alone keeps it."""
+    if world.rank < 3:
+        rpc.init_rpc(world.name)
+    world.barrier()
+    if world.rank == 0:
+        far.wait_for(lambda: len(rpc.api._get_worker_infos()) == 3)
+        rpc.rpc_sync(1, hold_there, args=(rpc.RRef("x"), 2))
+    world.barrier()
+    if world.rank == 1:
+        rpc.shutdown(graceful=graceful, timeout=20)
+    world.barrier()
+    if world.rank == 0:
+        agent = rpc.api._get_current_rpc_agent()
+        far.wait_for(lambda: 1 in agent.gone and not any(min(each.children) < 0 for each in agent.rrefs.kept.values()))
+        assert len(agent.rrefs.kept) == 1
+    world.barrier()
+    if world.rank == 2:
+        assert far.HELD.pop().to_here(timeout=20) == "x"
+    world.barrier()
+    if world.rank == 0:
+        far.wait_for(lambda: not agent.rrefs.kept)
+    world.barrier()
+    if world.rank in (0, 2):
+        rpc.shutdown(timeout=20)
+    world.barrier()

@@ -10,9 +10,18 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._faults import Faults
+from mpigrad.distributed.rpc._message import MessageType
+from mpigrad.distributed.rpc._world import leave
 from tests.support.in_memory import acting_as, world_in_memory
 
 from . import support_functions as far
+
+
+@pytest.fixture(autouse=True)
+def nothing_held():
+    far.HELD.clear()
+    yield
+    far.HELD.clear()
 
 
 def busy(agents) -> list[dict[str, str]]:
@@ -88,10 +97,60 @@ def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
             mine = rpc.RRef("x")
             rpc.rpc_sync(1, far.hold, args=(mine,))
             assert agents[0].rrefs.debug_info()["num_forks"] == "1"
-            agents[0].lose(1, "it left")
+            for agent in (agents[0], agents[2]):
+                agent.lose(1, "it left")
             with pytest.raises(RuntimeError, match="it left|could not find"):
                 rpc.rpc_sync(1, far.hold, args=(mine,))
-            assert agents[0].rrefs.debug_info()["num_forks"] == "0"
+            far.wait_for(lambda: agents[0].rrefs.debug_info()["num_forks"] == "0")
+
+
+def hand_on(rref, path):
+    """Hand an RRef on along a path, at whose end it is held."""
+    if path:
+        rpc.rpc_sync(path[0], hand_on, args=(rref, path[1:]))
+    else:
+        far.hold(rref)
+
+
+@pytest.mark.parametrize(("path", "lost"), [([1, 2], [1]), ([1, 2, 3], [2]), ([1, 2, 3], [1, 2]), ([1, 2, 3], [2, 1])])
+@pytest.mark.parametrize("slow", [0.0, 0.05])
+def test_forks_outlive_the_workers_through_which_they_came(path: list[int], lost: list[int], slow: float) -> None:
+    def fate(src: int, dst: int, frame: bytes) -> float:
+        return slow if frame[0] == MessageType.LEAVE and dst == path[-1] else 0.0
+
+    with world_in_memory(4, fate=fate, graceful=False, rpc_timeout=20) as agents:
+        with acting_as(agents[0]):
+            hand_on(rpc.RRef("x"), path)
+        gc.collect()
+        for rank in lost:
+            with acting_as(agents[rank]):
+                leave(agents[rank], False, 0)
+        there = [agent for agent in agents if agent.rank not in lost]
+        far.wait_for(lambda: all(len(agent.gone) == len(lost) for agent in there))
+        far.wait_for(lambda: not any(min(o.children, default=0) < 0 for a in there for o in a.rrefs.kept.values()))
+        (held,) = far.HELD
+        far.HELD.clear()
+        with acting_as(agents[path[-1]]):
+            assert held.to_here() == "x"
+            del held
+        settle(there)
+
+
+def test_a_worker_that_leaves_with_its_forks_frees_the_value() -> None:
+    """Whoever is asked for orphans has none, or never answers."""
+    with world_in_memory(4, graceful=False) as agents:
+        with acting_as(agents[0]):
+            rref = rpc.RRef("x")
+            for rank in (1, 2):
+                rpc.rpc_sync(rank, far.hold, args=(rref,))
+            del rref
+        held = list(far.HELD)
+        far.HELD.clear()
+        for rank in (1, 2):
+            with acting_as(agents[rank]):
+                leave(agents[rank], False, 0)
+        settle([agents[0], agents[3]])
+        del held
 
 
 def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:

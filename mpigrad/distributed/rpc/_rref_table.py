@@ -7,7 +7,8 @@ it tells its parent, the worker that made it. The owner is the parent of the fir
 children and no Python object of its own.
 
 So every message about a fork goes to the worker that counted it, after it was counted: the order in which messages of different
-workers arrive does not matter, nothing needs to be asked or confirmed, and no worker knows more than its own children.
+workers arrive does not matter, nothing needs to be asked or confirmed, and no worker knows more than its own children. Only when
+a worker is lost, the parents of its forks look for the forks that it made of them (`_rref_adoption.py`).
 
 Changes are events in one queue, handled in order by one thread at a time, whoever comes first; adding one never blocks, so that
 `RRef.__del__`, which Python may run anywhere, can do it. A count goes up (event) before the fork that it counts is sent, and
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _DELETE = int(MessageType.RREF_USER_DELETE)
 _LOCAL_BITS = 48
+ORPHAN = -1  # parent of a fork whose parent has left
 _numbers = itertools.count(0)  # of the process: forks of an RRef may outlive the life of the worker that made it
 
 
@@ -61,7 +63,7 @@ class Owner:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.children: Counter[int] = Counter()  # by the rank that they are on
+        self.children: Counter[int] = Counter()  # by the rank that they are on; -1 - rank while orphans are looked for
         self.value: Any = Future()
 
 
@@ -105,6 +107,7 @@ class Table:
         self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
         self.users: dict[int, User] = {}
         self.deleting: set[int] = set()  # forks whose parents have not yet heard of their end
+        self.lost: set[tuple[int, int]] = set()  # lives (rank, epoch) of workers that are gone
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
@@ -133,11 +136,12 @@ class Table:
 
     def _child_ended(self, fork: int, number: int, rank: int) -> None:
         record = self.users.get(fork) if fork else self.kept.get(number)
-        if record is not None and record.children[rank]:
-            record.children[rank] -= 1
-            self._end_if_childless(record, rank)
+        if record is not None and (record.children[rank] or min(record.children, default=0) < 0):
+            record.children[rank] -= 1  # below zero, if the word of an orphan overtakes the answer that counts it
+            self.end_if_childless(record, rank)
 
-    def _end_if_childless(self, record: Owner | User, rank: int) -> None:
+    def end_if_childless(self, record: Owner | User, rank: int) -> None:
+        """Forget a rank that has no forks of a record left, and the record if no rank has."""
         if not record.children[rank]:
             del record.children[rank]
         if isinstance(record, User):
@@ -145,12 +149,25 @@ class Table:
         elif not record.children:
             self.kept.pop(record.number, None)
 
-    def _rank_lost(self, rank: int) -> None:
+    def _rank_lost(self, rank: int, epoch: int) -> None:
+        self.lost.add((rank, epoch))
+        for user in self.users.values():
+            if user.parent == rank:
+                user.parent = ORPHAN
         records: list[Owner | User] = [*self.users.values(), *self.kept.values()]
-        for record in records:
-            if rank in record.children:
-                record.children[rank] = 0
-                self._end_if_childless(record, rank)
+        held = {record: record.children.pop(rank) for record in records if rank in record.children}
+        if held:
+            from ._rref_adoption import Adoption
+
+            for record, count in held.items():
+                record.children[-1 - rank] += count  # apart from those of a later life of that rank
+            Adoption(self, held, rank)
+
+    def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
+        """All orphans of a lost rank have been found: its own forks end now."""
+        for record, count in held.items():
+            record.children[-1 - rank] -= count
+            self.end_if_childless(record, -1 - rank)
 
     def _object_gone(self, user: User) -> None:
         user.alive = False
@@ -174,7 +191,7 @@ class Table:
         if rank == self.agent.rank:
             self._events.append((self._child_ended, (fork, number, rank)))
             return
-        if rank in self.agent.gone:
+        if rank == ORPHAN or rank in self.agent.gone:
             return
         token = self.new_id()
         self.deleting.add(token)
@@ -209,7 +226,7 @@ class Table:
 
     def rank_lost(self, rank: int) -> None:
         """A worker is gone, and so are its forks: it will not tell of their end."""
-        self.happen(self._rank_lost, rank)
+        self.happen(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
 
     def add_user(self, user: User) -> None:
         """A fork came to be here."""
@@ -240,7 +257,7 @@ class Table:
         lines = []
         for owner in list(self.kept.values()):
             for rank, count in list(owner.children.items()):
-                if count and rank != self.agent.rank:
+                if count and rank != self.agent.rank and rank >= 0:
                     forks = "1 fork" if count == 1 else f"{count} forks"
                     lines.append(f"Leaking RRef {GloballyUniqueId.of(owner.number)} with {forks} on rank {rank}\n")
         return "".join(lines)

@@ -125,6 +125,7 @@ last_call_hooks: list[
 LAYERS = (
     "mpigrad.distributed.rpc._rref_wire",
     "mpigrad.distributed.rpc._rref_calls",
+    "mpigrad.distributed.rpc._rref_adoption",
     "mpigrad.distributed.rpc._profiling",
     "mpigrad.distributed.autograd",
     "mpigrad._watchdog.install",
