@@ -127,7 +127,7 @@ def owns_memory(grad: Any) -> bool:
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
 
 
-def _least(measure: Callable[[], Any]) -> Any:
+def least(measure: Callable[[], Any]) -> Any:
     """The least of some undisturbed measurements."""
     with untraced():
         return min(measure() for _ in range(_TIMES))
@@ -146,7 +146,7 @@ def _most_holders(array: Any) -> int:
 
 
 # what it is for a view that alone holds its base, on this Python
-_SOLE_BASE = _least(lambda: _most_holders(np.empty(2).reshape(1, 2)))
+_SOLE_BASE = least(lambda: _most_holders(np.empty(2).reshape(1, 2)))
 
 
 def _holders(owner: Any, name: str) -> int:
@@ -161,7 +161,7 @@ class _Sole:
         self.array = np.empty(2)
 
 
-_SOLE_PART = _least(lambda: _holders(_Sole(), "array"))
+_SOLE_PART = least(lambda: _holders(_Sole(), "array"))
 
 
 def _unshared(sparse: Any, name: str) -> Any:
@@ -180,13 +180,14 @@ def _holders_of_saved(saved: tuple[Any, ...], place: int) -> tuple[int, int]:
 
 
 # what it is when a node alone holds a tensor
-_SOLE_SAVED = _least(lambda: _holders_of_saved((wrap(np.empty(2)), wrap(np.empty(2))), 0))
+_SOLE_SAVED = least(lambda: _holders_of_saved((wrap(np.empty(2)), wrap(np.empty(2))), 0))
 
 
 def is_spare(saved: tuple[Any, ...], place: int) -> bool:
     """Whether a dense tensor that a node saved, and its memory, have no other holder: the node may write over it.
 
-    Nobody else may hold `saved` itself: see `SOLE_TUPLE`. Weak references count, since another thread may follow them any time.
+    Nobody else may hold `saved` itself, to which the caller must see. Weak references count, since
+    another thread may follow them any time.
     """
     tensor, array = _holders_of_saved(saved, place)
     if tensor > _SOLE_SAVED[0] or array > _SOLE_SAVED[1]:
@@ -202,14 +203,6 @@ def _weakly_held(tensor: Tensor) -> bool:
             return False
         held, array = array, getattr(array, "base", None)
     return True
-
-
-def _holders_of_tuple() -> int:
-    saved = wrap(np.empty(2)), None
-    return sys.getrefcount(saved)
-
-
-SOLE_TUPLE = _least(_holders_of_tuple)  # references to a tuple of saved tensors that only a local variable holds
 
 
 def _rehearse_leaf() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import bool_
-from .._graph.accumulate import SOLE_TUPLE, is_spare
+from .._graph.accumulate import is_spare, least
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
@@ -61,9 +61,18 @@ class _MulNode(OpNode):
                 raise_modified(self, factor, version)
         factor = None
         self.saved = None  # before anything is written over: whoever else runs this node must find nothing
-        if sys.getrefcount(saved) > SOLE_TUPLE:  # another thread is running it
+        if sys.getrefcount(saved) > _SOLE_TUPLE:  # another thread is running it
             return tuple(None if each is None else grad * each._array for each in reversed(saved))
         return _times(grad, saved, 1), _times(grad, saved, 0)
+
+
+def _holders_of_tuple() -> int:
+    """References to a tuple of saved tensors that only a local variable holds, in a function of this file."""
+    saved = wrap(np.empty(2)), None
+    return sys.getrefcount(saved)
+
+
+_SOLE_TUPLE = least(_holders_of_tuple)
 
 
 def _times(grad: Any, saved: tuple[Any, ...], place: int) -> Any:

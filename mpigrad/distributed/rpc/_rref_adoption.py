@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpigrad.futures import Future
@@ -43,7 +44,7 @@ class Adoption:
         others = [rank for rank in list(agent.workers) if rank != agent.rank and rank not in agent.gone]
         self._left += 1 + len(others)
         for rank in others:
-            agent.request_with_retries(rank, _ASK, body, then=lambda fut, rank=rank: self._answered(rank, fut))
+            agent.request_with_retries(rank, _ASK, body, then=partial(self._answered, rank))
         self._one_less()
 
     def _answered(self, rank: int, fut: Future) -> None:
