@@ -22,8 +22,8 @@ from ._pure import is_pure, short
 from ._roads import is_constant, written
 from ._types import FLOAT, INT, TENSOR
 
-PIECE = 1 << 14  # elements: a few operands of this length fit into a second-level cache
-LARGE = 1 << 16
+PIECE = 1 << 15  # elements: a few operands of this length fit into a second-level cache
+LARGE = 1 << 18  # elements: below that, operands and buffers stay in a cache as they are
 
 
 def _relu(x: Any, out: Any) -> Any:
