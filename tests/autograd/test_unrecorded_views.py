@@ -76,7 +76,7 @@ def test_after_a_change_they_have_no_history(mode: str, which: str) -> None:
     with mpigrad.no_grad():
         (part if which == "view" else x).mul_(2)
     assert part.requires_grad and part.tolist() == [0, 2, 4]
-    assert repr(part) == "tensor([0., 2., 4.], grad_fn=<Invalid>)"
+    assert repr(part).startswith("tensor([0., 2., 4.], ") and repr(part).endswith("grad_fn=<Invalid>)")
     with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
         part * 2
 

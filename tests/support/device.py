@@ -46,11 +46,11 @@ def use(name: str) -> None:
 
     @functools.wraps(plain)
     def numpy(self: Any, *, force: bool = False) -> np.ndarray:
-        return plain(self if self.requires_grad or self.is_sparse else self.cpu(), force=force)
+        return plain(self if self.is_sparse else self.cpu(), force=force)
 
     @functools.wraps(array)
     def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return array(self if self.requires_grad or self.is_sparse else self.cpu(), dtype, copy)
+        return array(self if self.is_sparse else self.cpu(), dtype, copy)
 
     mpigrad.Tensor.numpy, mpigrad.Tensor.__array__ = numpy, as_array  # type: ignore[method-assign]
 
