@@ -2,5 +2,6 @@
 cdef class Calls:
     cdef dict __dict__
     cdef object __weakref__
-    cdef public object info, rank, rpc_timeout, progress, workers, by_name, gone, epochs, latency, faults, _first_id, _ids, _lost, _pending
+    cdef public object info, rank, rpc_timeout, progress, workers, by_name, gone, epochs, latency, faults, _first_id
+    cdef public object _ids, _lost, _pending
     cdef public object _timers, _timer_lock, _timer_ids

@@ -2,5 +2,6 @@
 from mpigrad.distributed.rpc._sending cimport Sending
 
 cdef class Waiting(Sending):
-    cdef public object _receive, _housekeep, _next_housekeeping, _role, _wanting, _parked, _polled_by_waiter, _poller, _leader
+    cdef public object _receive, _housekeep, _next_housekeeping, _role, _wanting, _parked, _polled_by_waiter, _poller
+    cdef public object _leader
     cdef public object _hot, _napping, _moving, _ticking, _jobs, _blocked, _threads, _stopping, _active, _burst
