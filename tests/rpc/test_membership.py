@@ -50,6 +50,32 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     leave(leaver, False, 0)
 
 
+def test_who_is_kept_waiting_for_a_core_waits_longer_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one who could answer may be kept waiting as well: here for longer than the looks alone take."""
+    idle, turns = Progress.idle, []
+
+    def looks(self, fut, deadline) -> None:
+        turns.append(None)
+        idle(self, fut, deadline + (0.05 if len(turns) == 10 else 0))
+
+    with _current.shared_process():
+        slow = MemoryNetwork(2, fate=lambda src, dst, frame: 0.6 if frame[0] == MessageType.WELCOME else 0.0)
+        first = member(slow, 0, "taken")
+        monkeypatch.setattr(Progress, "idle", looks)
+        with pytest.raises(RuntimeError, match="name taken is not unique"):
+            member(slow, 1, "taken")
+        leave(first, False, 0)
+
+
+def test_who_hardly_gets_a_core_does_not_look_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mpigrad.distributed.rpc._dynamic.LONGEST", 0.5)
+    monkeypatch.setattr(Progress, "idle", lambda self, fut, deadline: time.sleep(0.1))
+    began = time.monotonic()
+    with _current.shared_process():
+        leave(member(MemoryNetwork(2), 0, "alone"), False, 0)
+    assert 0.5 < time.monotonic() - began < 5
+
+
 def test_a_refusal_reaches_the_life_that_asked(network) -> None:
     """An earlier life of the same rank was known under another name."""
     first = member(network, 0, "taken")
@@ -96,7 +122,7 @@ def test_a_member_that_leaves_while_somebody_joins_is_not_waited_for(network) ->
     joiner = member(network, 0, "joiner")
     membership = joiner.membership
     membership._expected = {1}
-    assert not membership._settled(1.0, 500)
+    assert not membership._settled(1.0, 500, 0.0)
     joiner.lose(1, "has left")
-    assert membership._settled(0.0, 0)
+    assert membership._settled(0.0, 0, 0.0)
     leave(joiner, False, 0)

@@ -12,8 +12,9 @@ are dropped.
 
 Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
 answered or left, at the latest after GRACE seconds without news of them. If nobody answers at all it gives up after
-LOOKS looks, 2 ms apart: on a machine so busy that they take longer, answers do, too. A name or rank that is unknown is
-waited for during GRACE seconds before a call fails.
+LOOKS looks, 2 ms apart, and PAUSES times the longest of them: on a machine so busy that this rank had to wait for a core,
+members may be waiting for one now. But LONGEST seconds without an answer are enough, however few looks they were.
+A name or rank that is unknown is waited for during GRACE seconds before a call fails.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from ._transport import Transport
 
 LOOKS = 100
+PAUSES = 20
+LONGEST = 5.0
 GRACE = 2.0
 logger = logging.getLogger(__name__)
 _RANK = struct.Struct("<I")
@@ -101,10 +104,11 @@ class Membership:
     def join(self) -> None:
         """Wait for the members that are heard of."""
         agent = self._agent
-        self._news, looks = time.monotonic(), 0
-        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks):
-            agent.progress.idle(Future(), time.monotonic() + 0.002)
-            looks += 1
+        self._news, looks, longest = time.monotonic(), 0, 0.0
+        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
+            began = time.monotonic()
+            agent.progress.idle(Future(), began + 0.002)
+            looks, longest = looks + 1, max(longest, time.monotonic() - began)
         self._joining = False
         if self._refused is not None:
             raise RuntimeError(self._refused)
@@ -121,10 +125,10 @@ class Membership:
     def _others(self) -> list[int]:
         return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
 
-    def _settled(self, silence: float, looks: int) -> bool:
-        """Whether nothing more is to be waited for after that many seconds without news, and that many looks."""
+    def _settled(self, silence: float, looks: int, longest: float) -> bool:
+        """Whether nothing more is to be waited for after that many seconds without news, and that many looks; the longest."""
         if not self._expected:
-            return looks >= LOOKS
+            return looks >= LOOKS and silence >= PAUSES * longest or silence > LONGEST
         return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
 
     def on_join(self, message: _seams.RawMessage) -> None:
