@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 from ._blocks import kept_bytes
 from ._device_maps import Route
@@ -18,8 +17,8 @@ class Agent(Serving):
     """One worker of an RPC world: makes calls, serves calls."""
 
     moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
-    new_value: Callable[[Any], None] | None = None  # with GPUs: told of each new future of an RRef's value
-    computing: Callable[[], AbstractContextManager[Any]] | None = None  # with GPUs: around the work of a backward pass
+    new_value = cast(Any, None)  # with GPUs: told of each new future of an RRef's value
+    computing = cast(Any, None)  # with GPUs: around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from mpigrad.distributed._gpu.transfers import read_entry
 
@@ -41,13 +41,11 @@ class Bulk(bytearray):
 class Transport:
     """Point-to-point messages between `size` ranks, of which this is `rank`."""
 
-    rank: int = 0
-    size: int = 1
-    oversubscribed: bool = False
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    lock: Any = None  # to be held around calls, if it must be a certain one
-    landing: Any = None  # where device arrays arrive, in worlds that use GPUs
+    rank, size = 0, 1
+    oversubscribed = False
+    bytes_sent = bytes_received = 0
+    lock = cast(Any, None)  # to be held around calls, if it must be a certain one
+    landing = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
         """A frame could not be sent after all; replaced by whoever must know."""
