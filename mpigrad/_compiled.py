@@ -10,6 +10,8 @@ What may be in MODULES
 - Nothing that users subclass, pickle by value or look into with `inspect`, and no operator.
 - Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
 - Nothing that counts frames: compiled functions have none.
+- Classes in `.pxd` files cannot be changed at run time, as a trace of the workers does with some; their objects can, if they
+  have a `__dict__`.
 - Counted references are measured in place, never assumed: compiled callers hold fewer.
 """
 

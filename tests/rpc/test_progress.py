@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc import _waiting
 from mpigrad.distributed.rpc._waiting import Waiting
 from mpigrad.futures import Future, collect_all
 from tests.support.in_memory import acting_as, world_in_memory
@@ -27,7 +29,7 @@ class Moving:
 
 def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
     naps: list[float] = []
-    monkeypatch.setattr(time, "sleep", naps.append)
+    monkeypatch.setattr(_waiting, "time", SimpleNamespace(sleep=naps.append))
     transport = Moving()
     waiting = Waiting(transport, lambda *_: None, lambda *_: None, lambda *_: None)
     waiting._rest(10.0, 0.1, None)

@@ -299,6 +299,7 @@ class Progress(Waiting):
         last, quiet_since, rest, doubtful = self._beat, 0.0, TICK, True
         self._stalled_since = 0.0
         while not self._stopping:
+            breathe()
             time.sleep(TICK if doubtful else rest)
             now = _monotonic()
             if now >= self._next_housekeeping:
