@@ -52,16 +52,17 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
 
 def test_who_is_kept_waiting_for_a_core_waits_longer_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one who could answer may be kept waiting as well: here for longer than the looks alone take."""
-    idle, turns = Progress.idle, []
+    turns: list[None] = []
 
-    def looks(self, fut, deadline) -> None:
-        turns.append(None)
-        idle(self, fut, deadline + (0.05 if len(turns) == 10 else 0))
+    class Starved(Progress):
+        def idle(self, fut, deadline) -> None:
+            turns.append(None)
+            super().idle(fut, deadline + (0.05 if len(turns) == 10 else 0))
 
     with _current.shared_process():
         slow = MemoryNetwork(2, fate=lambda src, dst, frame: 0.6 if frame[0] == MessageType.WELCOME else 0.0)
         first = member(slow, 0, "taken")
-        monkeypatch.setattr(Progress, "idle", looks)
+        monkeypatch.setattr(_agent, "Progress", Starved)
         with pytest.raises(RuntimeError, match="name taken is not unique"):
             member(slow, 1, "taken")
         leave(first, False, 0)
@@ -69,7 +70,12 @@ def test_who_is_kept_waiting_for_a_core_waits_longer_for_answers(monkeypatch: py
 
 def test_who_hardly_gets_a_core_does_not_look_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mpigrad.distributed.rpc._dynamic.LONGEST", 0.5)
-    monkeypatch.setattr(Progress, "idle", lambda self, fut, deadline: time.sleep(0.1))
+
+    class Starved(Progress):
+        def idle(self, fut, deadline) -> None:
+            time.sleep(0.1)
+
+    monkeypatch.setattr(_agent, "Progress", Starved)
     began = time.monotonic()
     with _current.shared_process():
         leave(member(MemoryNetwork(2), 0, "alone"), False, 0)

@@ -77,5 +77,5 @@ def test_steps_of_an_embedding_on_a_server(rpc_world) -> None:
             dist_autograd.backward(context_id, [(found * found).sum()])
             rpc.rpc_sync(to, fn.step_rows, args=(context_id, rref, 0.01))
 
-    soak(step, 100, 500)
+    soak(step, 200, 1000)  # pool threads, some 25 objects each, may come and go meanwhile
     rpc_world.barrier()
