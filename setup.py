@@ -36,7 +36,14 @@ class Compile(build_ext):
             super().run()
         except Exception as error:
             plain_python(error)
-            self.extensions = self.distribution.ext_modules = []
+            self.discard()
+
+    def discard(self) -> None:
+        """Take back what was compiled before the failure: compiled modules rely on each other's form."""
+        for made in map(self.get_ext_fullpath, [extension.name for extension in self.extensions]):
+            if os.path.exists(made):
+                os.remove(made)
+        self.extensions = self.distribution.ext_modules = []
 
 
 def sources() -> list[str]:

@@ -103,10 +103,10 @@ def choose() -> None:
         import importlib.util  # noqa: F401
 
         sys.meta_path.insert(0, _PlainPython())  # type: ignore[arg-type]
-    elif asked and (lacking := [name for name in MODULES if name not in dict(files())]):
+    elif asked and (lacking := set(MODULES) - {name for name, _ in files()}):
         raise ImportError(
-            f"{SETTING}=1, but {len(lacking)} of {len(MODULES)} modules are not compiled ({', '.join(lacking[:3])} ...): install "
-            "mpigrad again with a C compiler, or unset it"
+            f"{SETTING}=1, but {len(lacking)} of {len(MODULES)} modules are not compiled ({', '.join(sorted(lacking)[:3])} "
+            "...): install mpigrad again with a C compiler, or unset it"
         )
 
 
