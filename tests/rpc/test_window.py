@@ -206,6 +206,7 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
     world.barrier()
     if world.rank == 1:
         futures = [rpc.rpc_async(0, np.ones, args=(100_000,), timeout=0) for _ in range(20)]
+        far.wait_for(lambda: not agent.progress.outbox and not agent.transport.unsent())
         with agent.progress.lock:  # this rank takes nothing
             world.barrier()  # they were asked
             world.barrier()  # they were answered, and the one who did has left
