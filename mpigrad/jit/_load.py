@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from .._device import device as Device
 from .._device import move
@@ -59,22 +60,18 @@ def unpack_type(given: Any) -> Type:
     return made
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
-        raise Refused(f"expected a text, got {given!r:.100}")
+_Part = TypeVar("_Part")
+_WORDS = {str: "a text", dict: "an object", bool: "true or false"}
+
+
+def _part(kind: type[_Part], given: Any) -> _Part:
+    """A part of a file, if it is of the kind that belongs there."""
+    if not isinstance(given, kind):
+        raise Refused(f"expected {_WORDS[kind]}, got {given!r:.100}")
     return given
 
 
-def _object(given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise Refused(f"expected an object, got {given!r:.100}")
-    return given
-
-
-def _flag(given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise Refused(f"expected true or false, got {given!r:.100}")
-    return given
+_text, _object, _flag = partial(_part, str), partial(_part, dict), partial(_part, bool)
 
 
 class LoadedModule(ScriptModule):

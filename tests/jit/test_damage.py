@@ -15,7 +15,7 @@ import pytest
 
 import mpigrad
 
-from .test_attacks import RAN, Payload, archived, members
+from .forged import RAN, Payload, archived, members
 
 
 def npy(array: np.ndarray) -> bytes:

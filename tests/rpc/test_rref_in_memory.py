@@ -178,3 +178,13 @@ def test_a_collection_while_the_network_is_locked_may_send() -> None:
         with agents[0].progress.transport.network._lock:
             del theirs  # as the collector would do it, on a thread that is polling for another agent
         settle(agents)
+
+
+def test_of_a_rank_that_comes_and_goes_only_the_latest_loss_is_kept() -> None:
+    with world_in_memory(2) as agents:
+        table = agents[0].rrefs
+        for epoch in (*range(65_500, 65_536), *range(1, 100)):  # epochs begin again after 65,535
+            table._rank_lost(7, epoch)
+            assert table.has_lost(7, epoch) and not table.has_lost(7, epoch % 65_535 + 1)
+        assert table.has_lost(7, 65_500) and table.has_lost(7, 5) and not table.has_lost(6, 5)
+        assert table.lost == {7: 99}

@@ -39,7 +39,7 @@ class Adoption:
 
     def _ask(self) -> None:
         agent, lost = self._table.agent, self._table.lost
-        body = _COUNT.pack(len(lost)) + b"".join(_LIFE.pack(*life) for life in lost)
+        body = _COUNT.pack(len(lost)) + b"".join(_LIFE.pack(*life) for life in lost.items())
         body += b"".join(_RECORD.pack(each.number, 0 if isinstance(each, Owner) else each.fork) for each in self._held)
         others = [rank for rank in list(agent.workers) if rank != agent.rank and rank not in agent.gone]
         self._left += 1 + len(others)
@@ -77,7 +77,7 @@ def _handle(agent: Any, message: _seams.RawMessage) -> Future:
 
 
 def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -> None:
-    if asked[0] <= table.lost or time.monotonic() > limit:
+    if all(table.has_lost(*life) for life in asked[0]) or time.monotonic() > limit:
         table.happen(_give, table, asked, answer)
     else:
         table.agent.after(_LOOK, lambda: _answer_when_known(table, asked, answer, limit))
@@ -89,7 +89,8 @@ def _give(table: Table, asked: Any, answer: Future) -> None:
     if parent in table.agent.gone:
         answer.set_result(b"")
         return
-    without = {ORPHAN, *(rank for rank, epoch in lives - table.lost)}  # no news here of the latter, but there
+    # of the latter there is no news here, but there is where the question comes from
+    without = {ORPHAN, *(rank for rank, epoch in lives if not table.has_lost(rank, epoch))}
     counts = []
     for number, parent_fork in records:
         found = [user for user in list(table.users.values()) if user.number == number and user.parent in without]

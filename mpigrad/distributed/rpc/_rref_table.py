@@ -107,7 +107,7 @@ class Table:
         self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
         self.users: dict[int, User] = {}
         self.deleting: set[int] = set()  # forks whose parents have not yet heard of their end
-        self.lost: set[tuple[int, int]] = set()  # lives (rank, epoch) of workers that are gone
+        self.lost: dict[int, int] = {}  # rank -> the latest of its lives (epochs) that is gone
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
@@ -150,7 +150,7 @@ class Table:
             self.kept.pop(record.number, None)
 
     def _rank_lost(self, rank: int, epoch: int) -> None:
-        self.lost.add((rank, epoch))
+        self.lost[rank] = epoch
         for user in self.users.values():
             if user.parent == rank:
                 user.parent = ORPHAN
@@ -162,6 +162,10 @@ class Table:
             for record, count in held.items():
                 record.children[-1 - rank] += count  # apart from those of a later life of that rank
             Adoption(self, held, rank)
+
+    def has_lost(self, rank: int, epoch: int) -> bool:
+        """Whether it is known here that this life of a worker, or a later one, is over. Epochs have 16 bits."""
+        return rank in self.lost and (self.lost[rank] - epoch) % (1 << 16) < 1 << 15
 
     def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
         """All orphans of a lost rank have been found: its own forks end now."""
