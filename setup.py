@@ -46,8 +46,10 @@ class Compile(build_ext):
         self.extensions = self.distribution.ext_modules = []
 
 
-def sources() -> list[str]:
-    return [os.path.join("mpigrad", *name.split(".")) + ".py" for name in compiled["MODULES"]]
+def source(name: str) -> str:
+    """The file of a module that is compiled: its own, or one that was written to be compiled in its place."""
+    stem = os.path.join("mpigrad", *name.split("."))
+    return stem + (".pyx" if os.path.exists(os.path.join(HERE, stem + ".pyx")) else ".py")
 
 
 def translate(extensions: list[Extension], processes: int) -> None:
@@ -59,7 +61,10 @@ def translate(extensions: list[Extension], processes: int) -> None:
         build_dir="build/cython",
         nthreads=processes,
         language_level=3,
-        compiler_directives={"annotation_typing": False},  # annotations are for readers and mypy, not for C
+        compiler_directives={
+            "annotation_typing": False,  # annotations are for readers and mypy; what C is to know is in `.pxd` files
+            "nonecheck": True,  # None where an object was expected is an error, as ever
+        },
         quiet=True,
     )
     sources = {extension.name: extension.sources for extension in written}
@@ -67,12 +72,18 @@ def translate(extensions: list[Extension], processes: int) -> None:
         extension.sources = sources[extension.name]
 
 
-def extension(source: str) -> Extension:
-    name = source[: -len(".py")].replace(os.sep, ".")
-    return Extension(name, [source], extra_compile_args=["-O2", "-g0", "-Wno-unused-function"])
+def extension(name: str) -> Extension:
+    loops = ["-O3", "-ffp-contract=off"] if source(name).endswith(".pyx") else ["-O2"]  # with each rounding of NumPy's
+    return Extension(
+        f"mpigrad.{name}",
+        [source(name)],
+        # Cython takes methods that C calls for objects of another type when they are passed on, and only the compiler sees it
+        extra_compile_args=[*loops, "-g0", "-fno-plt", "-Wno-unused-function", "-Werror=incompatible-pointer-types"],
+        define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0")],  # tracebacks name the Python source
+    )
 
 
 options: dict[str, Any] = {}
 if wanted is not False:
-    options = {"ext_modules": [extension(source) for source in sources()], "cmdclass": {"build_ext": Compile}}
+    options = {"ext_modules": [extension(name) for name in compiled["MODULES"]], "cmdclass": {"build_ext": Compile}}
 setup(**options)

@@ -1,17 +1,23 @@
 """The modules that are compiled when mpigrad is installed, and the switch that runs them as plain Python.
 
 Everything is written in Python and runs as such. The way of a message and of a backward pass consists of many small steps,
-so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a remote call within a context takes about
-0.6 of the time then. A `.pxd` file beside a module lists attributes of its classes that have a fixed place in memory there.
+so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a context with a remote call and its backward pass
+takes half of the time then. A `.pxd` file beside a module says what C is to know of it: attributes that have a fixed place in
+memory, types of a few variables, functions that compiled modules call without going through Python (`cpdef`). A `.pyx` file is
+compiled in the module's place: loops for which Python has no fast form.
+
 Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
 that shall see every line; `mpigrad doctor` says which form runs.
 
 What may be in MODULES
-- Nothing that users subclass, pickle by value or look into with `inspect`, and no operator.
+- Nothing that users pickle by value or look into with `inspect`, and no operator.
 - Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
 - Nothing that counts frames: compiled functions have none.
 - Classes in `.pxd` files cannot be changed at run time, as a trace of the workers does with some; their objects can, if they
-  have a `__dict__`.
+  have a `__dict__`. Nobody can replace a `cpdef` function in its module: compiled callers would not see it.
+- A type in a `.pxd` file holds: `list` and `dict` are those and no subclass, a class may be a subclass or None. What may be given
+  by users or a GPU's layer has no type there. Names are imported from the module that defines them, as the `.pxd` file does.
+- No `__del__` in a class of a `.pxd` file: when Python ends, it would run after the module's variables are gone.
 - Counted references are measured in place, never assumed: compiled callers hold fewer.
 """
 
@@ -33,6 +39,7 @@ MODULES = (
     "_graph.node",
     "_graph.saved",
     "_graph.views",
+    "_kernels.loops",
     "distributed.autograd._api",
     "distributed.autograd._branch",
     "distributed.autograd._container",
@@ -69,6 +76,7 @@ MODULES = (
     "distributed.rpc._transport",
     "distributed.rpc._waiting",
     "distributed.rpc._wire",
+    "futures._future",
 )
 SETTING = "MPIGRAD_COMPILED"
 
@@ -145,7 +153,7 @@ def stale() -> list[str]:
 def _sources(file: Path) -> Iterator[Path]:
     stem = file.name.partition(".")[0]
     yield file.with_name(stem + ".py")
-    yield from file.parent.glob(stem + ".pxd")
+    yield from file.parent.glob(stem + ".p[xy][dx]")
 
 
 def _changed(file: Path) -> float:

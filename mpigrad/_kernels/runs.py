@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from . import loops
 from .kernel import COMPLEX, FLOATS, INTEGERS, Kernel, blocks_for, either, launch, letters_of
 
 _PACKED_BITS = 62
@@ -91,9 +92,12 @@ def _sums_of_runs(rows: Any, order: Any, starts: Any) -> Any:
 def _sums_of_bags(rows: Any, places: Any, starts: Any, lengths: Any) -> Any:
     """For each bag the sum of the rows `places[start : start + length]`, in memory of its own; zeros for empty bags.
 
-    NumPy's `reduceat` takes a microsecond for each bag, however short, so that short ones are added side by side: the
-    first rows of all bags, then the second ones of those that have one, and so on, the longest bags first. Nor is there an
-    array of all the rows then."""
+    Without a compiled loop: NumPy's `reduceat` takes a microsecond for each bag, however short, so that short ones are added
+    side by side: the first rows of all bags, then the second ones of those that have one, and so on, the longest bags first. Nor
+    is there an array of all the rows then."""
+    made = np.empty((lengths.shape[0], *rows.shape[1:]), rows.dtype)
+    if loops.sum_bags(rows, places, starts, lengths, made):
+        return made
     longest = int(lengths.max()) if lengths.shape[0] else 0
     if longest <= _SIDE_BY_SIDE:
         return _side_by_side(rows, places, starts, lengths, longest)

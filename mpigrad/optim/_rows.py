@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
+from .._kernels import loops
 from .._kernels.runs import ordered, put_rows, sorted_runs, sums_of_runs, take_rows
 
 _PIECE = 1 << 17  # bytes
@@ -42,13 +43,16 @@ def write(array: Any, rows: Any, values: Any) -> None:
 def add_to_rows(array: Any, grad: Any, factor: float) -> None:
     """Add a sparse gradient, times a factor, to the rows for which it has values.
 
-    Places may repeat: the pieces are added one after the other, so only repeats inside a piece have to be brought together."""
+    Places may repeat. Without a compiled loop the pieces are added one after the other, so that only repeats inside a piece have
+    to be brought together."""
     by = array.dtype.type(factor)
     if grad.sparse_dim != 1 or array_module(array) is not np:
         each = grad.coalesce()
         array[tuple(each.indices)] += each.values * by
         return
     places, values = grad.indices[0], grad.values
+    if loops.add_scaled(array, places, values, by):
+        return
     step = _rows_per_piece(values)
     repeats = {} if grad.is_coalesced else _repeats(places, array.shape[0], step)
     for start in range(0, places.shape[0], step):

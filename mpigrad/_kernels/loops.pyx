@@ -1,0 +1,191 @@
+"""Loops over the rows of tables, in C.
+
+NumPy has no loop that reads a row, changes it and writes it back, nor one that adds up rows on the way: it makes arrays of the
+rows in between. These go over the rows once, and ask memory for each some steps before its turn. (Rows that are only read
+or only written NumPy copies as fast.)
+
+Each function does its work and returns True, or does nothing and returns False: unless all arrays are contiguous, the rows
+float32 or float64 and the places int64. A place that does not exist is an IndexError, before anything is changed; the loops
+look once more, because another thread may write to the places meanwhile. Products and sums are rounded one by one, as NumPy's are.
+"""
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.string cimport memcpy, memset
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define mpigrad_fetch(address) __builtin_prefetch(address, 1)
+    #else
+    #define mpigrad_fetch(address) ((void)(address))
+    #endif
+    """
+    void mpigrad_fetch(const void*) noexcept nogil
+
+ctypedef fused number:
+    float
+    double
+
+cdef enum:
+    AHEAD = 12  # rows that are asked for before their turn
+    LINE = 64  # bytes of a cache line
+    LINES = 8  # of a row, at most: the processor fetches on its own then
+
+
+cdef inline void fetch(const char* row, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t at = 0, end = size if size < LINES * LINE else LINES * LINE
+    while at < end:
+        mpigrad_fetch(row + at)
+        at += LINE
+
+
+cdef class Block:
+    """The memory of one contiguous array, as long as this lives."""
+
+    cdef Py_buffer view
+    cdef bint held
+    cdef char* data
+    cdef Py_ssize_t rows, row  # how many, and the bytes of one
+    cdef char kind
+
+    def __cinit__(self, array, bint writable=False):
+        PyObject_GetBuffer(array, &self.view, PyBUF_ND | PyBUF_FORMAT | (PyBUF_WRITABLE if writable else PyBUF_SIMPLE))
+        self.held = True
+        self.data = <char*>self.view.buf
+        self.rows = self.view.shape[0] if self.view.ndim else 0
+        self.row = self.view.len // self.rows if self.rows else 0
+        self.kind = self.view.format[0] if self.view.format[1] == 0 else 0
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+cdef bint all_contiguous(tuple arrays):
+    for array in arrays:
+        if not array.flags.c_contiguous or not array.ndim:
+            return False
+    return True
+
+
+cdef inline bint counts(Block places):
+    return (places.kind == b"l" or places.kind == b"q") and places.view.itemsize == 8 and places.view.ndim == 1
+
+
+cdef int check(const long long* place, Py_ssize_t count, Py_ssize_t rows) except -1:
+    cdef Py_ssize_t i
+    cdef unsigned long long largest = 0
+    for i in range(count):
+        if <unsigned long long>place[i] > largest:  # a negative one is very large
+            largest = <unsigned long long>place[i]
+    if count and largest >= <unsigned long long>rows:
+        raise missing(rows)
+    return 0
+
+
+cdef object missing(Py_ssize_t rows):
+    return IndexError(f"a place is not one of the {rows} rows")
+
+
+cdef bint add_rows(
+    number* table, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, const number* value, number factor
+) noexcept nogil:
+    """Whether all the rows were there."""
+    cdef Py_ssize_t i, k
+    cdef unsigned long long at
+    cdef number* into
+    for i in range(count):
+        if i + AHEAD < count:
+            fetch(<const char*>(table + place[i + AHEAD] * width), width * sizeof(number))
+        at = <unsigned long long>place[i]
+        if at >= <unsigned long long>rows:
+            return False
+        into = table + at * width
+        for k in range(width):
+            into[k] += value[i * width + k] * factor
+    return True
+
+
+def add_scaled(table, places, values, double factor):
+    if not all_contiguous((table, places, values)) or table.dtype != values.dtype:
+        return False
+    cdef Block into = Block(table, True), where = Block(places), change = Block(values)
+    cdef const long long* place = <const long long*>where.data
+    cdef Py_ssize_t count = where.rows, row = into.row
+    if not counts(where) or not (into.kind == b"f" or into.kind == b"d"):
+        return False
+    if change.view.len != count * row:
+        raise ValueError("as many rows as places are wanted")
+    check(place, count, into.rows)
+    cdef bint done
+    with nogil:
+        if into.kind == b"f":
+            done = add_rows[float](<float*>into.data, into.rows, row // sizeof(float), place, count, <const float*>change.data, <float>factor)
+        else:
+            done = add_rows[double](<double*>into.data, into.rows, row // sizeof(double), place, count, <const double*>change.data, factor)
+    if not done:
+        raise missing(into.rows)
+    return True
+
+
+cdef bint sum_rows(
+    const number* table, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, Py_ssize_t ahead, number* into
+) noexcept nogil:
+    """The sum of `count` rows; places are there for `ahead` more than these. Whether all the rows were there."""
+    cdef Py_ssize_t i, k
+    cdef unsigned long long at
+    cdef const number* row
+    for i in range(count):
+        if i + AHEAD < count + ahead:
+            fetch(<const char*>(table + place[i + AHEAD] * width), width * sizeof(number))
+        at = <unsigned long long>place[i]
+        if at >= <unsigned long long>rows:
+            return False
+        row = table + at * width
+        if i == 0:
+            memcpy(into, row, width * sizeof(number))
+        else:
+            for k in range(width):
+                into[k] += row[k]
+    return True
+
+
+def sum_bags(table, places, starts, lengths, made):
+    if not all_contiguous((table, places, starts, lengths, made)) or table.dtype != made.dtype or not table.size:
+        return False
+    cdef Block source = Block(table), where = Block(places), begin = Block(starts), many = Block(lengths), into = Block(made, True)
+    cdef const long long* place = <const long long*>where.data
+    cdef const long long* start = <const long long*>begin.data
+    cdef const long long* length = <const long long*>many.data
+    cdef Py_ssize_t b, at, count, bags = many.rows, total = where.rows, row = source.row
+    if not (counts(where) and counts(begin) and counts(many)) or not (source.kind == b"f" or source.kind == b"d"):
+        return False
+    if begin.rows != bags or into.view.len != bags * row:
+        raise ValueError("a start, a length and a row for every bag are wanted")
+    for b in range(bags):
+        if start[b] < 0 or length[b] < 0 or start[b] > total or length[b] > total - start[b]:
+            raise IndexError(f"bag {b} is not within the {total} places")
+    check(place, total, source.rows)
+    cdef bint done = True
+    with nogil:
+        for b in range(bags):
+            at, count = start[b], length[b]
+            if at < 0 or count < 0 or at > total or count > total - at:
+                done = False
+            elif count == 0:
+                memset(into.data + b * row, 0, row)
+            elif source.kind == b"f":
+                done = sum_rows[float](
+                    <const float*>source.data, source.rows, row // sizeof(float), place + at, count, total - at - count,
+                    <float*>(into.data + b * row),
+                )
+            else:
+                done = sum_rows[double](
+                    <const double*>source.data, source.rows, row // sizeof(double), place + at, count, total - at - count,
+                    <double*>(into.data + b * row),
+                )
+            if not done:
+                break
+    if not done:
+        raise missing(source.rows)
+    return True
