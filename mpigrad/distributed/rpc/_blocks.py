@@ -3,19 +3,28 @@
 Fresh memory of some MiB costs a page fault for every 4 KiB, more than the transfer itself. A block is the `base` of the
 arrays made on it, so it comes back exactly when the last of them is gone, on whatever thread that happens. At most
 `LIMIT` bytes are kept, and nothing after a while without traffic (`trim`).
+
+Blocks lie in huge pages where Linux has them. MPI has the system copy from one process into the other, page by page: 1 MiB there
+and back takes 0.7 of the time in two pages of what it takes in 512. NumPy asks for huge pages itself from 4 MiB on; smaller
+blocks are cut from pieces of memory for which we do.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 LIMIT = 1 << 30  # bytes kept for reuse
 _GRAIN = 1 << 16
+_HUGE = 2 << 20  # bytes of a huge page
+_FEWEST, _MOST = _HUGE // 4, 2 * _HUGE  # sizes of blocks that are cut from larger pieces: from, and below
 
 _free: dict[int, deque[tuple[Any, int]]] = {}  # by size: memory and its address, which numpy is slow to tell
+_cut: dict[int, deque[tuple[Any, int]]] = {}  # the same, of memory that was never used
 _kept = [0]
 
 
@@ -44,9 +53,35 @@ def receive_array(nbytes: int) -> Any:
         memory = _free[size].pop()
         _kept[0] -= size
     except (KeyError, IndexError):
-        fresh = np.empty(size, np.uint8)
-        memory = fresh, fresh.ctypes.data
+        memory = _fresh(size)
     return np.asarray(Block(size, memory, nbytes))
+
+
+def _fresh(size: int) -> tuple[Any, int]:
+    if not _FEWEST <= size < _MOST:
+        made = np.empty(size, np.uint8)
+        return made, made.ctypes.data
+    blocks = _cut.setdefault(size, deque())
+    while True:
+        try:
+            return blocks.popleft()
+        except IndexError:
+            blocks.extend(_piece(size))
+
+
+def _piece(size: int) -> list[tuple[Any, int]]:
+    """New memory for some blocks: two huge pages, or for one block as many as it fills."""
+    count = _MOST // size
+    length = _MOST if count > 1 else size
+    memory = mmap.mmap(-1, _HUGE + length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    whole = np.frombuffer(memory, np.uint8)
+    address = whole.ctypes.data
+    start = -address % _HUGE
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # the system has none
+            memory.madvise(mmap.MADV_HUGEPAGE, start, length // _HUGE * _HUGE)
+    places = [start + nth * size for nth in range(count)]
+    return [(whole[place : place + size], address + place) for place in places]
 
 
 def _rounded(nbytes: int) -> int:
@@ -57,6 +92,7 @@ def _rounded(nbytes: int) -> int:
 
 def trim() -> None:
     """Give all unused memory back to the system."""
+    _cut.clear()
     for size, blocks in list(_free.items()):
         while True:
             try:
