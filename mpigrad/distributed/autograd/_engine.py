@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -237,7 +238,8 @@ def _run_roots(
         return sink.outgoing
     task = GraphTask(one.F, roots.counts.copy(), one.keep, sink, one.captures)
     while grads:  # nobody else is to hold them: a context may keep one as it is
-        task.feed(*edges[len(grads) - 1], grads.pop())
+        node, nr = edges[len(grads) - 1]
+        task.feed(node, nr, grads.pop())
     for node in dict.fromkeys(roots.nodes):
         if roots.counts[node] == 0:
             task.ready.append(node)
@@ -272,10 +274,10 @@ def _handle(agent: Any, message: RawMessage) -> Any:
     parts = context.parts
     if parts.runs_user_code():
         branch = Branch(worker, context, one, message.src)
-        if not deferred(branch, lambda: branch.run(items)):
+        if not deferred(branch, partial(branch.run, items)):
             with Running(context):
                 branch.run(items)
-    elif len(items) == 1 and parts.runs_alone(parts.source_for(*items[0]), one):
+    elif len(items) == 1 and parts.runs_alone(parts.source_for(items[0][0], items[0][1]), one):
         outgoing = _run_one(worker, context, one, items[0])
         if _only_to(message.src, outgoing):
             items = [(recv.message_id, recv.complete(grad, one.F)) for recv, grad in outgoing]

@@ -11,10 +11,10 @@ from ..._tensor import Tensor
 from ...futures._future import Future, set_carry_hook
 from ..rpc import _seams
 from ..rpc._arrays import origins_of
-from . import _worker
 from ._container import CURRENT
 from ._context import DistAutogradContext
 from ._functions import RecvRpcBackward, SendRpcBackward
+from ._worker import worker
 
 
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
@@ -83,7 +83,7 @@ class _Interceptor:
         context.known_workers.add(dst)
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
-        message_id = _worker.worker().container.new_message_id()
+        message_id = worker().container.new_message_id()
         if tensors and MODE.enabled:
             record_send(context, message_id, tensors)
         return context.context_id, message_id
@@ -91,7 +91,7 @@ class _Interceptor:
     def on_receive(
         self, src: int, context_id: int, message_id: int, tensors: list[Tensor]
     ) -> DistAutogradContext | None:
-        context = _worker.worker().container.get_or_create(context_id)
+        context = worker().container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None
         if tensors:

@@ -45,6 +45,11 @@ def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tu
                 break
         else:
             return _LONE.pack(message_id), grads
+    return _encode(items, context, one)
+
+
+def _encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
+    """`encode`, whatever the items are."""
     head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
     flat = [grad for _, grads in items for grad in grads]
     values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
@@ -90,6 +95,11 @@ def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContex
     """The items again; raises if the message does not add up."""
     if len(body) == _LONE.size:
         return [(_LONE.unpack(body)[0], arrays)]
+    return _decode(body, arrays, src, context, one)
+
+
+def _decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
+    """`decode`, whatever was sent."""
     (count,) = _COUNT.unpack_from(body, 1)
     place = 1 + _COUNT.size
     heads = [_ITEM.unpack_from(body, place + i * _ITEM.size) for i in range(count)]

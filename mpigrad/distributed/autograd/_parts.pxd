@@ -1,6 +1,28 @@
-# Attributes that have a fixed place in memory when the module is compiled; there are no others.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad.distributed.autograd._pass cimport Pass
+from mpigrad.distributed.autograd._path cimport Path
+
 cdef class Source:
-    cdef public object _counts, _hooks, _user_code, below, message_id, nodes, outputs, path, ran
+    cdef public object _counts, _hooks, below, message_id, outputs
+    cdef public list nodes
+    cdef public Path path
+    cdef public dict ran
+    cdef public bint _user_code
+
+    cpdef bint runs_user_code(self) except? -1
+    cpdef list recvs(self)
+    cpdef list shared(self)
 
 cdef class Parts:
-    cdef public object _held, _hooks, _lock, _owner, _sends, _together, _user_code, sources
+    cdef public object _hooks, _lock
+    cdef public dict _held, _sends, sources, _owner, _together
+    cdef public bint _user_code
+
+    cpdef catch_up(self)
+    cpdef bint runs_user_code(self) except? -1
+    cpdef update(self)
+    cpdef _look_at(self, Source source)
+    cpdef list meeting(self, Source roots)
+    cpdef bint runs_alone(self, Source source, Pass one) except? -1
+    cpdef Source source_for(self, message_id, grads)
+    cpdef Source source(self, message_id)

@@ -1,3 +1,4 @@
-# Attributes that have a fixed place in memory when the module is compiled; there are no others.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cdef class Pass:
-    cdef public object F, captured, captures, code, discard, initiator, keep
+    cdef public object F, captured, captures, code, initiator
+    cdef public bint discard, keep

@@ -115,7 +115,8 @@ def _ends(node: Node) -> list[tuple[Node, Place]] | None:
             found[end] = place
         else:
             places = found.setdefault(end, [])
-            if any(nr == other for _, other in places):  # type: ignore[union-attr]
-                return None
+            for _, other in places:  # type: ignore[union-attr]
+                if nr == other:
+                    return None
             places.append((place, nr))  # type: ignore[union-attr]
     return list(found.items()) or None

@@ -1,3 +1,10 @@
-# Attributes that have a fixed place in memory when the module is compiled; there are no others.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad.distributed.autograd._context cimport DistAutogradContext
+
 cdef class Sink:
-    cdef public object F, context, discard, outgoing
+    cdef public object F
+    cdef public DistAutogradContext context
+    cdef public bint discard
+    cdef public list outgoing
+
+    cpdef _leave(self, node, grad)

@@ -1,4 +1,4 @@
-# Attributes that have a fixed place in memory when the module is compiled; all others are found by name.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.rpc._serving cimport Serving
 
 cdef class Agent(Serving):

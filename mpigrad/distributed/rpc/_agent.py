@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from mpigrad.futures._future import Future
+
 from ._blocks import kept_bytes
 from ._device_maps import Route
 from ._progress import Progress
@@ -17,7 +19,6 @@ class Agent(Serving):
     """One worker of an RPC world: makes calls, serves calls."""
 
     moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
-    new_value = cast(Any, None)  # with GPUs: told of each new future of an RRef's value
     computing = cast(Any, None)  # with GPUs: around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
@@ -71,6 +72,10 @@ class Agent(Serving):
             + (f" ({reason})" if reason else "")
             + f"; known workers: {known}{more}"
         )
+
+    def new_value(self) -> Future:
+        """A future for the value of an RRef."""
+        return Future()
 
     def route(self, dst: int, what: str) -> Route:
         """Where device arrays of a message for `dst` go: nowhere, in a world without device maps."""

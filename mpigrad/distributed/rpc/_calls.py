@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._graph.grad_mode import MODE
-from mpigrad.futures import Future
+from mpigrad.futures._future import Future
 
 from . import _seams
 from ._errors import RpcTimeoutError, SendFailedError, WorkerGoneError, pack_error, unpack_error
@@ -56,7 +56,6 @@ _REPLY = int(MessageType.REPLY)
 _pack = HEADER.pack
 _unpack = HEADER.unpack_from
 _monotonic = time.monotonic
-_new_future = Future.__new__
 _NEVER = float("inf")
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
 _tags = itertools.count(0)  # of the process: a transfer of an earlier life never meets one of a later
@@ -97,6 +96,7 @@ class Calls:
         self.epochs: dict[int, int] = {}  # rank -> which of its lives we talk to (dynamic groups)
         self.latency = Latency()
         self.faults: Any = None
+        self.future_type: type[Future] = Future  # of calls' answers
         self._first_id = (next(_lives) << 40) + 1
         self._ids = itertools.count(self._first_id)
         self._lost = itertools.count()  # calls whose frame never left
@@ -132,7 +132,7 @@ class Calls:
                 payload = encode_any(self, dst, (args, kwargs))
         if kind == _CALL and is_library(name):
             kind = _LIBRARY_CALL
-        fut = _new_future(Future)
+        fut = Future.__new__(Future) if self.future_type is Future else self.future_type.__new__(self.future_type)
         fut._state = 0
         fut._callbacks = fut._sleepers = None
         fut._foreign = False
@@ -172,7 +172,7 @@ class Calls:
         `then` is called with the future once it is done: cheaper than adding it afterwards.
         """
         timeout = self.rpc_timeout if timeout is None else timeout
-        fut = _new_future(Future)
+        fut = Future.__new__(Future) if self.future_type is Future else self.future_type.__new__(self.future_type)
         fut._state = 0
         fut._callbacks = None if then is None else deque((then,))
         fut._sleepers = None

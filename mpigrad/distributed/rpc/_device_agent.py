@@ -66,7 +66,6 @@ class _Pending(dict[int, Future]):
 
     def __setitem__(self, call_id: int, fut: Future) -> None:
         self.streams[call_id] = Streams.current(self._devices)
-        fut.__class__ = DeviceFuture  # now: whoever waits for it already will not look again which class it has
         super().__setitem__(call_id, fut)
 
     def pop(self, call_id: int, *default: Any) -> Any:  # type: ignore[override]
@@ -91,7 +90,7 @@ class DeviceAgent(Agent):
         self.moves_host_tensors = any(CPU in each for each in (*self._maps.values(), *self._ways_back.values()))
         _wire.count_host_maps(int(self.moves_host_tensors))
         self._streams = StreamPool(devices)
-        self._pending = _Pending(devices)
+        self._pending, self.future_type = _Pending(devices), DeviceFuture
         self.transport.landing = Landing(devices, self._streams_for, cuda_aware)
         self._defer, self.progress.defer = self.progress.defer, self._deferred  # type: ignore[method-assign]
 
@@ -107,9 +106,10 @@ class DeviceAgent(Agent):
         name = self.workers[dst].name if dst in self.workers else str(dst)
         return Route(what, name, (self._maps if what == "Request" else self._ways_back).get(name, {}))
 
-    def new_value(self, value: Future) -> None:  # type: ignore[override]
+    def new_value(self) -> Future:
+        value = ValueFuture()
         _makers[value] = self.devices
-        value.__class__ = ValueFuture
+        return value
 
     def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
         return self._streams.backward.working()

@@ -18,7 +18,6 @@ Invariants
 from __future__ import annotations
 
 import logging
-import struct
 import time
 from collections import deque
 from typing import Any
@@ -40,7 +39,7 @@ from ._transport import (
     copied,
     failed,
     fetch_with_devices,
-    source_of,
+    origin_of,
     transfer_sizes,
 )
 
@@ -162,24 +161,28 @@ class MPITransport(Transport):
 
     def _post_receives(self, frame: bytearray) -> None:
         sizes = transfer_sizes(frame)
-        src, tag = source_of(frame), struct.unpack_from("<Q", frame, 24)[0]
+        src, tag = origin_of(frame)
         if not 0 <= src < self.size:
             raise ValueError(f"malformed message: it says that it comes from rank {src} of {self.size}")
         if max(sizes) > LARGEST:
-            entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))
-            self.bytes_received += sum(array.nbytes for array in entry[1].followed)
-            self._coming.append(entry)
+            self._receive_on_devices(frame, sizes, src, tag)
             return
-        bulk = Bulk(frame)
-        bulk.followed = [receive_array(size) for size in sizes]
-        self.bytes_received += sum(sizes)
-        requests = []
-        for array in bulk.followed:
-            for start in range(0, array.nbytes, CHUNK):
-                part = array if array.nbytes <= CHUNK else array[start : start + CHUNK]
+        bulk, requests = Bulk(frame), []
+        bulk.followed = followed = []
+        for size in sizes:
+            array = receive_array(size)
+            followed.append(array)
+            self.bytes_received += size
+            for start in range(0, size, CHUNK):
+                part = array if size <= CHUNK else array[start : start + CHUNK]
                 requests.append(self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags))
                 tag += 1
         self._coming.append((requests, bulk))
+
+    def _receive_on_devices(self, frame: bytearray, sizes: list[int], src: int, tag: int) -> None:
+        entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))
+        self.bytes_received += sum(array.nbytes for array in entry[1].followed)
+        self._coming.append(entry)
 
     def _complete_bulk(self) -> None:
         still = []

@@ -210,12 +210,12 @@ class Progress(Waiting):
 
     def _lead(self) -> None:
         """Poll and run, with the lead in hand, until somebody else takes it."""
-        poll, receive, burst, me = self._poll, self._receive, self._burst, _get_ident()
+        receive, burst, me = self._receive, self._burst, _get_ident()
         since = idle = 0.0
         held = True
         try:
             while not self._stopping and not self._wanting:
-                frame = poll(burst if idle < ACTIVE_SECONDS else GLANCE)
+                frame = self._poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
                     self._leader = me
                     work = receive(frame, None)

@@ -24,8 +24,6 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mpigrad.futures import Future
-
 from ._errors import RpcTimeoutError
 from ._message import MessageType
 
@@ -61,10 +59,10 @@ class Owner:
 
     __slots__ = ("__weakref__", "children", "number", "value")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, value: Any) -> None:
         self.number = number
         self.children: Counter[int] = Counter()  # by the rank that they are on; -1 - rank while orphans are looked for
-        self.value: Any = Future()
+        self.value = value
 
 
 class User:
@@ -207,9 +205,7 @@ class Table:
         with self._making:
             found = self.owners.get(number)
             if found is None:
-                found = self.owners[number] = Owner(number)
-                if self.agent.new_value is not None:
-                    self.agent.new_value(found.value)
+                found = self.owners[number] = Owner(number, self.agent.new_value())
             return found
 
     def keep(self, owner: Owner) -> None:

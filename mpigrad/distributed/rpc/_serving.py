@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+from functools import partial
 from typing import Any
 
-from mpigrad.futures import Future
+from mpigrad.futures._future import Future
 
 from . import _seams
 from ._calls import Calls
@@ -191,7 +192,7 @@ class Serving(Calls):
             buffer = followed = None  # the handler may keep what nobody else holds
             answer = handler(self, message)
             if isinstance(answer, Future):
-                answer._add(lambda fut: self._answer_internal_later(src, call_id, fut))
+                answer._add(partial(self._answer_internal_later, src, call_id))
             else:
                 self._answer_internal(src, call_id, answer)
         except BaseException as error:

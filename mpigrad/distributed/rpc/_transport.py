@@ -141,6 +141,7 @@ def copied(frame: bytes, follow: list[Any], landing: Any = None) -> bytearray:
     return bulk
 
 
-def source_of(frame: Any) -> int:
-    """The sender's rank."""
-    return HEADER.unpack_from(frame)[5]
+def origin_of(frame: Any) -> tuple[int, int]:
+    """The sender's rank, and the first tag of what follows."""
+    header = HEADER.unpack_from(frame)
+    return header[5], header[9]

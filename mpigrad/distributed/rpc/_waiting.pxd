@@ -1,7 +1,19 @@
-# Attributes that have a fixed place in memory when the module is compiled; all others are found by name.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.rpc._sending cimport Sending
+from mpigrad.futures._future cimport Future
 
 cdef class Waiting(Sending):
-    cdef public object _receive, _housekeep, _next_housekeeping, _role, _wanting, _parked, _polled_by_waiter, _poller
-    cdef public object _leader
-    cdef public object _hot, _napping, _moving, _ticking, _jobs, _blocked, _threads, _stopping, _active, _burst
+    cdef public object _receive, _housekeep, _role, _wanting, _parked, _poller, _leader, _jobs, _blocked
+    cdef public double _next_housekeeping, _moving, _active
+    cdef public bint _polled_by_waiter, _hot, _napping, _ticking, _stopping
+    cdef public dict _threads
+    cdef public int _burst
+
+    cpdef wait(self, Future fut, deadline)
+    cpdef _leave_role(self)
+    cpdef _wake_parked(self)
+    cpdef bint _take_from_pool(self, Future fut) except? -1
+    cpdef bint _poll_until(self, Future fut, deadline) except? -1
+    cpdef bint _sleep(self, Future fut, deadline, bint handed_over) except? -1
+    cpdef _rest(self, double now, double idle, Future fut)
+    cpdef _keep_house(self, double now)

@@ -19,7 +19,7 @@ from mpigrad.futures._future import block, release
 from ._sending import Sending
 
 if TYPE_CHECKING:
-    from mpigrad.futures import Future
+    from mpigrad.futures._future import Future
 
     from ._transport import Transport
 
@@ -128,11 +128,11 @@ class Waiting(Sending):
         """Poll while holding the lead. True: stop polling but go on waiting, because the lead went to the pool."""
         self._polled_by_waiter = True
         self._poller = _get_ident()
-        poll, receive, burst = self._poll, self._receive, self._burst
+        receive, burst = self._receive, self._burst
         since = idle = 0.0
         try:
             while not fut._state:
-                frame = poll(burst if idle < ACTIVE_SECONDS else GLANCE)
+                frame = self._poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
                     work = receive(frame, fut)
                     if work is not None and self._hand_over(work):

@@ -1,0 +1,26 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._graph.engine cimport GraphTask
+from mpigrad._graph.node cimport edge_of
+from mpigrad.distributed.autograd._branch cimport Branch
+from mpigrad.distributed.autograd._context cimport DistAutogradContext
+from mpigrad.distributed.autograd._items cimport decode, encode
+from mpigrad.distributed.autograd._lone cimport may_follow, run_lone
+from mpigrad.distributed.autograd._parts cimport Parts, Source
+from mpigrad.distributed.autograd._pass cimport Pass
+from mpigrad.distributed.autograd._sink cimport Sink
+from mpigrad.distributed.autograd._worker cimport Worker
+
+cpdef Source _source(DistAutogradContext context, list edges)
+cpdef _check_types(roots)
+cpdef list _checked(roots, bint leaves)
+cpdef _one(root)
+cpdef _go_on(Branch started, reply)
+cpdef _send(Branch started, dict batches)
+cpdef list _run_roots(DistAutogradContext context, Pass one, Source roots, list edges, list grads)
+@cython.locals(worker=Worker, context=DistAutogradContext, one=Pass, parts=Parts, branch=Branch)
+cpdef _handle(agent, message)
+cpdef bint _only_to(rank, list outgoing) except? -1
+cpdef list _run_one(Worker worker, DistAutogradContext context, Pass one, tuple item)
+cpdef _answer(Branch branch)

@@ -1,0 +1,2 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad._graph.node cimport edge_of

@@ -1,0 +1,14 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad.distributed.autograd._context cimport DistAutogradContext
+from mpigrad.distributed.autograd._worker cimport Worker, worker
+
+cpdef record_send(DistAutogradContext context, message_id, tensors)
+cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
+
+cdef class _Interceptor:
+    @cython.locals(context=DistAutogradContext)
+    cpdef on_send(self, dst, tensors)
+    @cython.locals(context=DistAutogradContext)
+    cpdef DistAutogradContext on_receive(self, src, context_id, message_id, tensors)

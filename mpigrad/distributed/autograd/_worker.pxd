@@ -1,0 +1,14 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad.distributed.autograd._container cimport Container
+
+cdef class Worker:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public object worker_id, agent
+    cdef public Container container
+    cdef public set live, releasing
+    cdef public dict initiated
+
+    cpdef bint serves(self) except? -1
+
+cpdef Worker worker()

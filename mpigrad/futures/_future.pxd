@@ -1,0 +1,15 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cdef class Future:
+    cdef object __weakref__
+    cdef public object _callbacks, _info, _sleepers, _value
+    cdef public double _deadline
+    cdef public int _state
+    cdef public bint _foreign
+
+    cpdef _finish(self, int state, value)
+    cpdef _add(self, callback)
+    cpdef _run_callbacks(self)
+    cpdef _call_callbacks(self)
+    cpdef _sleep(self, lock)
+    cpdef _wake(self)
+    cpdef _block(self, deadline)
