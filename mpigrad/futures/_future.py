@@ -275,7 +275,19 @@ def block(fut: Future, deadline: float | None) -> None:
     lock = threading.Lock()
     lock.acquire()
     fut._sleep(lock)
-    lock.acquire(True, -1 if deadline is None else min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
+    try:
+        lock.acquire(True, -1 if deadline is None else min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
+    finally:
+        if fut._sleepers:  # nobody was to wake it: whoever waits in turns, for days, would leave a lock each time
+            discard(fut._sleepers, lock)
+
+
+def discard(entries: deque[Any], entry: Any) -> None:
+    """Take an entry out, if it is still there."""
+    try:
+        entries.remove(entry)
+    except (ValueError, IndexError):  # the latter: somebody took another one out meanwhile
+        pass
 
 
 def release(lock: Any) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
+import time
 
 import pytest
 
 from mpigrad.futures import Future, collect_all, wait_all
+from mpigrad.futures._future import block
 
 
 def test_result_reaches_wait_value_and_done() -> None:
@@ -174,3 +176,15 @@ def test_devices() -> None:
     with pytest.raises(ValueError, match="Expected devices to have indices, got cpu"):
         Future(devices=["cpu"])
     assert Future[int]().done() is False
+
+
+def test_waiting_in_turns_leaves_nothing_behind() -> None:
+    fut: Future = Future()
+    for _ in range(20):
+        block(fut, time.monotonic() + 0.001)
+    assert not fut._sleepers
+    timer = threading.Timer(0.05, fut.set_result, (3,))
+    timer.start()
+    block(fut, time.monotonic() + 20)
+    assert fut.value() == 3 and not fut._sleepers
+    timer.join()

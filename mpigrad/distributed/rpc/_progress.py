@@ -39,11 +39,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
-from mpigrad.futures._future import release
+from mpigrad.futures._future import discard, release
 
 from ._blocks import kept_bytes, trim
 from ._switching import restore, shorten
-from ._waiting import ACTIVE_SECONDS, GLANCE, Waiting, discard
+from ._waiting import ACTIVE_SECONDS, GLANCE, Waiting
 
 if TYPE_CHECKING:
     from mpigrad.futures import Future

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
-from mpigrad.futures._future import block, release
+from mpigrad.futures._future import block, discard, release
 
 from ._sending import Sending
 
@@ -243,10 +243,3 @@ def nap_on(fut: Future, lock: Any, seconds: float) -> None:
     lock.acquire(True, seconds)
     if fut._sleepers is not None:
         discard(fut._sleepers, lock)
-
-
-def discard(entries: deque[Any], entry: Any) -> None:
-    try:
-        entries.remove(entry)
-    except (ValueError, IndexError):
-        pass
