@@ -6,6 +6,8 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 import mpigrad.distributed.rpc as rpc
 
 FLAGS: dict[str, threading.Event] = {}
@@ -126,3 +128,9 @@ HELD: list[object] = []
 
 def hold(thing: object) -> None:
     HELD.append(thing)
+
+
+def ones_once(name: str, count: int) -> Any:
+    """Ones, as soon as a flag is set on this worker."""
+    assert flag(name).wait(50)
+    return np.ones(count)

@@ -205,10 +205,10 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
     monkeypatch.setattr(_mpi_transport, "WINDOW", 2)
     world.barrier()
     if world.rank == 1:
-        futures = [rpc.rpc_async(0, np.ones, args=(100_000,), timeout=0) for _ in range(20)]
+        futures = [rpc.rpc_async(0, far.ones_once, args=("window", 100_000), timeout=0) for _ in range(20)]
         far.wait_for(lambda: not agent.progress.outbox and not agent.transport.unsent())
         with agent.progress.lock:  # this rank takes nothing
-            world.barrier()  # they were asked
+            world.barrier()  # they were asked, and not answered yet
             world.barrier()  # they were answered, and the one who did has left
         for fut in futures:
             if wait_for(fut) == 2:
@@ -216,6 +216,7 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
         assert any(fut._state == 2 for fut in futures)
     else:
         world.barrier()
+        far.set_flag("window")
         if world.rank == 0:
             far.wait_for(lambda: agent.issued_and_handled()[1] >= 20 and agent.quiet())
             assert agent.transport._queued
