@@ -8,7 +8,7 @@ cpdef record_send(DistAutogradContext context, message_id, tensors)
 cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
 
 cdef class _Interceptor:
-    @cython.locals(context=DistAutogradContext)
+    @cython.locals(context=DistAutogradContext, here=Worker)
     cpdef on_send(self, dst, tensors)
     @cython.locals(context=DistAutogradContext)
     cpdef DistAutogradContext on_receive(self, src, context_id, message_id, tensors)

@@ -40,6 +40,11 @@ def record_recv(
     return made
 
 
+def _walk(context: DistAutogradContext) -> None:
+    """Walk what was sent: a pass will want it, and whoever sent something soon waits."""
+    context.parts.catch_up()
+
+
 class Running:
     """Makes a context this thread's own for the time of a `with`; None means: no context."""
 
@@ -83,9 +88,10 @@ class _Interceptor:
         context.known_workers.add(dst)
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
-        message_id = worker().container.new_message_id()
-        if tensors and MODE.enabled:
-            record_send(context, message_id, tensors)
+        here = worker()
+        message_id = here.container.new_message_id()
+        if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
+            here.agent.progress.later(_walk, context)
         return context.context_id, message_id
 
     def on_receive(

@@ -54,13 +54,18 @@ def _fail_waiting(context: DistAutogradContext) -> None:
 
 
 def _tell(worker: Worker, rank: int, context_id: int) -> None:
+    """Have a worker told of the release, while somebody waits anyway."""
     agent = worker.agent
     if agent is None or rank in agent.gone:
         return
-    told = (rank, context_id)
-    worker.releasing.add(told)
-    floor = worker.container.floor_of(context_id)
-    agent.request_with_retries(rank, _TYPE, b"", context_id, floor, lambda reply: worker.releasing.discard(told))
+    worker.releasing.add((rank, context_id))
+    agent.progress.later(_send_word, (worker, rank, context_id))
+
+
+def _send_word(told: tuple[Worker, int, int]) -> None:
+    worker, rank, context_id = told
+    floor, end = worker.container.floor_of(context_id), (rank, context_id)
+    worker.agent.request_with_retries(rank, _TYPE, b"", context_id, floor, lambda reply: worker.releasing.discard(end))
 
 
 def _handle_know(agent: Any, message: RawMessage) -> None:

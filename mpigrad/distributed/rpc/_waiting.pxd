@@ -3,13 +3,15 @@ from mpigrad.distributed.rpc._sending cimport Sending
 from mpigrad.futures._future cimport Future
 
 cdef class Waiting(Sending):
-    cdef public object _receive, _housekeep, _role, _wanting, _parked, _poller, _leader, _jobs, _blocked
+    cdef public object _receive, _housekeep, _role, _wanting, _parked, _poller, _leader, _jobs, _later, _blocked
     cdef public double _next_housekeeping, _moving, _active
     cdef public bint _polled_by_waiter, _hot, _napping, _ticking, _stopping
     cdef public dict _threads
     cdef public int _burst
 
     cpdef wait(self, Future fut, deadline)
+    cpdef later(self, work, subject)
+    cpdef _work_off(self)
     cpdef _leave_role(self)
     cpdef _wake_parked(self)
     cpdef bint _take_from_pool(self, Future fut) except? -1

@@ -34,6 +34,7 @@ TRANSFER_SECONDS = 60.0  # how long transfers that stand still keep this rank fr
 SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # the last once a second has passed
 SLICE = 0.25  # longest sleep of a parked thread between two looks at the world
 HOUSEKEEPING_SECONDS = 0.02
+LATER = 64  # pieces of work that may wait for somebody with nothing to do
 
 _monotonic = time.monotonic
 _get_ident = threading.get_ident
@@ -68,6 +69,7 @@ class Waiting(Sending):
         self._moving = 0.0  # when transfers were last seen under way
         self._ticking = False  # there is a monitor
         self._jobs: deque[Any] = deque()
+        self._later: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._blocked: deque[None] = deque()  # one entry for each pool thread that sleeps in a wait
         self._threads: dict[int, threading.Thread] = {}
         self._stopping = False
@@ -99,6 +101,27 @@ class Waiting(Sending):
         For threads that are in no hurry (shutdown): one that polls would have to hand over every function it receives.
         """
         block(fut, deadline)
+
+    def later(self, work: Callable[[Any], None], subject: Any) -> None:
+        """Have `work(subject)`, a function of ours that never blocks, done by whoever polls in vain next, whose time is free.
+
+        A call waits for its answer soon, and whoever leads looks every few milliseconds. A worker that never finds nothing to
+        do works off the oldest piece for each one beyond LATER.
+        """
+        self._later.append((work, subject))
+        if len(self._later) > LATER:
+            self._work_off()
+
+    def _work_off(self) -> None:
+        """Do the oldest piece of what was left for later."""
+        try:
+            work, subject = self._later.popleft()
+        except IndexError:
+            return
+        try:
+            work(subject)
+        except Exception:
+            logger.exception("work that was left for later failed")
 
     def _leave_role(self) -> None:
         self._polled_by_waiter = False
@@ -204,6 +227,9 @@ class Waiting(Sending):
         Never spin without yielding: with both ends of a call on one core, each would keep the other from answering.
         """
         breathe()
+        if self._later:
+            self._work_off()
+            return
         if now >= self._next_housekeeping:
             self._keep_house(now)
         if self.transport.pending():
