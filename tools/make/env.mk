@@ -10,15 +10,17 @@ GPU   := .venv/gpu
 GPU_EXTRA ?= gpu
 
 # The modules on the way of every message, compiled beside their sources (docs/design.md, "Compiled modules").
-.PHONY: compile
+.PHONY: compile trained
 COMPILER := $(shell command -v $${CC:-cc})
 ifdef COMPILER
 COMPILED := MPIGRAD_COMPILED=1
 compile: env-ompi  ## compile the modules of mpigrad/_compiled.py in place
 	MPIGRAD_COMPILED=1 $(OMPI)/bin/python setup.py -q build_ext --inplace
+trained: env-ompi  ## the same with a profile of a training run: three minutes, and faster modules
+	MPIGRAD_COMPILED=1 MPIGRAD_TRAINED=1 $(OMPI)/bin/python setup.py -q build_ext --inplace
 else
 COMPILED := MPIGRAD_COMPILED=0
-compile:
+compile trained:
 	@echo "left out: there is no C compiler; plain Python is tested alone"
 endif
 PLAIN := MPIGRAD_COMPILED=0
