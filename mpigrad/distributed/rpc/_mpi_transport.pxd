@@ -3,7 +3,7 @@ from mpigrad.distributed.rpc._blocks cimport receive_array
 from mpigrad.distributed.rpc._transport cimport Transport, origin_of, transfer_sizes
 
 cdef class MPITransport(Transport):
-    cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready
+    cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready, _offers
     cdef public dict _under_way, _queued
     cdef public list _coming, _buffers, _ring
     cdef public int _at
