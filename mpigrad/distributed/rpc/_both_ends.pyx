@@ -17,7 +17,6 @@ write into the array again. The sender never waits; a claim that it cannot copy 
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.errno cimport EFAULT, EINTR, ENOSYS, errno
-from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 cdef extern from *:
@@ -65,7 +64,7 @@ cdef enum:
     more = -1
     later = -2
     broken = -3
-    CHUNK = 256 * 1024  # bytes, of arrays up to 4 GiB
+    CHUNK = 128 * 1024  # bytes, of arrays up to 2 GiB
     CHUNKS_BITS = 14  # of larger ones, at most two to the power of this many chunks
     SPINS = 200  # looks at a chunk that the sender copies, some microseconds
 
@@ -75,18 +74,6 @@ TOKEN = 16  # bytes of it
 BYTES = COUNT * 128
 OFFERED, ACCEPTED, OVER, REFUSED = 1, 2, 3, 4
 DONE, MORE, LATER, BROKEN = done, more, later, broken
-
-
-cdef struct Slot:
-    uint64_t work  # number << 32 | chunks claimed by the sender << 16 | and by the receiver
-    uint64_t stage  # number << 32 | stage
-    uint64_t size
-    uint64_t pid  # this and what follows: of the receiver
-    uint64_t into
-    uint64_t token_address
-    char token[16]
-    uint64_t copied  # in a cache line of its own
-    uint64_t rest[7]
 
 
 cdef uint64_t chunk_of(uint64_t size) noexcept nogil:
@@ -114,12 +101,6 @@ cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwa
 cdef class Array:
     """The memory of a contiguous array, as long as this lives."""
 
-    cdef Py_buffer view
-    cdef bint held
-    cdef char* data
-    cdef uint64_t size
-    cdef readonly object address
-
     def __cinit__(self, array, bint writable=False):
         PyObject_GetBuffer(array, &self.view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
         self.held = True
@@ -135,9 +116,6 @@ cdef class Array:
 cdef class Slots:
     """The slots of one process, in memory of `BYTES` bytes: its own, or another's."""
 
-    cdef Array memory
-    cdef Slot* slot
-
     def __cinit__(self, memory):
         self.memory = Array(memory, True)
         if self.memory.size != BYTES:
@@ -152,7 +130,7 @@ cdef class Slots:
     def token(self):
         return self.memory.data[:TOKEN]
 
-    def offer(self, int place, uint32_t number, uint64_t size):
+    cpdef offer(self, int place, uint32_t number, uint64_t size):
         """Open a slot for an array of some bytes: the sender's first word."""
         cdef Slot* slot = self.at(place)
         slot.size = size
@@ -160,12 +138,12 @@ cdef class Slots:
         mpigrad_store(&slot.work, <uint64_t>number << 32)
         mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)
 
-    def stage(self, int place, uint32_t number):
+    cpdef stage(self, int place, uint32_t number):
         """How far a transfer is; BROKEN if the slot is another's."""
         cdef uint64_t stage = mpigrad_load(&self.at(place).stage)
         return <int>(stage & 0xffff) if stage >> 32 == number else BROKEN
 
-    def accept(self, int place, uint32_t number, int64_t pid, Array into, Slots own):
+    cpdef accept(self, int place, uint32_t number, int64_t pid, Array into, Slots own):
         """The receiver's first word: where it wants the array, and how the sender knows it by. False if nothing is offered."""
         cdef Slot* slot = self.at(place)
         if mpigrad_load(&slot.stage) != (<uint64_t>number << 32 | <uint64_t>OFFERED) or slot.size != into.size:
@@ -175,16 +153,16 @@ cdef class Slots:
         self.say(place, number, ACCEPTED)
         return True
 
-    def say(self, int place, uint32_t number, int stage):
+    cpdef say(self, int place, uint32_t number, int stage):
         """The receiver's word on how far a transfer is."""
         mpigrad_store(&self.at(place).stage, <uint64_t>number << 32 | <uint64_t>stage)
 
-    def receiver(self, int place):
+    cpdef receiver(self, int place):
         """Process, address of the token and token of whoever accepted."""
         cdef Slot* slot = self.at(place)
         return slot.pid, slot.token_address, slot.token[:TOKEN]
 
-    def give(self, int place, uint32_t number, Array array, uint64_t most):
+    cpdef give(self, int place, uint32_t number, Array array, uint64_t most):
         """The sender's help: write some chunks into the receiver's memory. DONE means that no chunk is left to claim."""
         cdef Slot* slot = self.at(place)
         cdef int said
@@ -192,7 +170,7 @@ cdef class Slots:
             said = give(slot, number, array.data, array.size, most)
         return said
 
-    def take(self, int place, uint32_t number, int64_t pid, uint64_t origin, Array array, uint64_t most):
+    cpdef take(self, int place, uint32_t number, int64_t pid, uint64_t origin, Array array, uint64_t most):
         """The receiver's work: read some chunks. DONE means that all are there, and that nobody will write there again.
 
         After an error all chunks are claimed, so that the sender ends its help: LATER until it has.
@@ -268,7 +246,7 @@ cdef void claim_the_rest(Slot* slot, uint64_t count) noexcept nogil:
             return
 
 
-def recognise(int64_t pid, uint64_t address, bytes token):
+cpdef recognise(int64_t pid, uint64_t address, bytes token):
     """Whether a process has this token at an address of its memory: it is the one that is meant, and lets us copy. 0, or an error;
     BROKEN if it has something else there."""
     cdef char found[16]

@@ -1,5 +1,5 @@
-"""Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays. Very large ones
-are not MPI's business where ranks of one host can copy them together: `_offers.py`.
+"""Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays (and offers of
+very large ones, which ranks of one host copy together: `_offers.py`).
 
 Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status;
 probing (`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with
@@ -56,6 +56,7 @@ CLOSE_SECONDS = 5.0  # for sends to end after everybody agreed to close
 LEAVE_SECONDS = 0.25  # without a send ending, before a rank that leaves lets them be
 _length_at = LENGTH.unpack_from
 _GATHER_BYTES = 260
+_NO_OFFERS: tuple[Any, dict[int, Any]] = (None, {})
 _LEAVE, _DECLINE = int(MessageType.LEAVE), int(MessageType.DECLINE)
 
 
@@ -199,9 +200,9 @@ class MPITransport(Transport):
         if not 0 <= src < self.size:
             raise ValueError(f"malformed message: it says that it comes from rank {src} of {self.size}")
         if frame[0] == _DECLINE:
-            self._offers.declined(frame)
+            self._offers.declined(frame, src)
             return
-        offers = self._offers.open(frame, src) if frame[FLAGS_OFFSET] & OFFERED else {}
+        sender, offers = self._offers.open(frame, src) if frame[FLAGS_OFFSET] & OFFERED else _NO_OFFERS
         sizes = transfer_sizes(frame)
         if max(sizes) > LARGEST:
             self._receive_on_devices(frame, sizes, src, tag)
@@ -212,7 +213,7 @@ class MPITransport(Transport):
         for nth, array in enumerate(bulk.followed):
             self.bytes_received += sizes[nth]
             if nth in offers:
-                requests.append(Taking(self, bulk, offers[nth], array, src, tag))
+                requests.append(Taking(self, bulk, sender, offers[nth], array, src, tag))
             else:
                 requests.extend(self.receive_pieces(src, array, tag))
             tag += tags_of(sizes[nth])

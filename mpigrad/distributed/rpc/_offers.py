@@ -1,13 +1,13 @@
-"""Offers: large arrays between ranks of one host are copied by both ends at once, not by MPI, which lets one copy while the other waits.
+"""Offers: large arrays between ranks of one host are copied by both ends at once. MPI would let one copy while the other waits.
 
 The protocol
 - The sender gives an array a slot of its own (`_both_ends.pyx`), marks the frame (OFFERED) and puts at its end who it is
   and, for each array that it offers, slot and address. MPI is not asked to send these arrays.
-- The receiver maps the sender's slots when it first hears of them. If it can, it *accepts*: a word in the slot, which the sender finds
-  in its own memory. Both copy, the receiver says in the slot that the transfer is *over*. No message is sent for any of that.
-- If it cannot (another host or container, no permission, plain Python), it *declines* by a frame, and receives what was offered from MPI,
-  with the tags that the arrays have anyway. The sender sends it so, and offers that rank nothing any more.
-- If memory turns out not to be readable on the way, the receiver *refuses* this transfer in its slot, once nobody writes any more.
+- The receiver maps the sender's slots when it first hears of them. If it can, it *accepts*: a word in the slot, which the sender
+  finds in its own memory. Both copy; the receiver says in the slot that the transfer is *over*. There are no messages about it.
+- If it cannot (another host or container, no permission, plain Python), it *declines* by a frame, and receives what was offered
+  from MPI, with the tags that the arrays have anyway. The sender sends it so, and offers that rank nothing any more.
+- If memory turns out not to be readable on the way, the receiver *refuses* the transfer in its slot, once nobody writes any more.
 
 Invariants
 - Nothing here is collective, or exists before the first large array. What is kept of a rank is one mapping or one word.
@@ -27,19 +27,21 @@ from typing import Any
 import numpy as np
 
 from . import _both_ends
-from ._both_ends import ACCEPTED, DONE, LATER, MORE, OVER, REFUSED, Array, Slots
+from ._both_ends import ACCEPTED, DONE, LATER, MORE, OVER, REFUSED, Array, recognise
 from ._message import FLAGS_OFFSET, HEADER, HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, RAW, MessageType
 from ._outgoing import Outgoing
-from ._own_slots import IDENTITY_SIZE, Identity, checked_way, map_slots, own_slots, read_identity
+from ._own_slots import IDENTITY_SIZE, OwnSlots, checked_way, map_slots, own_slots, read_identity
 from ._transport import FRAME_MAX, Bulk, tags_of
 
 logger = logging.getLogger(__name__)
 
-SHARE_MIN = 128 * 1024  # bytes of arrays that are offered
+SHARE_MIN = 512 * 1024  # bytes of arrays that are offered
 STEP = 1 << 20  # bytes that one look at a transfer copies
 _ARRAY = struct.Struct("<HHIQ")  # which of those that follow the frame, its place among the slots, number, address
 _COUNT = struct.Struct("<H")
 _NUMBER = struct.Struct("<I")
+_TAIL = IDENTITY_SIZE + _COUNT.size
+_SYSTEM_ERRORS = range(1, 4096)
 
 _left: list[Any] = []  # memory of transfers that broke off: somebody may still write there
 
@@ -52,55 +54,57 @@ class Offers:
         self._willing = checked_way() == "both_ends" and _both_ends.CAN
         self._declining: set[int] = set()  # ranks that do not want offers
         self._recognised: dict[int, bytes] = {}  # ranks into whose memory this one writes, by their tokens; b"" for never
-        self._slots: dict[int, Slots] = {}  # of ranks that offered something
+        self._known: dict[int, Sender] = {}  # ranks that offered something
         self.out: dict[int, Giving] = {}  # by number
 
     def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, Giving]] | None:
         """The frame with offers of its large arrays, and their requests by number of the array; None if there are none."""
         if not self._willing or dst in self._declining:
             return None
-        large, own = _large(follow), own_slots()
-        size = len(frame) + len(large) * _ARRAY.size + IDENTITY_SIZE + _COUNT.size
-        if not large or own is None or size > FRAME_MAX or len(large) > len(own.free):
+        large = _large(follow)
+        if not large:
+            return None
+        own = own_slots()
+        if own is None or len(frame) + len(large) * _ARRAY.size + _TAIL > FRAME_MAX or len(large) > len(own.free):
             return None
         made: dict[int, Giving] = {}
         offered = bytearray(frame)
         for nth, place in large:
             made[nth] = giving = Giving(self, own, dst, follow[nth], tag + place)
             offered += _ARRAY.pack(nth, giving.place, giving.number, giving.array.address)
-        offered += own.packed + _COUNT.pack(len(large))
+        offered += own.packed
+        offered += _COUNT.pack(len(large))
         offered[FLAGS_OFFSET] |= OFFERED
         LENGTH.pack_into(offered, LENGTH_OFFSET, len(offered))
         return offered, made
 
-    def open(self, frame: bytearray, src: int) -> dict[int, Offer]:
-        """Take the offers off a frame; by number of the array, none if they were declined."""
-        them, arrays = _take_off(frame)
-        offers = {nth: Offer(place, number, address, them) for nth, place, number, address in arrays}
-        try:
-            if not self._willing:
-                raise OSError("not wanted here")
-            slots = self._slots.get(src)
-            if slots is None or slots.token != them.token:
-                self._slots[src] = slots = map_slots(them)
-        except OSError as error:
-            logger.debug("large arrays of rank %s come by MPI: %s", src, error)
-            self._decline(src, offers)
-            return {}
-        for offer in offers.values():
-            offer.slots = slots
-        return offers
+    def open(self, frame: bytearray, src: int) -> tuple[Sender | None, dict[int, tuple[int, int, int, int]]]:
+        """Take the offers off a frame: who makes them, and slot, number and address by number of the array; nobody and
+        nothing if they were declined.
+        """
+        packed, arrays = _take_off(frame)
+        sender = self._known.get(src)
+        if sender is None or sender.packed != packed:
+            try:
+                if not self._willing:
+                    raise OSError("not wanted here")
+                self._known[src] = sender = Sender(packed)
+            except OSError as error:
+                logger.debug("large arrays of rank %s come by MPI: %s", src, error)
+                self._decline(src, [array[2] for array in arrays.values()])
+                return None, {}
+        return sender, arrays
 
-    def _decline(self, src: int, offers: dict[int, Offer]) -> None:
-        numbers = b"".join([_NUMBER.pack(offer.number) for offer in offers.values()])
-        rank, length = self._transport.rank, HEADER_SIZE + len(numbers)
+    def _decline(self, src: int, numbers: list[int]) -> None:
+        body = b"".join([_NUMBER.pack(number) for number in numbers])
+        rank, length = self._transport.rank, HEADER_SIZE + len(body)
         fields = (MessageType.DECLINE, RAW, 0, 0, 1, rank, length, 0, 0, 0, 0, 0, 0, 0, 0)  # as if an array followed: to be seen
-        self._transport.send(src, HEADER.pack(*fields) + numbers, [], 0)
+        self._transport.send(src, HEADER.pack(*fields) + body, [], 0)
 
-    def declined(self, frame: bytearray) -> None:
+    def declined(self, frame: bytearray, src: int) -> None:
         """A rank wants none of what it was offered, and nothing else."""
-        src = HEADER.unpack_from(frame)[5]
-        for (number,) in _NUMBER.iter_unpack(frame[HEADER_SIZE : len(frame) & ~3]):
+        end = HEADER_SIZE + (len(frame) - HEADER_SIZE) // _NUMBER.size * _NUMBER.size
+        for (number,) in _NUMBER.iter_unpack(frame[HEADER_SIZE:end]):
             giving = self.out.get(number)
             if giving is not None and giving.dst == src:
                 self._declining.add(src)
@@ -110,38 +114,37 @@ class Offers:
         """Whether a rank's process is the one that it says, and may be written into."""
         known = self._recognised.get(dst)
         if known is None:
-            known = self._recognised[dst] = b"" if _both_ends.recognise(pid, address, token) else token
+            known = self._recognised[dst] = b"" if recognise(pid, address, token) else token
         return known == token
 
 
-class Offer:
-    """One array that a rank offers."""
+class Sender:
+    """A process that offers something: who it says it is, and its slots. OSError if they are out of reach."""
 
-    slots: Slots
-
-    def __init__(self, place: int, number: int, address: int, them: Identity) -> None:
-        self.place, self.number, self.address, self.them = place, number, address, them
+    def __init__(self, packed: bytes) -> None:
+        self.packed, self.identity = packed, read_identity(packed)
+        self.slots = map_slots(self.identity)
 
 
 class Giving:
     """A request for the sending of an offered array."""
 
-    def __init__(self, offers: Offers, own: Any, dst: int, array: Any, tag: int) -> None:
-        self._offers, self._own, self.dst, self._tag = offers, own, dst, tag
-        self._raw = array.reshape(-1).view(np.uint8)
-        self.array = Array(self._raw)
+    def __init__(self, offers: Offers, own: OwnSlots, dst: int, source: Any, tag: int) -> None:
+        self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
+        self._slots = own.slots
+        self.array = _memory(source)
         self.place, self.number = own.free.popleft(), next(own.numbers)
         self.declined = False
         self._helps = True
         self._requests: list[Any] | None = None  # once MPI sends it
-        own.slots.offer(self.place, self.number, self._raw.nbytes)
+        self._slots.offer(self.place, self.number, source.nbytes)
         offers.out[self.number] = self
 
     def Test(self) -> bool:
         """Help for a while; whether the array is not needed any more."""
         if self._requests is not None:
             return self._offers._transport.test_all(self._requests)
-        stage = self._own.slots.stage(self.place, self.number)
+        stage = self._slots.stage(self.place, self.number)
         if stage == ACCEPTED:
             if self._helps:
                 self._help()
@@ -152,15 +155,15 @@ class Giving:
         if stage == REFUSED or self.declined:
             self.withdraw()
             self._requests = []
-            for request in self._offers._transport.send_pieces(self.dst, self._raw, self._tag):
+            for request in self._offers._transport.send_pieces(self.dst, self._source.reshape(-1).view(np.uint8), self._tag):
                 self._requests.append(request)
         return False
 
     def _help(self) -> None:
-        slots = self._own.slots
-        self._helps = self._offers.recognises(self.dst, *slots.receiver(self.place))
+        pid, address, token = self._slots.receiver(self.place)
+        self._helps = self._offers.recognises(self.dst, pid, address, token)
         if self._helps:
-            self._helps = slots.give(self.place, self.number, self.array, STEP) == MORE
+            self._helps = self._slots.give(self.place, self.number, self.array, STEP) == MORE
 
     def withdraw(self) -> None:
         """The slot is free again: nobody will look at it any more."""
@@ -171,10 +174,11 @@ class Giving:
 class Taking:
     """A request for the receiving of an offered array, of a message that fails if that does."""
 
-    def __init__(self, transport: Any, bulk: Bulk, offer: Offer, array: Any, src: int, tag: int) -> None:
-        self._transport, self._bulk, self._offer, self._src, self._tag = transport, bulk, offer, src, tag
-        self._raw = array
-        self._into: Any = None  # its memory, once accepted
+    def __init__(self, transport: Any, bulk: Bulk, sender: Sender, offer: Any, array: Any, src: int, tag: int) -> None:
+        self._transport, self._bulk, self._sender, self._raw, self._src, self._tag = transport, bulk, sender, array, src, tag
+        _, self._place, self._number, self._address = offer
+        self._pid = sender.identity.pid
+        self._into: Array | None = None  # its memory, once accepted
         self._refused = False
         self._requests: list[Any] | None = None  # once MPI receives it
 
@@ -182,44 +186,54 @@ class Taking:
         """Copy for a while; whether the array is there."""
         if self._requests is not None:
             return self._transport.test_all(self._requests)
-        offer = self._offer
-        if self._into is None:
-            into, own = Array(self._raw, True), own_slots()
-            if own is None or not offer.slots.accept(offer.place, offer.number, os.getpid(), into, own.slots):
-                text = f"malformed message: an array of {self._raw.nbytes} bytes is not what rank {self._src} offers"
-                return self._fail(ValueError(text))
-            self._into = into
-        said = offer.slots.take(offer.place, offer.number, offer.them.pid, offer.address, self._into, STEP)
+        if self._into is None and not self._accept():
+            return True
+        said = self._sender.slots.take(self._place, self._number, self._pid, self._address, self._into, STEP)
         if said == MORE:
             return False
-        if said == DONE:
-            return self._finish()
-        gone = _both_ends.recognise(offer.them.pid, offer.them.address, offer.them.token)
-        if gone or said not in (LATER, *_SYSTEM):
-            _left.append(self._into)
-            return self._fail(ConnectionError(f"rank {self._src} was lost in the middle of an array of {self._raw.nbytes} bytes"))
-        if said != LATER:
-            logger.debug("an array of rank %s comes by MPI: %s", self._src, os.strerror(said))
-            self._refused = True
-        return False
+        return self._finish() if said == DONE else self._hindered(said)
+
+    def _accept(self) -> bool:
+        into, own = Array(self._raw, True), own_slots()
+        if own is None or not self._sender.slots.accept(self._place, self._number, own.identity.pid, into, own.slots):
+            text = f"malformed message: an array of {self._raw.nbytes} bytes is not what rank {self._src} offers"
+            self._fail(ValueError(text))
+            return False
+        self._into = into
+        return True
 
     def _finish(self) -> bool:
-        """Everything was claimed, and nobody writes any more."""
-        offer, self._into = self._offer, None
-        offer.slots.say(offer.place, offer.number, REFUSED if self._refused else OVER)
+        """Everything is claimed, and nobody writes any more."""
+        self._into = None
+        self._sender.slots.say(self._place, self._number, REFUSED if self._refused else OVER)
         if self._refused:
             self._requests = []
             for request in self._transport.receive_pieces(self._src, self._raw, self._tag):
                 self._requests.append(request)
         return not self._refused
 
-    def _fail(self, error: Exception) -> bool:
+    def _hindered(self, said: int) -> bool:
+        """The sender is still at it, or gone, or the system does not copy this memory."""
+        them = self._sender.identity
+        if recognise(them.pid, them.address, them.token) or said != LATER and said not in _SYSTEM_ERRORS:
+            _left.append(self._into)
+            self._fail(ConnectionError(f"rank {self._src} was lost in the middle of an array of {self._raw.nbytes} bytes"))
+            return True
+        if said != LATER:
+            logger.debug("an array of rank %s comes by MPI: %s", self._src, os.strerror(said))
+            self._refused = True
+        return False
+
+    def _fail(self, error: Exception) -> None:
         logger.error("a message could not be received: %s", error)
         self._bulk.followed = error
-        return True
 
 
-_SYSTEM = range(1, 4096)  # numbers of the system's errors
+def _memory(array: Any) -> Array:
+    try:
+        return Array(array)
+    except ValueError:  # NumPy lends no memory of dates
+        return Array(array.reshape(-1).view(np.uint8))
 
 
 def _large(follow: list[Any]) -> list[tuple[int, int]]:
@@ -228,26 +242,26 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
     for nth, array in enumerate(follow):
         if type(array) is Outgoing:
             return []
-        if array.nbytes >= SHARE_MIN:
+        nbytes = array.nbytes
+        if nbytes >= SHARE_MIN:
             large.append((nth, place))
-        place += tags_of(array.nbytes)
+        place += tags_of(nbytes)
     return large
 
 
-def _take_off(frame: bytearray) -> tuple[Identity, list[Any]]:
-    """Who offers, and what, from the end of a frame, which is as if it had not been offered afterwards."""
-    count = frame[6] | frame[7] << 8
-    (offered,) = _COUNT.unpack_from(frame, len(frame) - _COUNT.size)
-    start = len(frame) - _COUNT.size - IDENTITY_SIZE - offered * _ARRAY.size
+def _take_off(frame: bytearray) -> tuple[bytes, dict[int, tuple[int, int, int, int]]]:
+    """Who offers, and what, from the end of a frame, which is as if nothing had been offered afterwards."""
+    count, length = frame[6] | frame[7] << 8, len(frame)
+    (offered,) = _COUNT.unpack_from(frame, length - _COUNT.size)
+    end = length - _TAIL
+    start = end - offered * _ARRAY.size
     if start < HEADER_SIZE or not 0 < offered <= count:
-        raise ValueError(f"malformed message: {offered} arrays offered in a frame of {len(frame)} bytes with {count} transfers")
-    end = start + offered * _ARRAY.size
-    arrays = list(_ARRAY.iter_unpack(frame[start:end]))
-    them = read_identity(bytes(frame[end : end + IDENTITY_SIZE]))
-    there = {nth for nth, place, _, _ in arrays if nth < count and 0 < place < _both_ends.COUNT}
-    if len(there) < offered:
-        raise ValueError(f"malformed message: offers of arrays or in slots that there are not: {arrays[:4]}")
+        raise ValueError(f"malformed message: {offered} arrays offered in a frame of {length} bytes with {count} transfers")
+    arrays = {array[0]: array for array in _ARRAY.iter_unpack(frame[start:end])}
+    if len(arrays) < offered or any(nth >= count or not 0 < place < _both_ends.COUNT for nth, place, _, _ in arrays.values()):
+        raise ValueError(f"malformed message: {offered} offers that cannot be: {list(arrays.values())[:4]}")
+    packed = bytes(frame[end : end + IDENTITY_SIZE])
     del frame[start:]
     frame[FLAGS_OFFSET] &= ~OFFERED
     LENGTH.pack_into(frame, LENGTH_OFFSET, start)
-    return them, arrays
+    return packed, arrays
