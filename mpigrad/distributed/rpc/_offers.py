@@ -78,10 +78,8 @@ class Offers:
         LENGTH.pack_into(offered, LENGTH_OFFSET, len(offered))
         return offered, made
 
-    def open(self, frame: bytearray, src: int) -> tuple[Sender | None, dict[int, tuple[int, int, int, int]]]:
-        """Take the offers off a frame: who makes them, and slot, number and address by number of the array; nobody and
-        nothing if they were declined.
-        """
+    def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
+        """Take the offers off a frame: their `Sender`, and them by number of the array; nobody and nothing if they were declined."""
         packed, arrays = _take_off(frame)
         sender = self._known.get(src)
         if sender is None or sender.packed != packed:
@@ -157,6 +155,9 @@ class Giving:
             self._requests = []
             for request in self._offers._transport.send_pieces(self.dst, self._source.reshape(-1).view(np.uint8), self._tag):
                 self._requests.append(request)
+        elif stage != _both_ends.OFFERED:
+            del self._offers.out[self.number]  # and the slot is lost
+            raise ConnectionError(f"somebody else wrote into slot {self.place}")
         return False
 
     def _help(self) -> None:
@@ -178,7 +179,7 @@ class Taking:
         self._transport, self._bulk, self._sender, self._raw, self._src, self._tag = transport, bulk, sender, array, src, tag
         _, self._place, self._number, self._address = offer
         self._pid = sender.identity.pid
-        self._into: Array | None = None  # its memory, once accepted
+        self._into: Any = None  # its memory, once accepted
         self._refused = False
         self._requests: list[Any] | None = None  # once MPI receives it
 
@@ -249,7 +250,7 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
     return large
 
 
-def _take_off(frame: bytearray) -> tuple[bytes, dict[int, tuple[int, int, int, int]]]:
+def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
     """Who offers, and what, from the end of a frame, which is as if nothing had been offered afterwards."""
     count, length = frame[6] | frame[7] << 8, len(frame)
     (offered,) = _COUNT.unpack_from(frame, length - _COUNT.size)
