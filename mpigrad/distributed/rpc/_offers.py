@@ -79,7 +79,7 @@ class Offers:
         return offered, made
 
     def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
-        """Take the offers off a frame: their `Sender`, and them by number of the array; nobody and nothing if they were declined."""
+        """Take the offers off a frame: their `Sender`, and them by number of the array; nobody and nothing if declined."""
         packed, arrays = _take_off(frame)
         sender = self._known.get(src)
         if sender is None or sender.packed != packed:

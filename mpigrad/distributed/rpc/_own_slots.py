@@ -24,6 +24,7 @@ WAYS = ("both_ends", "mpi")
 VARIABLE = "MPIGRAD_HOST_TRANSFERS"
 _IDENTITY = struct.Struct("<4s36s16sIIQ")
 _MAGIC = b"mpg1"
+IDENTITY_SIZE = _IDENTITY.size
 
 
 def checked_way() -> str:
@@ -89,9 +90,6 @@ def read_identity(data: bytes) -> Identity:
     return identity
 
 
-IDENTITY_SIZE = _IDENTITY.size
-
-
 def map_slots(them: Identity) -> Slots:
     """The slots of another process of this host; OSError if they are out of reach."""
     own = own_slots()
@@ -108,3 +106,16 @@ def map_slots(them: Identity) -> Slots:
     if error or slots.token != them.token:
         raise OSError(error if error > 0 else errno.ESRCH, os.strerror(error) if error > 0 else "another process")
     return slots
+
+
+def out_of_reach(packed: bytes) -> str | None:
+    """Why this process cannot copy from one that says this of itself; None if it can."""
+    if checked_way() == "mpi":
+        return f"{VARIABLE}=mpi"
+    if not _both_ends.CAN:
+        return "plain Python"
+    try:
+        map_slots(read_identity(packed))
+    except (OSError, ValueError, struct.error) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
