@@ -11,6 +11,7 @@ import pytest
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad.distributed.rpc import _both_ends
+from mpigrad.distributed.rpc._own_slots import VARIABLE
 from tests.cli.conftest import clean_environment
 
 PROGRAM = """
@@ -40,6 +41,6 @@ def test_a_rank_of_plain_python(plain: int, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.replace("PLAIN", str(plain)))
     job = job_for(find_launcher(), 2, [sys.executable, str(program)])
-    environment = {**job.environment, **clean_environment()}
+    environment = {**job.environment, **clean_environment(), VARIABLE: "both_ends"}
     done = subprocess.run(job.command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=55)
     assert done.stdout.count("fine") == 2, done.stdout + done.stderr

@@ -28,6 +28,7 @@ from mpigrad.distributed.rpc import _offers
 from tests.rpc.test_offers import Ether, framed
 seconds, pause, *sizes = map(float, sys.argv[1:])
 arrays = [np.random.default_rng(int(size)).integers(0, 256, int(size), np.uint8) for size in sizes]
+_offers.STEP = 1 << 20
 offers = _offers.Offers(Ether())
 frame, made = offers.make(0, framed(arrays), arrays, 5)
 print(frame.hex(), flush=True)
@@ -44,6 +45,7 @@ class Ether:
     """A transport that only notes what it would do."""
 
     rank = 1
+    oversubscribed = False
 
     def __init__(self) -> None:
         self.sent: list[tuple[int, bytes]] = []
@@ -109,7 +111,8 @@ def contents(size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("pause", [0, 0.0005, 0.01])
-def test_two_processes(pause) -> None:
+def test_two_processes(monkeypatch, pause) -> None:
+    monkeypatch.setattr(_offers, "STEP", MIB)
     ether = Ether()
     with Peer(MIB, 3 * MIB + 17, 20 * MIB - 1, pause=pause) as peer:
         bulk, requests = taken(_offers.Offers(ether), peer.frame, ether)
@@ -185,19 +188,27 @@ def test_strangers_are_declined_and_get_nothing_offered(monkeypatch, changes) ->
     assert sender.make(1, framed([large]), [large], 40) is None
 
 
-@pytest.mark.parametrize("variable", ["mpi", "both_ends", ""], ids=["off", "on", "unset"])
-def test_the_environment_decides(monkeypatch, variable) -> None:
+@pytest.mark.parametrize(
+    ("variable", "crowded", "offered"),
+    [
+        ("mpi", False, False), ("both_ends", False, True), ("both_ends", True, True),
+        ("auto", False, True), ("auto", True, False), ("", False, True), ("", True, False),
+    ],
+    ids=["off", "on", "on in a crowd", "auto", "auto in a crowd", "unset", "unset in a crowd"],
+)  # fmt: skip
+def test_the_environment_and_the_number_of_cores_decide(monkeypatch, variable, crowded, offered) -> None:
     monkeypatch.setenv(_own_slots.VARIABLE, variable)
-    large = np.zeros(MIB, np.uint8)
-    offered = _offers.Offers(Ether()).make(1, framed([large]), [large], 0)
-    assert (offered is None) == (variable == "mpi")
-    if offered is not None:
-        offered[1][0].withdraw()
+    ether, large = Ether(), np.zeros(MIB, np.uint8)
+    ether.oversubscribed = crowded
+    made = _offers.Offers(ether).make(1, framed([large]), [large], 0)
+    assert (made is not None) == offered
+    if made is not None:
+        made[1][0].withdraw()
 
 
 def test_a_wrong_setting_is_an_error(monkeypatch) -> None:
     monkeypatch.setenv(_own_slots.VARIABLE, "tcp")
-    text = "MPIGRAD_HOST_TRANSFERS must be one of 'both_ends', 'mpi', got 'tcp'"
+    text = "MPIGRAD_HOST_TRANSFERS must be one of 'auto', 'both_ends', 'mpi', got 'tcp'"
     with pytest.raises(ValueError, match=text):
         _offers.Offers(Ether())
 
@@ -277,11 +288,12 @@ def test_a_sender_that_died_before_anything_was_taken() -> None:
     assert "rank 1 was lost in the middle of an array of 20971520 bytes" in str(bulk.followed)
 
 
-def test_a_sender_that_dies_in_the_middle() -> None:
+def test_a_sender_that_dies_in_the_middle(monkeypatch) -> None:
     ether = Ether()
     offers = _offers.Offers(ether)
     with Peer(64 * MIB, pause=0.001) as peer:
         bulk, [taking] = taken(offers, peer.frame, ether)
+        monkeypatch.setattr(_offers, "STEP", MIB)
         assert not taking.Test()
         peer.process.kill()
         peer.process.wait(30)
@@ -295,8 +307,8 @@ def test_a_receiver_that_cannot_be_recognised_copies_alone() -> None:
     sender._recognised[1] = b""  # as if the system had not allowed it
     frame, made = sender.make(1, framed([large]), [large], 0)
     bulk, [taking] = taken(receiver, frame, here)
-    assert not taking.Test() and not made[0].Test()
-    assert not bulk.followed[0][: _offers.STEP].any()  # what the sender would have begun with
+    assert taking._accept() and not made[0].Test()
+    assert not bulk.followed[0].any()
     finish([taking, made[0]])
     assert np.array_equal(bulk.followed[0], large)
 

@@ -64,8 +64,8 @@ cdef enum:
     more = -1
     later = -2
     broken = -3
-    CHUNK = 128 * 1024  # bytes, of arrays up to 2 GiB
-    CHUNKS_BITS = 14  # of larger ones, at most two to the power of this many chunks
+    CHUNK = 128 * 1024  # bytes, at least
+    PARTS_BITS = 6  # an array has at most two to the power of this many chunks
     SPINS = 200  # looks at a chunk that the sender copies, some microseconds
 
 CAN = MPIGRAD_CAN
@@ -77,7 +77,7 @@ DONE, MORE, LATER, BROKEN = done, more, later, broken
 
 
 cdef uint64_t chunk_of(uint64_t size) noexcept nogil:
-    cdef uint64_t chunk = (size >> CHUNKS_BITS) + 4096 & ~<uint64_t>4095
+    cdef uint64_t chunk = (size >> PARTS_BITS) + 4096 & ~<uint64_t>4095
     return CHUNK if chunk < CHUNK else chunk
 
 

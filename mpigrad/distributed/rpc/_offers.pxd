@@ -3,7 +3,7 @@ from mpigrad.distributed.rpc._both_ends cimport Array, Slots
 
 cdef class Offers:
     cdef public object _transport
-    cdef public bint _willing
+    cdef public bint _willing, _offering
     cdef public set _declining
     cdef public dict _recognised, _known, out
 

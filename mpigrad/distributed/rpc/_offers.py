@@ -14,7 +14,7 @@ Invariants
 - The sender's array and slot live until the receiver has said its last word on them; for ever, if it never does.
 - The receiver's array is handed out when all of its chunks are there and the sender has no claim on any. Nobody writes then.
 - The sender writes only into a process that it has recognised, and only chunks of which the slot says that they are its own.
-- A receiver may finish alone: a sender that is busy elsewhere holds up nothing. A request does a step at a time and never waits.
+- A receiver may finish alone: a sender that is busy elsewhere holds up nothing. A request copies and never waits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ._transport import FRAME_MAX, Bulk, tags_of
 logger = logging.getLogger(__name__)
 
 SHARE_MIN = 512 * 1024  # bytes of arrays that are offered
-STEP = 1 << 20  # bytes that one look at a transfer copies
+STEP = 64 << 20  # bytes that one look at a transfer copies, at most: MPI would copy everything
 _ARRAY = struct.Struct("<HHIQ")  # which of those that follow the frame, its place among the slots, number, address
 _COUNT = struct.Struct("<H")
 _NUMBER = struct.Struct("<I")
@@ -51,7 +51,9 @@ class Offers:
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
-        self._willing = checked_way() == "both_ends" and _both_ends.CAN
+        way = checked_way()
+        self._willing = way != "mpi" and _both_ends.CAN  # to take what others offer
+        self._offering = self._willing and (way == "both_ends" or not transport.oversubscribed)
         self._declining: set[int] = set()  # ranks that do not want offers
         self._recognised: dict[int, bytes] = {}  # ranks into whose memory this one writes, by their tokens; b"" for never
         self._known: dict[int, Sender] = {}  # ranks that offered something
@@ -59,7 +61,7 @@ class Offers:
 
     def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, Giving]] | None:
         """The frame with offers of its large arrays, and their requests by number of the array; None if there are none."""
-        if not self._willing or dst in self._declining:
+        if not self._offering or dst in self._declining:
             return None
         large = _large(follow)
         if not large:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from . import _both_ends
 from ._both_ends import BYTES, COUNT, TOKEN, Slots
 
-WAYS = ("both_ends", "mpi")
+WAYS = ("auto", "both_ends", "mpi")
 VARIABLE = "MPIGRAD_HOST_TRANSFERS"
 _IDENTITY = struct.Struct("<4s36s16sIIQ")
 _MAGIC = b"mpg1"
@@ -28,7 +28,9 @@ IDENTITY_SIZE = _IDENTITY.size
 
 
 def checked_way() -> str:
-    """How large arrays travel between ranks of one host: what the environment variable says, or copied by both ends."""
+    """How large arrays travel between ranks of one host, as the environment variable says: copied by both ends, by MPI, or ("auto",
+    and without it) by both ends where each rank has a core: where ranks wait for cores, nobody is idle who could help.
+    """
     way = os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
         raise ValueError(f"the environment variable {VARIABLE} must be one of {', '.join(map(repr, WAYS))}, got {way!r}")
