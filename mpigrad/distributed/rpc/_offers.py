@@ -71,9 +71,14 @@ class Offers:
             return None
         made: dict[int, Giving] = {}
         offered = bytearray(frame)
-        for nth, place in large:
-            made[nth] = giving = Giving(self, own, dst, follow[nth], tag + place)
-            offered += _ARRAY.pack(nth, giving.place, giving.number, giving.array.address)
+        try:
+            for nth, place in large:
+                made[nth] = giving = Giving(self, own, dst, follow[nth], tag + place)
+                offered += _ARRAY.pack(nth, giving.place, giving.number, giving.array.address)
+        except IndexError:  # another transport has taken the last place meanwhile
+            for giving in made.values():
+                giving.withdraw()
+            return None
         offered += own.packed
         offered += _COUNT.pack(len(large))
         offered[FLAGS_OFFSET] |= OFFERED

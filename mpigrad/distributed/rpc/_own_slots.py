@@ -28,8 +28,8 @@ IDENTITY_SIZE = _IDENTITY.size
 
 
 def checked_way() -> str:
-    """How large arrays travel between ranks of one host, as the environment variable says: copied by both ends, by MPI, or ("auto",
-    and without it) by both ends where each rank has a core: where ranks wait for cores, nobody is idle who could help.
+    """How large arrays travel between ranks of one host, as the environment variable says: copied by both ends, by MPI, or
+    ("auto", and without it) by both ends where each rank has a core: where ranks wait for cores, nobody is idle who could help.
     """
     way = os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
