@@ -4,7 +4,7 @@ Everything is written in Python and runs as such. The way of a message and of a 
 so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a context with a remote call and its backward pass
 takes half of the time then. A `.pxd` file beside a module says what C is to know of it: attributes that have a fixed place in
 memory, types of a few variables, functions that compiled modules call without going through Python (`cpdef`). A `.pyx` file is
-compiled in the module's place: loops for which Python has no fast form.
+compiled in the module's place: loops for which Python has no fast form, and what needs calls of the system or the processor.
 
 Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
 that shall see every line; `mpigrad doctor` says which form runs.
@@ -61,10 +61,12 @@ MODULES = (
     "distributed.rpc._agent",
     "distributed.rpc._arrays",
     "distributed.rpc._blocks",
+    "distributed.rpc._both_ends",
     "distributed.rpc._calls",
     "distributed.rpc._frame",
     "distributed.rpc._functions",
     "distributed.rpc._mpi_transport",
+    "distributed.rpc._offers",
     "distributed.rpc._pickling",
     "distributed.rpc._progress",
     "distributed.rpc._rref",

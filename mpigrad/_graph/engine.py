@@ -403,7 +403,7 @@ class _Source(Node):
     __slots__ = ()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return tuple(np.empty(_LARGE) for _ in self.edges)
+        return tuple(np.zeros(_LARGE) for _ in self.edges)
 
 
 def _rehearse() -> None:
@@ -413,7 +413,7 @@ def _rehearse() -> None:
     for node, targets in ((top, (one, other)), (one, (below,)), (other, (below,)), (below, ())):
         node.edges, node.hooks = tuple((target, 0) for target in targets), None
     task = GraphTask(RAW, {top: 0, one: 1, other: 1, below: 2}, keep=True, sink=lambda node, grad: None)
-    task.feed(top, 0, np.empty(_LARGE))
+    task.feed(top, 0, np.zeros(_LARGE))
     task.ready.append(top)
     task.run()
 

@@ -16,6 +16,7 @@ def healthy() -> dict:
     job = {"size": 2, "thread_level": "MULTIPLE", "standard": "4.1", "library_says": "x", "pmi": "PMIx"}
     latency = {"ranks": [0, 1], "same_host": True, "small_us": 1.0, "large_us": 100.0, "large_gb_s": 10.0}
     job |= {"ranks": [rank, rank], "cuda_aware": None, "latency": latency, "slurm_tasks": None}
+    job |= {"copying": {"works": True, "why": None}}
     here = machine.describe()
     here |= {"packages": {"mpi4py": "4.1"}, "variables": {}, "shared_memory_bytes": 1 << 30}
     here |= {"gpu": {"devices": 0, "cupy": None, "visible": None, "cuda_aware": None}}
@@ -30,6 +31,7 @@ def _gpus(count: int, works: bool) -> dict:
 
 NUMBER, TEXT = (int, float), str
 RANK = {"host": TEXT, "cores": [int], "pid": int}
+COPYING = {"works": bool, "why": (TEXT, type(None))}
 LATENCY = {"ranks": [int], "same_host": bool, "small_us": NUMBER, "large_us": NUMBER, "large_gb_s": NUMBER}
 SCHEMA = {
     "machine": {
@@ -41,7 +43,7 @@ SCHEMA = {
     },
     "job": {
         "size": int, "thread_level": TEXT, "standard": TEXT, "library_says": TEXT, "ranks": [RANK], "pmi": (TEXT, type(None)),
-        "cuda_aware": (bool, type(None)), "latency": LATENCY, "slurm_tasks": (TEXT, type(None)),
+        "cuda_aware": (bool, type(None)), "latency": LATENCY, "copying": COPYING, "slurm_tasks": (TEXT, type(None)),
     },
     "job_error": type(None), "job_command": TEXT, "in_place": bool, "asked_ranks": int,
     "findings": [{"level": TEXT, "problem": TEXT, "remedy": TEXT}],
@@ -85,7 +87,7 @@ def test_page_of_this_machine(python) -> None:
 def test_in_a_job_of_any_size(python, ranks: int) -> None:
     """One rank has nobody to measure with."""
     facts = examine(python, "run", "-n", str(ranks), "-m", "mpigrad")
-    check(facts, SCHEMA if ranks > 1 else {**SCHEMA, "job": {**SCHEMA["job"], "latency": type(None)}})  # type: ignore[dict-item]
+    check(facts, SCHEMA if ranks > 1 else {**SCHEMA, "job": {**SCHEMA["job"], "latency": type(None), "copying": type(None)}})  # type: ignore[dict-item]
     assert (facts["job"]["size"], facts["in_place"], len(facts["job"]["ranks"])) == (ranks, True, ranks)
 
 
@@ -118,6 +120,7 @@ def test_healthy_means_silence() -> None:
         (lambda f: f["machine"].update(mpi={"error": "no library"}), "error", "no library"),
         (lambda f: f["job"]["latency"].update(small_us=4000.0), "hint", "4000 us for 8 bytes on one host"),
         (lambda f: f["job"].update(ranks=[{"host": "a", "cores": [0]}] * 3), "hint", "3 ranks share 1 cores"),
+        (lambda f: f["job"].update(copying={"works": False, "why": "not permitted"}), "hint", "cannot copy from each other"),
         (lambda f: f["machine"].update(shared_memory_bytes=64 << 20), "hint", "only 64 MiB"),
         (lambda f: f["machine"]["gpu"].update(devices=2), "hint", "2 GPU(s), but no CuPy"),
         (lambda f: f["machine"]["gpu"].update(cupy="cupy 14"), "hint", "there is no GPU here"),
@@ -133,6 +136,15 @@ def test_each_problem_is_found(change, level: str, words: str) -> None:
     found = [finding for finding in findings(facts) if words in finding.problem]
     assert [finding.level for finding in found] == [level]
     assert found[0].remedy in page.render(facts, found)
+
+
+@pytest.mark.parametrize("why", ["plain Python", "MPIGRAD_HOST_TRANSFERS=mpi"])
+def test_who_copies_large_arrays(why: str) -> None:
+    facts = healthy()
+    assert "large arrays are copied by both ends" in page.render(facts, [])
+    facts["job"].update(copying={"works": False, "why": why})
+    assert findings(facts) == []  # known, and wanted
+    assert f"large arrays are sent by MPI ({why})" in page.render(facts, [])
 
 
 def test_partner_is_on_another_host() -> None:

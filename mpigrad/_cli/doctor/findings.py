@@ -92,6 +92,14 @@ def latency_is_normal(facts: Facts) -> Iterator[Finding]:
         yield Finding("hint", text, remedy[latency["same_host"]])
 
 
+def ranks_may_copy(facts: Facts) -> Iterator[Finding]:
+    copying = facts["job"] and facts["job"]["copying"]
+    if copying and not copying["works"] and copying["why"] not in ("plain Python", "MPIGRAD_HOST_TRANSFERS=mpi"):
+        text = f"ranks on one host cannot copy from each other ({copying['why']}): large arrays between them are slower"
+        remedy = "containers: one for all ranks of a host, with --cap-add=SYS_PTRACE; hosts: sysctl kernel.yama.ptrace_scope=0"
+        yield Finding("hint", text, remedy)
+
+
 def shared_memory_is_large(facts: Facts) -> Iterator[Finding]:
     size = facts["machine"]["shared_memory_bytes"]
     if size <= SMALL_SHARED_MEMORY:
@@ -137,6 +145,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     threads_are_allowed,
     cores_suffice,
     latency_is_normal,
+    ranks_may_copy,
     shared_memory_is_large,
     gpu_can_be_used,
     netmod_is_not_slow,

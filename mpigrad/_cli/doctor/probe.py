@@ -1,4 +1,4 @@
-"""What the ranks of a short job see: hosts, cores, thread level, latency and bandwidth.
+"""What the ranks of a short job see: hosts, cores, thread level, latency and bandwidth, and who may copy from whom.
 
 Rank 0 prints the answer as one marked line, so that launchers' own words do no harm.
 """
@@ -13,6 +13,8 @@ import time
 from typing import Any
 
 import numpy as np
+
+from mpigrad.distributed.rpc._own_slots import out_of_reach, own_slots
 
 MARK = "MPIGRAD-DOCTOR "
 SMALL, LARGE = 8, 1 << 20
@@ -86,6 +88,15 @@ def _measure(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
     return answer
 
 
+def _copying(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
+    """Whether the last rank on rank 0's host can copy from rank 0, as large arrays want it; None if rank 0 is alone there."""
+    own = own_slots()
+    said = comm.bcast(own.packed if own is not None else b"")
+    others = [rank for rank, host in enumerate(hosts) if rank and host == hosts[0]]
+    why = comm.gather(out_of_reach(said) if comm.rank in others[-1:] else None)
+    return {"works": not why[others[-1]], "why": why[others[-1]]} if why and others else None
+
+
 def look() -> dict[str, Any] | None:
     """Ask all ranks; the answer is rank 0's."""
     from mpi4py import MPI
@@ -94,7 +105,7 @@ def look() -> dict[str, Any] | None:
     ranks = comm.gather(_self())
     hosts = comm.bcast([rank["host"] for rank in ranks] if ranks else None)
     levels = {getattr(MPI, f"THREAD_{name}"): name for name in ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")}
-    measured = _measure(comm, hosts)
+    measured, copying = _measure(comm, hosts), _copying(comm, hosts)
     if comm.rank:
         return None
     return {
@@ -106,6 +117,7 @@ def look() -> dict[str, Any] | None:
         "pmi": _pmi(),
         "cuda_aware": _cuda_aware(),
         "latency": measured,
+        "copying": copying,
         "slurm_tasks": os.environ.get("SLURM_STEP_NUM_TASKS") or os.environ.get("SLURM_NTASKS"),
     }
 

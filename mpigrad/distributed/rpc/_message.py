@@ -58,6 +58,7 @@ class MessageType(IntEnum):
     SPREAD = 49
     DEPART = 50
     BYE = 51
+    DECLINE = 52
     UNKNOWN = 255
 
 
@@ -69,6 +70,7 @@ NAMES = {int(kind): kind.name for kind in MessageType}
 HEADER = struct.Struct("<BBHHHIIIIQqqqqq8x")
 HEADER_SIZE = HEADER.size
 TRANSFER = struct.Struct("<Q")
+FLAGS_OFFSET = 2
 LENGTH_OFFSET = 12
 LENGTH = struct.Struct("<I")
 
@@ -84,3 +86,4 @@ NO_CALL = 0  # call id of a message that has no answer
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
 IS_TUPLE = 4  # a flat result that is a tuple of values, not one value
+OFFERED = 8  # ends with offers of arrays (`_offers.py`); seen by transports alone, which take them off

@@ -1,9 +1,11 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.rpc._blocks cimport receive_array
+from mpigrad.distributed.rpc._offers cimport Offers, Taking
 from mpigrad.distributed.rpc._transport cimport Transport, origin_of, transfer_sizes
 
 cdef class MPITransport(Transport):
     cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready
+    cdef public Offers _offers
     cdef public dict _under_way, _queued
     cdef public list _coming, _buffers, _ring
     cdef public int _at

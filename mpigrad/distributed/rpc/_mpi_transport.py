@@ -1,4 +1,5 @@
-"""Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays.
+"""Transport over MPI: a ring of pre-posted persistent receives for frames, non-blocking transfers for large arrays (and offers of
+very large ones, which ranks of one host copy together: `_offers.py`).
 
 Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status;
 probing (`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with
@@ -20,6 +21,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,9 @@ from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 
 from ._blocks import receive_array
 from ._channel import Channel
-from ._message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, MessageType
+from ._landing import Together
+from ._message import FLAGS_OFFSET, HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
+from ._offers import Offers, Taking
 from ._outgoing import Outgoing
 from ._transport import (
     CHUNK,
@@ -40,6 +44,7 @@ from ._transport import (
     failed,
     fetch_with_devices,
     origin_of,
+    tags_of,
     transfer_sizes,
 )
 
@@ -51,7 +56,8 @@ CLOSE_SECONDS = 5.0  # for sends to end after everybody agreed to close
 LEAVE_SECONDS = 0.25  # without a send ending, before a rank that leaves lets them be
 _length_at = LENGTH.unpack_from
 _GATHER_BYTES = 260
-_LEAVE = int(MessageType.LEAVE)
+_NO_OFFERS: tuple[Any, dict[int, Any]] = (None, {})
+_LEAVE, _DECLINE = int(MessageType.LEAVE), int(MessageType.DECLINE)
 
 
 class MPITransport(Transport):
@@ -75,6 +81,7 @@ class MPITransport(Transport):
         self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> what waits for a place; never empty
         self._coming: list[tuple[list[Any], Bulk]] = []
         self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
+        self._offers = Offers(self)
         self._open_ring()
 
     def _open_ring(self) -> None:
@@ -94,11 +101,20 @@ class MPITransport(Transport):
             self._send(dst, frame, follow, tag)
 
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        offered = self._offers.make(dst, frame, follow, tag) if follow else None
+        if offered is not None:
+            frame = offered[0]
         self.bytes_sent += len(frame)
-        request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
+        try:
+            request = self._comm.Isend([frame, self._byte], dst, self._frame_tag)
+        except Exception:
+            if offered is not None:
+                for giving in offered[1].values():
+                    giving.withdraw()
+            raise
         try:
             if follow:
-                self._send_arrays(dst, follow, tag)
+                self._send_arrays(dst, follow, tag, {} if offered is None else offered[1])
         finally:
             if not request.Test():
                 self._keep(request, dst)
@@ -107,20 +123,38 @@ class MPITransport(Transport):
         self._sends.append((request, dst))
         self._under_way[dst] = self._under_way.get(dst, 0) + 1
 
-    def _send_arrays(self, dst: int, follow: list[Any], tag: int) -> None:
-        for array in follow:
+    def _send_arrays(self, dst: int, follow: list[Any], tag: int, offered: dict[int, Any]) -> None:
+        for nth, array in enumerate(follow):
+            self.bytes_sent += array.nbytes
             if type(array) is Outgoing:
-                self.bytes_sent += array.nbytes
                 aware = self.landing is not None and self.landing.cuda_aware
                 self._keep(array.start(self._channel(dst, tag), aware), dst)
                 tag += 1
                 continue
-            raw = array.reshape(-1).view(np.uint8)
-            self.bytes_sent += raw.nbytes
-            for start in range(0, raw.nbytes, CHUNK):
-                part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
-                self._keep(self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags), dst)
-                tag += 1
+            if nth in offered:
+                self._keep(offered[nth], dst)
+            else:
+                for request in self.send_pieces(dst, array.reshape(-1).view(np.uint8), tag):
+                    self._keep(request, dst)
+            tag += tags_of(array.nbytes)
+
+    def send_pieces(self, dst: int, raw: Any, tag: int) -> Iterator[Any]:
+        """Have MPI send an array of bytes, in messages with the tags from this one on: their requests."""
+        for start in range(0, raw.nbytes, CHUNK):
+            part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
+            yield self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags)
+            tag += 1
+
+    def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterator[Any]:
+        """The counterpart of `send_pieces`."""
+        for start in range(0, raw.nbytes, CHUNK):
+            part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
+            yield self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags)
+            tag += 1
+
+    def test_all(self, requests: list[Any]) -> bool:
+        """Whether all of MPI's requests are over."""
+        return bool(self._mpi.Request.Testall(requests))
 
     def _channel(self, peer: int, tag: int) -> Channel:
         return Channel(self._mpi, self._comm, peer, self._first_tag + tag % self._tags)
@@ -132,6 +166,8 @@ class MPITransport(Transport):
         test = self._ring[at].Test
         if self._sends:
             self._recycle()
+            if self._offers.out:
+                tries = 1
         if self._coming:
             self._complete_bulk()
             tries = 1
@@ -160,24 +196,28 @@ class MPITransport(Transport):
             self._ready.append(failed(frame, error))
 
     def _post_receives(self, frame: bytearray) -> None:
-        sizes = transfer_sizes(frame)
         src, tag = origin_of(frame)
         if not 0 <= src < self.size:
             raise ValueError(f"malformed message: it says that it comes from rank {src} of {self.size}")
+        if frame[0] == _DECLINE:
+            self._offers.declined(frame, src)
+            return
+        sender, offers = self._offers.open(frame, src) if frame[FLAGS_OFFSET] & OFFERED else _NO_OFFERS
+        sizes = transfer_sizes(frame)
         if max(sizes) > LARGEST:
             self._receive_on_devices(frame, sizes, src, tag)
             return
-        bulk, requests = Bulk(frame), []
-        bulk.followed = followed = []
-        for size in sizes:
-            array = receive_array(size)
-            followed.append(array)
-            self.bytes_received += size
-            for start in range(0, size, CHUNK):
-                part = array if size <= CHUNK else array[start : start + CHUNK]
-                requests.append(self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags))
-                tag += 1
-        self._coming.append((requests, bulk))
+        bulk = Bulk(frame)
+        bulk.followed = [receive_array(size) for size in sizes]
+        requests: list[Any] = []
+        for nth, array in enumerate(bulk.followed):
+            self.bytes_received += sizes[nth]
+            if nth in offers:
+                requests.append(Taking(self, bulk, sender, offers[nth], array, src, tag))
+            else:
+                requests.extend(self.receive_pieces(src, array, tag))
+            tag += tags_of(sizes[nth])
+        self._coming.append(([Together(requests)] if offers and len(requests) > 1 else requests, bulk))
 
     def _receive_on_devices(self, frame: bytearray, sizes: list[int], src: int, tag: int) -> None:
         entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))

@@ -32,6 +32,8 @@ class ProbedTransport(MPITransport):
             return self._ready.popleft()
         if self._sends:
             self._recycle()
+            if self._offers.out:
+                tries = 1
         if self._coming:
             self._complete_bulk()
             tries = 1

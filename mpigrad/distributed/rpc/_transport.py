@@ -31,6 +31,11 @@ CHUNK = 1 << 30  # bytes of one MPI message
 LARGEST = 1 << 46  # a longer array can only be a malformed frame
 
 
+def tags_of(nbytes: int) -> int:
+    """How many MPI messages an array of the host takes, and so how many tags."""
+    return -(-nbytes // CHUNK)
+
+
 class Bulk(bytearray):
     """A frame together with the arrays that followed it, or the error of receiving them."""
 

@@ -1,0 +1,257 @@
+"""One array, copied from process to process by both ends at once; in C, without the GIL.
+
+The system copies between the memories of two processes, for either of them (`process_vm_readv`, `process_vm_writev`). The array is
+cut into chunks. The sender writes chunks from the front, the receiver reads chunks from the back, until they meet. Which chunk is
+whose is agreed upon in a *slot*: some words in memory that both have mapped, so that atomic operations mean the same to both.
+
+A slot
+- `work` is the number of the transfer, and how many chunks each end has claimed: one word, so that claiming is one exchange
+  and no chunk has two owners, or none.
+- `copied` is how many of its claims the sender has completed. It claims one at a time, and between two calls from here it has none.
+- `stage` is the number of the transfer, and how far it is. The sender makes it OFFERED, everything else is the receiver's
+  word: ACCEPTED (the rest of the slot is filled in, the sender may help), OVER, or REFUSED (by other means, please).
+
+So the receiver alone may finish, whatever the sender does: once all chunks are claimed and the sender's are copied, nobody will
+write into the array again. The sender never waits; a claim that it cannot copy it takes back, and the receiver finds it free.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.errno cimport EFAULT, EINTR, ENOSYS, errno
+from libc.string cimport memcmp, memcpy
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(__linux__) && defined(__GNUC__)
+    #include <sys/uio.h>
+    #define MPIGRAD_CAN 1
+    static ssize_t mpigrad_move(int64_t pid, char* here, uint64_t there, size_t size, int outwards) {
+        struct iovec ours = {here, size}, theirs = {(void*)(uintptr_t)there, size};
+        return (outwards ? process_vm_writev : process_vm_readv)((pid_t)pid, &ours, 1, &theirs, 1, 0);
+    }
+    #define mpigrad_load(place) __atomic_load_n(place, __ATOMIC_SEQ_CST)
+    #define mpigrad_store(place, value) __atomic_store_n(place, value, __ATOMIC_SEQ_CST)
+    static int mpigrad_exchange(uint64_t* place, uint64_t before, uint64_t after) {
+        return __atomic_compare_exchange_n(place, &before, after, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+    #if defined(__x86_64__) || defined(__i386__)
+    #define mpigrad_pause() __builtin_ia32_pause()
+    #else
+    #define mpigrad_pause() __asm__ __volatile__("" ::: "memory")
+    #endif
+    #else
+    #include <errno.h>
+    #define MPIGRAD_CAN 0
+    static Py_ssize_t mpigrad_move(int64_t pid, char* here, uint64_t there, size_t size, int outwards) {
+        errno = ENOSYS;
+        return -1;
+    }
+    #define mpigrad_load(place) (*(place))
+    #define mpigrad_store(place, value) (*(place) = (value))
+    static int mpigrad_exchange(uint64_t* place, uint64_t before, uint64_t after) { *place = after; return 1; }
+    #define mpigrad_pause() ((void)0)
+    #endif
+    """
+    const bint MPIGRAD_CAN
+    Py_ssize_t mpigrad_move(int64_t, char*, uint64_t, size_t, bint) noexcept nogil
+    uint64_t mpigrad_load(uint64_t*) noexcept nogil
+    void mpigrad_store(uint64_t*, uint64_t) noexcept nogil
+    bint mpigrad_exchange(uint64_t*, uint64_t, uint64_t) noexcept nogil
+    void mpigrad_pause() noexcept nogil
+
+cdef enum:
+    done = 0  # what `give` and `take` say; larger numbers are the system's errors
+    more = -1
+    later = -2
+    broken = -3
+    CHUNK = 128 * 1024  # bytes, at least
+    PARTS_BITS = 6  # an array has at most two to the power of this many chunks
+    SPINS = 200  # looks at a chunk that the sender copies, some microseconds
+
+CAN = MPIGRAD_CAN
+COUNT = 128  # slots of a process; the first holds its token
+TOKEN = 16  # bytes of it
+BYTES = COUNT * 128
+OFFERED, ACCEPTED, OVER, REFUSED = 1, 2, 3, 4
+DONE, MORE, LATER, BROKEN = done, more, later, broken
+
+
+cdef uint64_t chunk_of(uint64_t size) noexcept nogil:
+    cdef uint64_t chunk = (size >> PARTS_BITS) + 4096 & ~<uint64_t>4095
+    return CHUNK if chunk < CHUNK else chunk
+
+
+cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwards) noexcept nogil:
+    """Copy all of it; 0, or the system's error."""
+    cdef Py_ssize_t moved
+    while size:
+        moved = mpigrad_move(pid, here, there, size, outwards)
+        if moved < 0:
+            if errno == EINTR:
+                continue
+            return errno
+        if moved == 0:
+            return EFAULT
+        here += moved
+        there += <uint64_t>moved
+        size -= <uint64_t>moved
+    return 0
+
+
+cdef class Array:
+    """The memory of a contiguous array, as long as this lives."""
+
+    def __cinit__(self, array, bint writable=False):
+        PyObject_GetBuffer(array, &self.view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
+        self.held = True
+        self.data = <char*>self.view.buf
+        self.size = <uint64_t>self.view.len
+        self.address = <size_t>self.data
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+cdef class Slots:
+    """The slots of one process, in memory of `BYTES` bytes: its own, or another's."""
+
+    def __cinit__(self, memory):
+        self.memory = Array(memory, True)
+        if self.memory.size != BYTES:
+            raise ValueError(f"slots take {BYTES} bytes, not {self.memory.size}")
+        self.slot = <Slot*>self.memory.data
+
+    @property
+    def address(self):
+        return self.memory.address
+
+    @property
+    def token(self):
+        return self.memory.data[:TOKEN]
+
+    cpdef offer(self, int place, uint32_t number, uint64_t size):
+        """Open a slot for an array of some bytes: the sender's first word."""
+        cdef Slot* slot = self.at(place)
+        slot.size = size
+        mpigrad_store(&slot.copied, 0)
+        mpigrad_store(&slot.work, <uint64_t>number << 32)
+        mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)
+
+    cpdef stage(self, int place, uint32_t number):
+        """How far a transfer is; BROKEN if the slot is another's."""
+        cdef uint64_t stage = mpigrad_load(&self.at(place).stage)
+        return <int>(stage & 0xffff) if stage >> 32 == number else BROKEN
+
+    cpdef accept(self, int place, uint32_t number, int64_t pid, Array into, Slots own):
+        """The receiver's first word: where it wants the array, and how the sender knows it by. False if nothing is offered."""
+        cdef Slot* slot = self.at(place)
+        if mpigrad_load(&slot.stage) != (<uint64_t>number << 32 | <uint64_t>OFFERED) or slot.size != into.size:
+            return False
+        slot.pid, slot.into, slot.token_address = <uint64_t>pid, <uint64_t>into.data, <uint64_t>own.memory.data
+        memcpy(slot.token, own.memory.data, TOKEN)
+        self.say(place, number, ACCEPTED)
+        return True
+
+    cpdef say(self, int place, uint32_t number, int stage):
+        """The receiver's word on how far a transfer is."""
+        mpigrad_store(&self.at(place).stage, <uint64_t>number << 32 | <uint64_t>stage)
+
+    cpdef receiver(self, int place):
+        """Process, address of the token and token of whoever accepted."""
+        cdef Slot* slot = self.at(place)
+        return slot.pid, slot.token_address, slot.token[:TOKEN]
+
+    cpdef give(self, int place, uint32_t number, Array array, uint64_t most):
+        """The sender's help: write some chunks into the receiver's memory. DONE means that no chunk is left to claim."""
+        cdef Slot* slot = self.at(place)
+        cdef int said
+        with nogil:
+            said = give(slot, number, array.data, array.size, most)
+        return said
+
+    cpdef take(self, int place, uint32_t number, int64_t pid, uint64_t origin, Array array, uint64_t most):
+        """The receiver's work: read some chunks. DONE means that all are there, and that nobody will write there again.
+
+        After an error all chunks are claimed, so that the sender ends its help: LATER until it has.
+        """
+        cdef Slot* slot = self.at(place)
+        cdef int said
+        with nogil:
+            said = take(slot, number, pid, origin, array.data, array.size, most)
+        return said
+
+    cdef Slot* at(self, int place) except NULL:
+        if not 0 < place < COUNT:
+            raise ValueError(f"there are {COUNT - 1} slots; {place} is none of them")
+        return self.slot + place
+
+
+cdef int give(Slot* slot, uint32_t number, char* data, uint64_t size, uint64_t most) noexcept nogil:
+    cdef uint64_t chunk = chunk_of(size), count = (size + chunk - 1) // chunk, work, nth, length, given = 0
+    cdef int error
+    while given < most:
+        work = mpigrad_load(&slot.work)
+        if work >> 32 != number:
+            return broken
+        nth = work >> 16 & 0xffff
+        if nth + (work & 0xffff) >= count:
+            return done
+        if not mpigrad_exchange(&slot.work, work, work + (1 << 16)):
+            continue
+        length = min(chunk, size - nth * chunk)
+        error = move(<int64_t>slot.pid, data + nth * chunk, slot.into + nth * chunk, length, True)
+        if error:
+            while not mpigrad_exchange(&slot.work, work, work - (1 << 16)):
+                work = mpigrad_load(&slot.work)
+            return error
+        mpigrad_store(&slot.copied, nth + 1)
+        given += length
+    return more
+
+
+cdef int take(Slot* slot, uint32_t number, int64_t pid, uint64_t origin, char* data, uint64_t size, uint64_t most) noexcept nogil:
+    cdef uint64_t chunk = chunk_of(size), count = (size + chunk - 1) // chunk, work, front, back, nth, taken = 0
+    cdef int error, spins = 0
+    while True:
+        work = mpigrad_load(&slot.work)
+        front, back = work >> 16 & 0xffff, work & 0xffff
+        if work >> 32 != number or front + back > count:
+            return broken
+        if front + back == count:
+            if mpigrad_load(&slot.copied) == front:
+                return done
+            spins += 1
+            if spins > SPINS:
+                return later
+            mpigrad_pause()
+            continue
+        if taken >= most:
+            return more
+        if not mpigrad_exchange(&slot.work, work, work + 1):
+            continue
+        nth = count - 1 - back
+        error = move(pid, data + nth * chunk, origin + nth * chunk, min(chunk, size - nth * chunk), False)
+        if error:
+            claim_the_rest(slot, count)
+            return error
+        taken += chunk
+
+
+cdef void claim_the_rest(Slot* slot, uint64_t count) noexcept nogil:
+    cdef uint64_t work
+    while True:
+        work = mpigrad_load(&slot.work)
+        if mpigrad_exchange(&slot.work, work, (work & ~<uint64_t>0xffff) | count - (work >> 16 & 0xffff)):
+            return
+
+
+cpdef recognise(int64_t pid, uint64_t address, bytes token):
+    """Whether a process has this token at an address of its memory: it is the one that is meant, and lets us copy. 0, or an error;
+    BROKEN if it has something else there."""
+    cdef char found[16]
+    cdef int error
+    if len(token) != TOKEN:
+        return broken
+    error = move(pid, found, address, TOKEN, False)
+    return error or (0 if memcmp(found, <char*>token, TOKEN) == 0 else broken)
