@@ -21,7 +21,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -133,24 +133,29 @@ class MPITransport(Transport):
                 continue
             if nth in offered:
                 self._keep(offered[nth], dst)
-            else:
-                for request in self.send_pieces(dst, array.reshape(-1).view(np.uint8), tag):
-                    self._keep(request, dst)
-            tag += tags_of(array.nbytes)
+                tag += tags_of(array.nbytes)
+                continue
+            for request in self.send_pieces(dst, array.reshape(-1).view(np.uint8), tag):
+                self._keep(request, dst)
+                tag += 1
 
-    def send_pieces(self, dst: int, raw: Any, tag: int) -> Iterator[Any]:
+    def send_pieces(self, dst: int, raw: Any, tag: int) -> Iterable[Any]:
         """Have MPI send an array of bytes, in messages with the tags from this one on: their requests."""
-        for start in range(0, raw.nbytes, CHUNK):
-            part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
-            yield self._comm.Isend([part, self._byte], dst, self._first_tag + tag % self._tags)
-            tag += 1
+        if 0 < raw.nbytes <= CHUNK:
+            return (self._comm.Isend([raw, self._byte], dst, self._first_tag + tag % self._tags),)
+        return self._in_pieces(self._comm.Isend, dst, raw, tag)
 
-    def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterator[Any]:
+    def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterable[Any]:
         """The counterpart of `send_pieces`."""
-        for start in range(0, raw.nbytes, CHUNK):
-            part = raw if raw.nbytes <= CHUNK else raw[start : start + CHUNK]
-            yield self._comm.Irecv([part, self._byte], src, self._first_tag + tag % self._tags)
-            tag += 1
+        if 0 < raw.nbytes <= CHUNK:
+            return (self._comm.Irecv([raw, self._byte], src, self._first_tag + tag % self._tags),)
+        return self._in_pieces(self._comm.Irecv, src, raw, tag)
+
+    def _in_pieces(self, start: Callable[..., Any], peer: int, raw: Any, tag: int) -> Iterator[Any]:
+        """One at a time, so that whoever keeps the requests has those before one that fails."""
+        for nth in range(tags_of(raw.nbytes)):
+            part = raw[nth * CHUNK : (nth + 1) * CHUNK]
+            yield start([part, self._byte], peer, self._first_tag + (tag + nth) % self._tags)
 
     def test_all(self, requests: list[Any]) -> bool:
         """Whether all of MPI's requests are over."""

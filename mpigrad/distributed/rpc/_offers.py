@@ -63,6 +63,8 @@ class Offers:
         """The frame with offers of its large arrays, and their requests by number of the array; None if there are none."""
         if not self._offering or dst in self._declining:
             return None
+        if len(follow) == 1 and follow[0].nbytes < SHARE_MIN:
+            return None
         large = _large(follow)
         if not large:
             return None
