@@ -59,7 +59,8 @@ class Train(Compile):
     """`Compile` by GCC with a profile of the modules at work."""
 
     COUNTING = ("-fprofile-generate", "-fprofile-update=atomic")  # atomic: several threads count
-    KNOWING = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile")  # partial: the rest as without a profile
+    # partial: what was not trained is compiled as without a profile; the record is by what `mpigrad doctor` knows trained modules
+    KNOWING = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile", "-frecord-gcc-switches")
     SECONDS = 600
 
     def build_extensions(self) -> None:

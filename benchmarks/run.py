@@ -25,6 +25,7 @@ from benchmarks.job import Job, JobError, cores
 from benchmarks.plan import Family, chosen
 from benchmarks.report import markdown
 from benchmarks.timing import summarise
+from mpigrad._compiled import state
 
 Samples = dict[str, dict[str, list[dict[str, Any] | None]]]
 
@@ -118,7 +119,7 @@ def machine() -> str:
     when = time.strftime("%Y-%m-%d %H:%M")
     load = os.getloadavg()[0]
     return (
-        f"{when}, {cores()} cores, Python {platform.python_version()}, {', '.join(found)}; load {load:.1f} at the end."
+        f"{when}, {cores()} cores, Python {platform.python_version()}, {', '.join(found)}; {state()}; load {load:.1f} at the end."
     )
 
 

@@ -143,8 +143,16 @@ def state() -> str:
     """Which form runs, in words."""
     if wanted() is False:
         return "plain Python, as MPIGRAD_COMPILED=0 asks for"
-    count = len(list(files()))
-    return f"{'' if count == len(MODULES) else f'{count} of '}{len(MODULES)} modules compiled" if count else "plain Python"
+    found = [file for _, file in files()]
+    if not found:
+        return "plain Python"
+    count = "" if len(found) == len(MODULES) else f"{len(found)} of "
+    trained = ", with a profile of a training run" if all(map(_trained, found)) else ""
+    return f"{count}{len(MODULES)} modules compiled{trained}"
+
+
+def _trained(file: Path) -> bool:
+    return b"-fprofile-use" in file.read_bytes()  # GCC was asked to note how it was called
 
 
 def stale() -> list[str]:

@@ -102,13 +102,19 @@ def test_a_wait_can_be_interrupted(setting) -> None:
     assert done.stdout.split() == ["interrupted"] * 3 + ["True"], done.stderr
 
 
-def test_words_for_the_doctor(monkeypatch) -> None:
+def test_words_for_the_doctor(monkeypatch, tmp_path) -> None:
+    untrained, trained = tmp_path / "untrained.so", tmp_path / "trained.so"
+    untrained.write_bytes(b"GNU GIMPLE -O2")
+    trained.write_bytes(b"GNU GIMPLE -O2 -fprofile-use")
     monkeypatch.delenv(_compiled.SETTING, raising=False)
     monkeypatch.setattr(_compiled, "files", lambda: iter([]))
     assert _compiled.state() == "plain Python"
-    monkeypatch.setattr(_compiled, "files", lambda: iter([("_graph.engine", Path("engine.so"))]))
+    monkeypatch.setattr(_compiled, "files", lambda: iter([("_graph.engine", untrained)]))
     assert _compiled.state() == f"1 of {len(_compiled.MODULES)} modules compiled"
-    monkeypatch.setattr(_compiled, "files", lambda: iter([(name, Path("x.so")) for name in _compiled.MODULES]))
+    compiled = dict.fromkeys(_compiled.MODULES, trained)
+    monkeypatch.setattr(_compiled, "files", lambda: iter(compiled.items()))
+    assert _compiled.state() == f"{len(_compiled.MODULES)} modules compiled, with a profile of a training run"
+    compiled["_graph.engine"] = untrained
     assert _compiled.state() == f"{len(_compiled.MODULES)} modules compiled"
     monkeypatch.setenv(_compiled.SETTING, "0")
     assert _compiled.state() == "plain Python, as MPIGRAD_COMPILED=0 asks for"

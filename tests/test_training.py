@@ -18,7 +18,7 @@ pytestmark = pytest.mark.host
 
 
 def python(*arguments: str, at: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    found = {**os.environ, "PYTHONPATH": str(at), **environment}
+    found = {**os.environ, "PYTHONPATH": str(at), "MPIGRAD_COMPILED": "", **environment}
     return subprocess.run([sys.executable, *arguments], cwd=at, env=found, capture_output=True, text=True, timeout=120)
 
 
@@ -54,8 +54,9 @@ def test_a_module_is_compiled_for_what_it_counted(tree: Path) -> None:
     (made,) = (tree / "mpigrad").rglob("*.so")
     assert counts.stem == made.name.partition(".")[0] == "loops"
     assert b"gcda" not in made.read_bytes()  # it counts no more
-    seen = python("-c", f"import mpigrad.{ONE}; print(mpigrad.{ONE}.__file__)", at=tree)
-    assert seen.stdout.strip() == str(made), seen.stderr
+    look = f"import mpigrad.{ONE} as one; from mpigrad import _compiled; print(one.__file__, _compiled.state())"
+    seen = python("-c", look, at=tree)
+    assert seen.stdout.strip() == f"{made} 1 modules compiled, with a profile of a training run", seen.stderr
     before = made.stat().st_mtime_ns
     assert build(tree).returncode == 0
     assert made.stat().st_mtime_ns == before  # nothing has changed, nothing is trained again

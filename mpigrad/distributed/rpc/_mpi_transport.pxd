@@ -9,6 +9,7 @@ cdef class MPITransport(Transport):
     cdef public dict _under_way, _queued
     cdef public list _coming, _buffers, _ring
     cdef public int _at
+    cdef public long long bytes_sent, bytes_received
 
     cpdef send(self, dst, frame, follow, tag)
     cpdef _send(self, dst, frame, follow, tag)

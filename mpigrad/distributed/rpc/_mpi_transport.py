@@ -72,6 +72,7 @@ class MPITransport(Transport):
         self.size = comm.Get_size()
         self.oversubscribed = oversubscribed()
         self.lock = turn_lock()
+        self.bytes_sent = self.bytes_received = 0
         self._frame_tag = first_tag
         self._first_tag = first_tag + 1
         upper = comm.Get_attr(MPI.TAG_UB) or 32767
