@@ -10,7 +10,8 @@ import numpy as np
 
 from ._device import CPU, device, module_for, on_device, resolve
 from ._kernels import philox
-from ._tensor import Tensor, wrap
+from ._tensor import Tensor
+from ._wrapping import wrap
 
 _AHEAD = 1024  # blocks computed at once for small draws
 _FIRST_SEED = 67280421310721

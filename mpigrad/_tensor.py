@@ -262,26 +262,6 @@ class Tensor:
         return self._extra is not None and self._extra.inference
 
 
-def wrap(array: Any) -> Tensor:
-    """A plain tensor around an array: no gradient, no history."""
-    made = object.__new__(Tensor)
-    made._array = array
-    made._requires = False
-    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
-    made._nr = 0
-    return made
-
-
-def wrap_as(cls: type[Tensor], array: Any) -> Any:
-    """A plain tensor of a subclass, such as Parameter."""
-    made = object.__new__(cls)
-    made._array = array
-    made._requires = False
-    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
-    made._nr = 0
-    return made
-
-
 def extra(tensor: Tensor) -> Extra:
     """The tensor's record of rare properties, made when first needed."""
     if tensor._extra is None:

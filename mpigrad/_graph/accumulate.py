@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._device import guard
-from .._tensor import Tensor, counter, wrap
+from .._tensor import Tensor, counter
+from .._wrapping import wrap
 from .namespace import RAW
 from .tracing import unwatched
 from .untraced import untraced

@@ -1,4 +1,9 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._graph.nodes cimport Node
+from mpigrad._wrapping cimport wrap
+
 cdef class GraphTask:
     cdef public object F, captures, needed, sink
     cdef public dict buffers, captured, dependencies
@@ -10,8 +15,10 @@ cdef class GraphTask:
     cpdef _sum(self, node, held, grad)
     cpdef run(self)
     cpdef run_alone(self)
+    @cython.locals(node=Node, below=Node, ready=list, buffers=dict, dependencies=dict, edge=tuple, edges=tuple, leaves=list)
     cpdef _run(self, bint gpus)
-    cpdef _end(self, leaf)
+    cpdef _end(self, Node leaf)
 
+@cython.locals(counts=dict, stack=list, node=Node, edge=tuple)
 cpdef dict count_dependencies(roots)
 cpdef as_array(value)

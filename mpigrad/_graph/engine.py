@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from .._device import current_gpu, device_of, is_loaded, use_gpu
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from .accumulate import Ownership, owns_memory, sum_of_tensors
 from .grad_mode import TRACING
 from .namespace import RAW
@@ -39,7 +40,8 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
     stack = list(counts)
     pop, push, get = stack.pop, stack.append, counts.get
     while stack:
-        for edge in pop().edges:
+        node = pop()
+        for edge in node.edges:
             if edge is not None:
                 node = edge[0]
                 seen = get(node)

@@ -1,4 +1,6 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-cpdef accumulator(leaf)
-cpdef _accumulator(leaf)
-cpdef tuple edge_of(tensor)
+from mpigrad._tensor cimport Tensor
+
+cpdef accumulator(Tensor leaf)
+cpdef _accumulator(Tensor leaf)
+cpdef tuple edge_of(Tensor tensor)

@@ -7,7 +7,8 @@ import weakref
 from contextlib import nullcontext
 from typing import Any
 
-from .._tensor import Tensor, counter, extra, wrap
+from .._tensor import Tensor, counter, extra
+from .._wrapping import wrap
 from .grad_mode import MODE
 from .node import AccumulateGrad, Node, edge_of, short_name
 from .tracing import unwatch, watch

@@ -12,7 +12,8 @@ from .._dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.node import edge_of
 from .._graph.tracing import around_operator
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._define import Operator, OpNode, on_one_device, operator, recordable
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")

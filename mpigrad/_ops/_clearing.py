@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 
 
 def clear_grad(parameter: Tensor, set_to_none: bool) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._define import Operator, operator
 
 

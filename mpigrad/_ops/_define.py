@@ -24,7 +24,8 @@ from .._graph.node import Edge, Node, edge_of
 from .._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
 from .._graph.tracing import around_operator, note_recorded
 from .._graph.views import ONE_OF_SEVERAL, make_view
-from .._tensor import Tensor, counter, extra, wrap
+from .._tensor import Tensor, counter, extra
+from .._wrapping import wrap
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray, generic = np.ndarray, np.generic

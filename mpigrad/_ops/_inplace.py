@@ -14,7 +14,8 @@ from .._dtype import can_cast
 from .._graph.grad_mode import MODE
 from .._graph.node import Node
 from .._graph.views import check_in_place, note_reshaped, rebase
-from .._tensor import Tensor, counter, wrap
+from .._tensor import Tensor, counter
+from .._wrapping import wrap
 from ._arguments import title
 from ._define import Operator
 

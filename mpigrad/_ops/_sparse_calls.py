@@ -7,7 +7,8 @@ from typing import Any
 
 from .._graph.engine import as_array
 from .._graph.grad_mode import MODE
-from .._tensor import Tensor, extra, wrap
+from .._tensor import Tensor, extra
+from .._wrapping import wrap
 from ._binary import common_dtype
 from ._define import Operator
 

@@ -12,7 +12,8 @@ from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW
 from .._graph.node import edge_of
 from .._graph.saved import raise_modified
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import refuse_non_tensors
 from ._binary import F32, F64, PLAIN, ndarray
 from ._define import RESULT, Operator, OpNode, operator

@@ -12,7 +12,8 @@ from .._graph.accumulate import is_spare, least
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
-from .._tensor import Tensor, counter, method, wrap
+from .._tensor import Tensor, counter, method
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray
 from ._define import OpNode, operator, raise_modified

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import array_module, device_of, guard, move
 from .._graph.grad_mode import MODE
-from .._tensor import Tensor, counter, method, wrap
+from .._tensor import Tensor, counter, method
+from .._wrapping import wrap
 from ._arguments import title
 from ._define import operator
 from ._guarded import guarded

@@ -11,7 +11,8 @@ from .._device import NOWHERE, guard, on_device
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import add_to_both
 from .._graph.tracing import around_operator
-from .._tensor import Tensor, extra, method, wrap
+from .._tensor import Tensor, extra, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import F32, F64, NUMBERS, OPERANDS, PLAIN, as_common, check_shapes, common_dtype, ndarray, operand
 from ._define import on_one_device, refuse_sparse

@@ -26,7 +26,8 @@ from .._dtype import (
 from .._graph.grad_mode import MODE
 from .._graph.namespace import add_to_both
 from .._layout import ORDERS, contiguous_format, order_of
-from .._tensor import Tensor, counter, extra, method, wrap
+from .._tensor import Tensor, counter, extra, method
+from .._wrapping import wrap
 from ._define import operator
 from ._sparse_calls import on_arrays
 from .fitting import cast

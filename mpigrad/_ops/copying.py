@@ -10,7 +10,8 @@ import numpy as np
 
 from .._device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
 from .._sparse_array.array import SparseArray
-from .._tensor import Tensor, method, wrap, wrap_as
+from .._tensor import Tensor, method
+from .._wrapping import wrap, wrap_as
 
 
 def memory_of(array: Any) -> tuple[Any, int]:

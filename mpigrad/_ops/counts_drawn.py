@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import device_of, move
 from .._generator import Generator, generator_for
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._arguments import need_tensors, title
 from ._define import operator
 from ._guarded import guarded

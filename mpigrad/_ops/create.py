@@ -10,7 +10,8 @@ from .._device import CPU, device, device_of, on_device, pin, resolve
 from .._dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from .._graph.grad_mode import MODE
 from .._layout import ORDERS, order_of, preserve_format, sparse_coo
-from .._tensor import Tensor, extra, wrap
+from .._tensor import Tensor, extra
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._data import array_from, build, place_and_type
 from ._define import refuse_sparse

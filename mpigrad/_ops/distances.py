@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .._device import array_module
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._define import operator
 from ._guarded import guarded

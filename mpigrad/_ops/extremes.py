@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._device import on_device
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype
 from ._define import Operator, on_one_device, operator

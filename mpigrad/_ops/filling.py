@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import device_of, move, on_device
 from .._graph.views import check_in_place
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors
 from ._binary import NUMBERS
 from ._define import OpNode, operator, refuse_sparse

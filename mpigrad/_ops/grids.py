@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._device import array_module
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._composite import composite
 
 CUBIC = -0.75  # how much the cubic interpolation overshoots

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import return_types
 from .._device import array_module, guard
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import need_tensors, title
 from ._define import operator
 from ._dims import size_from

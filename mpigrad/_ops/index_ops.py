@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import array_module
 from .._graph.engine import as_array
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import title
 from ._define import operator
 from ._dims import wrap_dim

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import CPU, resolve
 from .._dtype import ALL, dtype, get_default_dtype
-from .._tensor import Size, Tensor, wrap_as
+from .._tensor import Size, Tensor
+from .._wrapping import wrap_as
 from ._data import array_from, build
 from ._dims import size_from
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._device import CPU, array_module, on_device
 from .._kernels import select
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._binary import NUMBERS, as_common, common_dtype
 from ._define import on_one_device, operator

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._device import array_module
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._binary import NUMBERS, OPERANDS, binary, common_dtype
 from ._define import OpNode, operator
 from ._inplace import in_place

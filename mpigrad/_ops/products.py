@@ -8,7 +8,8 @@ from .._device import array_module
 from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
 from .._kernels.reduction import multiply_reduce
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dim

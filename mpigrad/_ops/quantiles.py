@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._dims import wrap_dim
 from ._guarded import guarded

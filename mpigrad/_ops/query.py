@@ -9,7 +9,8 @@ import numpy as np
 from .._device import host
 from .._graph.grad_mode import MODE
 from .._layout import ORDERS
-from .._tensor import Size, Tensor, method, wrap
+from .._tensor import Size, Tensor, method
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._dims import wrap_dim
 

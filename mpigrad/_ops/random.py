@@ -10,7 +10,8 @@ from .._device import array_module, on_device, resolve
 from .._device import device as Device
 from .._dtype import as_dtype, dtype, iinfo, int64
 from .._generator import Generator, check_kind, default_for, generator_for
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination, need_tensors, title
 from ._data import place_and_type
 from ._define import operator

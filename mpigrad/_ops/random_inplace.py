@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._generator import Generator, generator_for
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import title
 from ._guarded import guarded
 from .random import check_bounds, drawn, integers

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._device import array_module
 from .._layout import contiguous_format
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._define import operator
 from ._dims import own_dim, wrap_dim, wrap_dims
 from ._guarded import guarded

@@ -10,7 +10,8 @@ import numpy as np
 from .._device import array_module
 from .._dtype import dtype
 from .._graph.namespace import RAW
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import need_tensors
 from ._define import RESULT, operator
 from ._dims import wrap_dim

@@ -9,7 +9,8 @@ import numpy as np
 from .._device import array_module
 from .._graph.engine import as_array
 from .._graph.namespace import add_to_both
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._define import RESULT, operator
 from ._guarded import guarded
 from ._inplace import in_place

@@ -29,7 +29,8 @@ import numpy as np
 
 from .._device import device, host, resolve
 from .._sparse_array.array import SparseArray
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from . import copying
 from ._safe import find_safe
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from .._device import array_module
 from .._graph.namespace import add_to_both
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import invalid_combination
 from ._define import operator
 from ._dims import as_int, wrap_dim

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import return_types
 from .._device import array_module
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._define import operator
 from ._dims import own_dim, wrap_dim
 from ._guarded import guarded

@@ -14,7 +14,8 @@ from .._device import array_module, guard, move, resolve
 from .._dtype import as_dtype, dtype, int64
 from .._graph.namespace import add_to_both
 from .._sparse_array.array import SparseArray, dense_at
-from .._tensor import Size, Tensor, method, wrap
+from .._tensor import Size, Tensor, method
+from .._wrapping import wrap
 from ._define import operator, refuse_sparse
 from ._sparse_calls import on_arrays
 from .create import tensor as make_tensor

@@ -9,7 +9,8 @@ import numpy as np
 
 from .._device import CPU, device, device_of, pointer
 from .._dtype import as_dtype, dtype
-from .._tensor import Tensor, counter, method, wrap
+from .._tensor import Tensor, counter, method
+from .._wrapping import wrap
 from ._dims import size_from
 from ._guarded import guarded
 from ._inplace import check_in_place
@@ -191,7 +192,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 @method
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """The same memory as an instance of a subclass."""
-    from .._tensor import wrap_as
+    from .._wrapping import wrap_as
 
     made = wrap_as(cls, self._array)
     made._counter = counter(self)

@@ -13,7 +13,8 @@ from .._graph.grad_mode import MODE, TRACING
 from .._graph.namespace import RAW, add_to_both
 from .._graph.node import edge_of
 from .._kernels.reduction import add_reduce, sum_of_all
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._arguments import need_tensors, title
 from ._binary import F32, F64, PLAIN, ndarray
 from ._define import Operator, as_array, operator

@@ -9,7 +9,8 @@ import numpy as np
 from .._device import array_module, move, resolve
 from .._dtype import dtype as Dtype
 from .._dtype import int64
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._define import operator
 from ._dims import wrap_dim
 from ._guarded import guarded

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, counter, method, wrap
+from .._tensor import Tensor, counter, method
+from .._wrapping import wrap
 from .create import as_tensor
 from .matmul import matmul
 

@@ -12,7 +12,8 @@ from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, n
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
 from .._graph.node import AccumulateGrad, Edge, Node, Nowhere, edge_of
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._edge import GradientEdge
 from ._hooks import retain_grad
 

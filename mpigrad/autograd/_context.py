@@ -11,7 +11,8 @@ from .._graph.namespace import RAW
 from .._graph.node import Hooks, Node, edge_of
 from .._graph.saved import TWICE, Saved
 from .._graph.waiting import settle
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 
 _set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__  # of the slots
 _RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._graph.grad_mode import enable_grad
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._backward import grad, zeros_for
 
 Tensors = tuple[Tensor, ...]

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._device import array_module, host
 from .._graph.engine import as_array
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._backward import grad, run_backward
 
 Function = Callable[..., Any]

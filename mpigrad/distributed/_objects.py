@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _cloud
-from .._tensor import wrap
+from .._wrapping import wrap
 from . import _collectives as c
 from . import _messages as m
 from ._groups import ProcessGroup, place_of, resolve

@@ -16,7 +16,8 @@ from .._ops import arithmetic, matmul, sums
 from .._ops._binary import PLAIN, Binary
 from .._ops._define import Operator
 from .._ops._unary import OPERATORS
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._graph import Node
 from ._recording import of_all, of_one, of_product, of_two
 from ._roads import is_constant, written

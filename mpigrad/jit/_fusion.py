@@ -15,7 +15,7 @@ from .._device import device_of, on_device
 from .._graph.grad_mode import MODE, TRACING
 from .._ops._binary import PLAIN
 from .._sparse_array.array import SparseArray
-from .._tensor import wrap
+from .._wrapping import wrap
 from ._gpu_fusion import GpuKernel
 from ._graph import Block, Graph, Node, Value
 from ._pure import is_pure, short

@@ -11,7 +11,8 @@ from .._device import device as Device
 from .._device import move
 from .._dtype import dtype as DType
 from .._ops.serialize import saved_place
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ._archive import Refused, read, refusing

@@ -13,7 +13,8 @@ import numpy as np
 
 from .._graph.grad_mode import MODE, TRACING
 from .._ops._binary import F32, F64
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 
 _NAMES: dict[str, Any] = {
     "Tensor": Tensor, "TRACING": TRACING, "MODE": MODE, "ndarray": np.ndarray, "F32": F32, "F64": F64, "new": object.__new__,

@@ -11,7 +11,8 @@ from .._device import array_module
 from .._ops import factorizations
 from .._ops._guarded import guarded
 from .._ops._out import deliver
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._checking import check_matrix, indefinite_infos, raise_indefinite
 
 

@@ -13,7 +13,8 @@ from .._ops._define import check_one_device
 from .._ops._guarded import guarded
 from .._ops.estimates import rising_vander as vander
 from .._ops.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._checking import check_matrix, check_same_type
 
 

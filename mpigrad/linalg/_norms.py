@@ -12,7 +12,8 @@ from .._ops._out import deliver
 from .._ops.contractions import cross as _cross
 from .._ops.matmul import vdot
 from .._ops.reduce import vector_norm
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._checking import check_matrix
 from ._factoring import eigvalsh, svdvals
 from ._solving import inv

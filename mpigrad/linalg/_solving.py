@@ -16,7 +16,8 @@ from .._ops._guarded import guarded
 from .._ops._out import deliver
 from .._ops.contractions import multiply_chain
 from .._ops.matmul import matmul
-from .._tensor import Tensor, method, wrap
+from .._tensor import Tensor, method
+from .._wrapping import wrap
 from ._checking import LinAlgError as LinAlgError
 from ._checking import check_matrix, check_same_type, raise_singular, singular_infos
 

@@ -9,7 +9,8 @@ from typing import Any
 from .._device import array_module
 from .._graph.grad_mode import no_grad
 from .._ops._guarded import guarded
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 
 _LINEAR = (
     "linear",

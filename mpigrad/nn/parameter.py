@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._ops._binary import PLAIN
-from .._tensor import Tensor, wrap, wrap_as
+from .._tensor import Tensor
+from .._wrapping import wrap, wrap_as
 
 
 class Parameter(Tensor):

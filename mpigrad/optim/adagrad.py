@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels import steps
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._real import real_view
 from ._rows import read, rows_of, write
 from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from .optimizer import Group, Optimizer, check_settings, drift, new_step, next_step, number, zeros_like
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._graph.grad_mode import enable_grad
-from .._tensor import Tensor, counter, wrap
+from .._tensor import Tensor, counter
+from .._wrapping import wrap
 from ._line_search import Point, Search
 from ._real import real_view
 from .optimizer import Closure, Optimizer, check_settings, number

@@ -22,7 +22,8 @@ from .._graph.node import RemovableHandle
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
 from .._ops._clearing import clear_grad
-from .._tensor import Tensor, counter, wrap
+from .._tensor import Tensor, counter
+from .._wrapping import wrap
 from ._layout import load_state, saved_state
 from ._real import as_complex, as_real, real_view
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels import steps
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from .._wrapping import wrap
 from ._rows import add_to_rows
 from .optimizer import Group, Optimizer, check_settings, number
 

@@ -9,10 +9,10 @@ import pytest
 from mpigrad.distributed.rpc import _agent, _current
 from mpigrad.distributed.rpc._dynamic import join
 from mpigrad.distributed.rpc._exchange import introduction
+from mpigrad.distributed.rpc._frame import RawMessage
 from mpigrad.distributed.rpc._memory_transport import MemoryNetwork
 from mpigrad.distributed.rpc._message import HEADER, MessageType
 from mpigrad.distributed.rpc._progress import Progress
-from mpigrad.distributed.rpc._seams import RawMessage
 from mpigrad.distributed.rpc._world import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 

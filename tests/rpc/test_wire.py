@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from mpigrad._tensor import Tensor, wrap
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._arrays import INLINE_MAX, parse
 from mpigrad.distributed.rpc._frame import parts
 from mpigrad.distributed.rpc._message import EMPTY, FLAT, HEADER, HEADER_SIZE, PICKLE, RAW

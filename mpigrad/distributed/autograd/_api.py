@@ -7,7 +7,8 @@ from typing import Any
 
 from ..._graph.engine import as_array
 from ..._graph.grad_mode import TRACING
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ...autograd.profiler import record_function
 from ..rpc import _seams
 from . import _worker

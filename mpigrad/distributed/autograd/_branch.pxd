@@ -1,6 +1,11 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
-from mpigrad.distributed.autograd._parts cimport Source
+from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
+from mpigrad.distributed.autograd._items cimport decode, encode
+from mpigrad.distributed.autograd._lone cimport run_lone
+from mpigrad.distributed.autograd._parts cimport Parts, Source
 from mpigrad.distributed.autograd._pass cimport Pass
 from mpigrad.distributed.autograd._worker cimport Worker
 
@@ -11,8 +16,12 @@ cdef class Branch:
     cdef public object ended, error, lock, on_end, pending, requester
     cdef public list answer
 
+    @cython.locals(source=Source, context=DistAutogradContext, parts=Parts)
     cpdef dict process(self, list items)
     cpdef dict sorted(self, list outgoing)
+    @cython.locals(recv=RecvRpcBackward)
     cpdef _sort(self, list outgoing, list here, dict elsewhere)
     cpdef ask(self, rank, list items, then=*)
     cpdef list answers(self, reply)
+    cpdef fail(self, error)
+    cpdef settle(self)

@@ -11,7 +11,8 @@ from ..._device import device, guard
 from ..._graph.accumulate import Ownership, sum_of_tensors
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._functions import RecvRpcBackward, SendRpcBackward
 from ._parts import Parts, Source
 

@@ -3,8 +3,11 @@ cimport cython
 
 from mpigrad._graph.engine cimport GraphTask
 from mpigrad._graph.node cimport edge_of
+from mpigrad._tensor cimport Tensor
+from mpigrad._wrapping cimport wrap
 from mpigrad.distributed.autograd._branch cimport Branch
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
+from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
 from mpigrad.distributed.autograd._items cimport decode, encode
 from mpigrad.distributed.autograd._lone cimport may_follow, run_lone
 from mpigrad.distributed.autograd._parts cimport Parts, Source
@@ -14,13 +17,15 @@ from mpigrad.distributed.autograd._worker cimport Worker
 
 cpdef Source _source(DistAutogradContext context, list edges)
 cpdef _check_types(roots)
+@cython.locals(root=Tensor, edges=list)
 cpdef list _checked(roots, bint leaves)
-cpdef _one(root)
+cpdef _one(Tensor root)
 cpdef _go_on(Branch started, reply)
 cpdef _send(Branch started, dict batches)
 cpdef list _run_roots(DistAutogradContext context, Pass one, Source roots, list edges, list grads)
 @cython.locals(worker=Worker, context=DistAutogradContext, one=Pass, parts=Parts, branch=Branch)
 cpdef _handle(agent, message)
+@cython.locals(recv=RecvRpcBackward)
 cpdef bint _only_to(rank, list outgoing) except? -1
 cpdef list _run_one(Worker worker, DistAutogradContext context, Pass one, tuple item)
 cpdef _answer(Branch branch)

@@ -13,10 +13,12 @@ import numpy as np
 from ..._device import array_module, guard
 from ..._graph.engine import Captures, GraphTask
 from ..._graph.node import Edge, edge_of
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ...futures import Future
+from ..rpc._frame import RawMessage
 from ..rpc._message import MessageType
-from ..rpc._seams import RawMessage, register_handler
+from ..rpc._seams import register_handler
 from . import _worker
 from ._branch import Batches, Branch, deferred
 from ._held import make_part

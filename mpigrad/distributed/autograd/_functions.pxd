@@ -1,2 +1,8 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
 from mpigrad._graph.node cimport edge_of
+from mpigrad._tensor cimport Tensor
+
+@cython.locals(tensor=Tensor, metas=list)
+cpdef list _attach(node, tensors)

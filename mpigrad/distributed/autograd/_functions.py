@@ -15,7 +15,8 @@ from numpy import ndarray, zeros
 from ..._device import device_of, module_for, on_device
 from ..._graph.namespace import RAW
 from ..._graph.node import Node, edge_of
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 class SendRpcBackward(Node):
@@ -65,11 +66,7 @@ class RecvRpcBackward(Node):
     def __init__(self, worker: int, message_id: int, tensors: Sequence[Tensor]) -> None:
         self.edges, self.hooks = (), None
         self.worker, self.message_id, self.outputs = worker, message_id, len(tensors)
-        self.metas = metas = []
-        for nr, tensor in enumerate(tensors):
-            tensor._grad_fn, tensor._nr, tensor._requires = self, nr, True
-            array = tensor._array
-            metas.append((array.shape, array.dtype, None if array.__class__ is ndarray else device_of(array)))
+        self.metas = _attach(self, tensors)
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         return (grad,) if self.outputs == 1 else tuple(grad)  # they go no further here
@@ -85,6 +82,16 @@ class RecvRpcBackward(Node):
                 made = _zeros(*self.metas[place])
                 grads[place] = made if F is RAW else wrap(made)
         return grads
+
+
+def _attach(node: RecvRpcBackward, tensors: Sequence[Tensor]) -> list[Any]:
+    """Make tensors outputs of a node; gives what there is to know about gradients of them."""
+    metas = []
+    for nr, tensor in enumerate(tensors):
+        tensor._grad_fn, tensor._nr, tensor._requires = node, nr, True
+        array = tensor._array
+        metas.append((array.shape, array.dtype, None if array.__class__ is ndarray else device_of(array)))
+    return metas
 
 
 def _zeros(shape: tuple[int, ...], kind: Any, place: Any) -> Any:

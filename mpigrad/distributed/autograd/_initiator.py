@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
 from ..rpc._errors import WorkerGoneError, pack_error, unpack_error
+from ..rpc._frame import RawMessage
 from ..rpc._message import MessageType
-from ..rpc._seams import RawMessage, lost_hooks, register_handler
+from ..rpc._seams import lost_hooks, register_handler
 from ._branch import Branch
 from ._reach import reach
 from ._release import worker_left

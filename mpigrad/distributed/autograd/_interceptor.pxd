@@ -1,9 +1,12 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
+from mpigrad._tensor cimport Tensor
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
 from mpigrad.distributed.autograd._worker cimport Worker, worker
 
+@cython.locals(tensor=Tensor, needing=list)
+cpdef list _needing(tensors)
 cpdef record_send(DistAutogradContext context, message_id, tensors)
 cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
 

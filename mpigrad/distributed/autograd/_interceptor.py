@@ -17,9 +17,17 @@ from ._functions import RecvRpcBackward, SendRpcBackward
 from ._worker import worker
 
 
+def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
+    needing = []
+    for tensor in tensors:
+        if tensor._requires:
+            needing.append(tensor)
+    return needing
+
+
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
     """Attach a send function to those tensors of a message that need gradients."""
-    needing = [tensor for tensor in tensors if tensor._requires]
+    needing = _needing(tensors)
     if not needing:
         return None
     made = context.sends[message_id] = SendRpcBackward(needing)
@@ -30,7 +38,7 @@ def record_recv(
     context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
 ) -> RecvRpcBackward | None:
     """Attach a recv function to those tensors of a message that need gradients."""
-    needing = [tensor for tensor in tensors if tensor._requires]
+    needing = _needing(tensors)
     if not needing:
         return None
     origins = origins_of(tensors)

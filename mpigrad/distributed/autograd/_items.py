@@ -18,7 +18,8 @@ from ..._device import CPU, device
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
 from ..._sparse_array.array import SparseArray
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ..rpc._arrays import Arrived, origins_of
 from ..rpc._wire import Directed
 

@@ -1,4 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._graph.nodes cimport Node
 from mpigrad.distributed.autograd._pass cimport Pass
 from mpigrad.distributed.autograd._path cimport Path
 
@@ -9,8 +12,10 @@ cdef class Source:
     cdef public dict ran
     cdef public bint _user_code
 
+    @cython.locals(node=Node)
     cpdef bint runs_user_code(self) except? -1
     cpdef list recvs(self)
+    @cython.locals(node=Node, found=list)
     cpdef list shared(self)
 
 cdef class Parts:

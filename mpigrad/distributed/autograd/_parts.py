@@ -69,12 +69,12 @@ class Source:
 
     def shared(self) -> list[Node]:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
-        return [
-            node
-            for node in self.below
-            if node.__class__ is not SendRpcBackward  # nothing leads to one
-            and (node.__class__ is not AccumulateGrad or node.hooks is not None)
-        ]
+        found = []
+        for node in self.below:
+            kind = node.__class__  # nothing leads to a send function
+            if kind is not SendRpcBackward and (kind is not AccumulateGrad or node.hooks is not None):
+                found.append(node)
+        return found
 
 
 class Parts:

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...futures import Future
+from ..rpc._frame import RawMessage
 from ..rpc._message import MessageType
-from ..rpc._seams import RawMessage, register_handler
+from ..rpc._seams import register_handler
 
 if TYPE_CHECKING:
     from ._context import DistAutogradContext

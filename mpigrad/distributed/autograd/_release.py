@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..rpc._frame import RawMessage
 from ..rpc._message import MessageType
-from ..rpc._seams import RawMessage, register_handler
+from ..rpc._seams import register_handler
 from ._container import LOCAL_BITS
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
+from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
 
 cdef class Sink:
     cdef public object F
@@ -7,4 +8,4 @@ cdef class Sink:
     cdef public bint discard
     cdef public list outgoing
 
-    cpdef _leave(self, node, grad)
+    cpdef _leave(self, RecvRpcBackward node, grad)

@@ -9,7 +9,7 @@ from ..._graph.grad_mode import TRACING
 from ..._graph.namespace import RAW
 from ..._graph.node import AccumulateGrad, Node
 from ..._graph.tracing import run_traced
-from ..._tensor import wrap
+from ..._wrapping import wrap
 from ._functions import RecvRpcBackward
 
 if TYPE_CHECKING:

@@ -1,3 +1,9 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._tensor cimport Tensor
+from mpigrad._wrapping cimport wrap
+
 cpdef list parse(bytes layout)
-cpdef tuple take(list entries, buffer, offset, followed, tuple plain)
+@cython.locals(tensor=Tensor, kind=int, nth_plain=int, nth_followed=int, nbytes=cython.longlong, entry=tuple)
+cpdef tuple take(list entries, buffer, cython.longlong offset, followed, tuple plain)

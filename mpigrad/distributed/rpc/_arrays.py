@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from mpigrad._device import CPU, device, on_device
-from mpigrad._tensor import Tensor, wrap
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
 
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body

@@ -2,9 +2,16 @@
 cimport cython
 
 from mpigrad.distributed.rpc._frame cimport parts
+from mpigrad.distributed.rpc._header cimport Header, frame_of, read_header
 from mpigrad.distributed.rpc._progress cimport Progress
 from mpigrad.distributed.rpc._wire cimport decode, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future
+
+cdef class _Retried:
+    cdef public Calls _calls
+    cdef public object _failures, _message, _then
+
+    cpdef send(self)
 
 cdef class Calls:
     cdef dict __dict__
@@ -23,8 +30,8 @@ cdef class Calls:
     @cython.locals(fut=Future)
     cpdef call_sync(self, dst, func, args, kwargs, timeout)
     cpdef wait_for(self, Future fut)
-    @cython.locals(follow=list)
+    @cython.locals(follow=list, data=bytes, meta=bytes)
     cpdef _post(self, dst, kind, tuple payload, flags, call_id, context_id, message_id, bytes name, extra, extra2)
     cpdef _receive_answer(self, frame, waiting_for)
-    @cython.locals(fut=Future)
+    @cython.locals(fut=Future, header=Header, call_id=object, src=object, mode=int, flags=int, state=int)
     cpdef _complete(self, frame)

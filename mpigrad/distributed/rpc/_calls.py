@@ -27,6 +27,7 @@ from . import _seams
 from ._errors import RpcTimeoutError, SendFailedError, WorkerGoneError, pack_error, unpack_error
 from ._frame import parts
 from ._functions import is_library, label, name_of
+from ._header import frame_of, read_header
 from ._latency import SAMPLE, Latency
 from ._message import (
     BODY_FOLLOWS,
@@ -54,7 +55,6 @@ _LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 _EXCEPTION = int(MessageType.EXCEPTION)
 _REPLY = int(MessageType.REPLY)
 _pack = HEADER.pack
-_unpack = HEADER.unpack_from
 _monotonic = time.monotonic
 _NEVER = float("inf")
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
@@ -275,11 +275,10 @@ class Calls:
         length = HEADER_SIZE + len(data) + len(meta) + len(name)
         epoch = self.epochs.get(dst, 0)
         if not follow and length <= FRAME_MAX:
-            head = _pack(
-                kind, mode, flags, epoch, 0, self.rank, length, len(name), len(meta), 0,
-                call_id, context_id, message_id, extra, extra2,
-            )  # fmt: skip
-            self.progress.post(dst, b"".join((head, data, meta, name)), follow, 0)
+            frame = frame_of(
+                kind, mode, flags, epoch, self.rank, call_id, context_id, message_id, extra, extra2, data, meta, name
+            )
+            self.progress.post(dst, frame, follow, 0)
             return
         body = b"".join((data, meta, name))
         if length + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
@@ -297,7 +296,7 @@ class Calls:
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
         """The transport could not send a frame: fail the call it belongs to, ours or that of whoever waits for this answer."""
         logger.error("could not send a message to rank %s: %s", dst, error)
-        kind, call_id = frame[0], _unpack(frame)[10]
+        kind, call_id = frame[0], read_header(frame).call_id
         if kind == _REPLY:  # whoever asked gets the error instead, if that can be sent
             answer = pack_error(self.info, RuntimeError(f"{self.info} could not send its answer: {error}"))
             self._post(dst, _EXCEPTION, encode_raw(answer, []), 0, call_id, 0, 0, b"", 0, 0)
@@ -313,29 +312,28 @@ class Calls:
         """Complete the call that a frame answers; or the frame, if that may run user code (`__setstate__` ...)."""
         mode = frame[1]
         if mode == PICKLE or mode == CUSTOM:
-            if waiting_for is None or self._pending.get(_unpack(frame)[10]) is not waiting_for:
+            if waiting_for is None or self._pending.get(read_header(frame).call_id) is not waiting_for:
                 return frame
         self._complete(frame)
         return None
 
     def _complete(self, frame: Any) -> None:
         """Complete the future of a call with its answer; decode and drop it when nobody waits any more."""
-        kind, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(
-            frame
-        )
+        header = read_header(frame)
+        mode, flags, src, call_id = header.mode, header.flags, header.src, header.call_id
         fut = self._pending.pop(call_id, None)
         value: Any = None
         state = 1
         if mode:
             try:
-                buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+                buffer, offset, meta, _name, followed = parts(frame, header)
                 value, tensors = decode(self, src, mode, buffer, offset, meta, followed)
                 buffer = followed = None  # whoever gets the value may keep what nobody else holds
-                if kind == _EXCEPTION:
+                if header.kind == _EXCEPTION:
                     value, state = unpack_error(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and _seams.interceptor is not None:
                     if fut._info[3]:
-                        _seams.interceptor.on_receive(src, context_id, message_id, tensors)
+                        _seams.interceptor.on_receive(src, header.context_id, header.message_id, tensors)
                 if mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:

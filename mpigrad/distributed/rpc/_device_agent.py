@@ -14,13 +14,13 @@ from mpigrad.futures import Future
 from . import _seams, _wire
 from ._agent import Agent
 from ._device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
+from ._header import read_header
 from ._landing import Landing
-from ._message import HEADER, MessageType
+from ._message import MessageType
 from ._transport import Bulk
 
 _ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
 _PASSES = range(int(MessageType.BACKWARD_AUTOGRAD_REQ), int(MessageType.ABORT_AUTOGRAD) + 1)  # may compute gradients
-_unpack = HEADER.unpack_from
 _arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()
 
 
@@ -123,7 +123,7 @@ class DeviceAgent(Agent):
         """The streams of whoever will use what a frame carries."""
         kind = frame[0]
         if kind in _ANSWERS:
-            return self._pending.streams.get(_unpack(frame)[10]) or self._streams.next()
+            return self._pending.streams.get(read_header(frame).call_id) or self._streams.next()
         return self._streams.backward if kind in _PASSES else self._streams.next()
 
     def _streams_of(self, frame: Any) -> Streams:
@@ -148,7 +148,7 @@ class DeviceAgent(Agent):
     def _complete(self, frame: Any) -> None:
         streams = self._streams_of(frame)
         if type(frame) is Bulk and frame.streams is not None:
-            fut = self._pending.get(_unpack(frame)[10])
+            fut = self._pending.get(read_header(frame).call_id)
             if fut is not None:
                 _arrival[fut] = streams.record()
         with streams.acting():

@@ -17,7 +17,8 @@ import numpy as np
 
 from mpigrad._cloud import reduced_by_name
 from mpigrad._device import CPU, device, device_of
-from mpigrad._tensor import Tensor, wrap, wrap_as
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap, wrap_as
 
 from . import _seams
 from ._arrays import ARRAY, TENSOR, TENSOR_GRAD, Arrived, describe_moving, put, put_buffer, sendable

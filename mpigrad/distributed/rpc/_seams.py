@@ -20,6 +20,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ._frame import RawMessage
+
 if TYPE_CHECKING:
     from mpigrad._tensor import Tensor
 
@@ -62,18 +64,6 @@ class RRefHook(Protocol):
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
         """The RRefs again, in the same order, before the rest is unpickled."""
-
-
-class RawMessage(NamedTuple):
-    """A received internal message: who sent it, its bytes and arrays, and fields of the header."""
-
-    src: int
-    body: bytes
-    arrays: list[Any]
-    extra: int
-    extra2: int
-    context_id: int
-    message_id: int
 
 
 class CallHeader(NamedTuple):

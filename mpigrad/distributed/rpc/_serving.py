@@ -19,9 +19,10 @@ from mpigrad.futures._future import Future
 from . import _seams
 from ._calls import Calls
 from ._errors import RemoteTraceback, pack_error
-from ._frame import parts
+from ._frame import RawMessage, parts
 from ._functions import function_of, label
-from ._message import CUSTOM, FLAT, HAS_CONTEXT, HEADER, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
+from ._header import read_header
+from ._message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
 from ._wire import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,6 @@ _CALL = int(MessageType.PYTHON_CALL)
 _LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 _REPLY = int(MessageType.REPLY)
 _EXCEPTION = int(MessageType.EXCEPTION)
-_unpack = HEADER.unpack_from
 
 
 class Serving(Calls):
@@ -82,19 +82,19 @@ class Serving(Calls):
             self._serve_special(work, _seams.call_handlers[kind])
         else:
             error = RuntimeError(f"{self.info} has no handler for messages of type {kind}")
-            self._answer_error(_unpack(work)[5], _unpack(work)[10], error)
+            header = read_header(work)
+            self._answer_error(header.src, header.call_id, error)
 
     def _serve_call(self, frame: Any) -> None:
         """Run the function of a request and answer it."""
-        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, _, _ = _unpack(
-            frame
-        )
+        header = read_header(frame)
+        mode, flags, src, call_id = header.mode, header.flags, header.src, header.call_id
         self._serving[call_id << 20 | src] = None
         try:
-            buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+            buffer, offset, meta, name, followed = parts(frame, header)
             args: Any  # decoded before the function is looked up: RRefs in it must come to life in order to end
             args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
-            func = function_of(name) if fn_len else None
+            func = function_of(name) if name else None
             kwargs: Any = None
             if mode == PICKLE or mode == CUSTOM:
                 if func is None:
@@ -104,7 +104,8 @@ class Serving(Calls):
             del frame, buffer, followed
             interceptor = _seams.interceptor if flags & HAS_CONTEXT else None
             if interceptor is not None:
-                context, current = interceptor.on_receive(src, context_id, message_id, tensors), interceptor.current
+                context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
+                current = interceptor.current
                 before, current.context = current.context, context
                 try:
                     self._run_and_answer(src, call_id, func, args, kwargs, (interceptor, context))
@@ -182,13 +183,14 @@ class Serving(Calls):
 
     def _serve_internal(self, frame: Any, handler: _seams.Handler) -> None:
         """Let another layer's handler answer a message."""
-        _, mode, flags, _, nseg, src, length, fn_len, meta_len, _, call_id, context_id, message_id, extra, extra2 = (
-            _unpack(frame)
-        )
+        header = read_header(frame)
+        mode, src, call_id = header.mode, header.src, header.call_id
         try:
-            buffer, offset, meta, _name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
+            buffer, offset, meta, _name, followed = parts(frame, header)
             body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])
-            message = _seams.RawMessage(src, body, arrays, extra, extra2, context_id, message_id)
+            message = RawMessage(
+                src, body, arrays, header.extra, header.extra2, header.context_id, header.message_id
+            )
             buffer = followed = None  # the handler may keep what nobody else holds
             answer = handler(self, message)
             if isinstance(answer, Future):
@@ -216,16 +218,17 @@ class Serving(Calls):
 
     def _serve_special(self, frame: Any, handler: _seams.CallHandler) -> None:
         """Let another layer serve a request that carries a user function."""
-        kind, _, flags, _, _, src, _, _, _, _, call_id, context_id, message_id, extra, extra2 = _unpack(frame)
-        header = _seams.CallHeader(src, kind, call_id, extra, extra2, context_id, message_id)
+        read = read_header(frame)
+        src, call_id = read.src, read.call_id
+        header = _seams.CallHeader(src, read.kind, call_id, read.extra, read.extra2, read.context_id, read.message_id)
         self._serving[call_id << 20 | src] = None
         try:
             func, args, kwargs, tensors = self._decode_call(frame)
-            interceptor = _seams.interceptor if flags & HAS_CONTEXT else None
+            interceptor = _seams.interceptor if read.flags & HAS_CONTEXT else None
             if interceptor is None:
                 self._answer_special(src, call_id, handler(self, header, lambda: func(*args, **kwargs)), None)
                 return
-            context = interceptor.on_receive(src, context_id, message_id, tensors)
+            context = interceptor.on_receive(src, read.context_id, read.message_id, tensors)
             with interceptor.running(context):
                 result = handler(self, header, lambda: func(*args, **kwargs))
                 self._answer_special(src, call_id, result, (interceptor, context))
@@ -239,10 +242,11 @@ class Serving(Calls):
             self._answer(src, call_id, result, inside is not None)
 
     def _decode_call(self, frame: Any) -> tuple[Any, Any, Any, Any]:
-        _, mode, flags, _, nseg, src, length, fn_len, meta_len, *_ = _unpack(frame)
-        buffer, offset, meta, name, followed = parts(frame, flags, nseg, length, fn_len, meta_len)
-        args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
-        func = function_of(name) if fn_len else None
+        header = read_header(frame)
+        mode = header.mode
+        buffer, offset, meta, name, followed = parts(frame, header)
+        args, tensors = decode(self, header.src, mode, buffer, offset, meta, followed)
+        func = function_of(name) if name else None
         kwargs: Any = {}
         if mode == PICKLE or mode == CUSTOM:
             if func is None:

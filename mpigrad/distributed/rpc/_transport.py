@@ -20,8 +20,9 @@ from mpigrad.distributed._gpu.transfers import read_entry
 
 from ._blocks import receive_array
 from ._channel import Channel
+from ._header import read_header
 from ._landing import NOWHERE, Together
-from ._message import HEADER, HEADER_SIZE, TRANSFER
+from ._message import HEADER_SIZE, TRANSFER
 from ._outgoing import Outgoing
 
 logger = logging.getLogger(__name__)
@@ -148,5 +149,5 @@ def copied(frame: bytes, follow: list[Any], landing: Any = None) -> bytearray:
 
 def origin_of(frame: Any) -> tuple[int, int]:
     """The sender's rank, and the first tag of what follows."""
-    header = HEADER.unpack_from(frame)
-    return header[5], header[9]
+    header = read_header(frame)
+    return header.src, header.tag

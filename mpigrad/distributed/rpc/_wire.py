@@ -73,8 +73,9 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     for item in items:
         kind = type(item)
         if kind is Tensor:
-            array, code = item._array, TENSOR_GRAD if item._requires else TENSOR
-            tensors.append(item)
+            tensor = item
+            array, code = tensor._array, TENSOR_GRAD if tensor._requires else TENSOR
+            tensors.append(tensor)
         elif kind in _PLAIN_TYPES:
             plain.append(item)
             text += _PLAIN_MARK

@@ -11,7 +11,8 @@ from ..._ops._arguments import need_tensors
 from ..._ops._guarded import guarded
 from ..._ops._inplace import change
 from ..._ops.random import rand
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

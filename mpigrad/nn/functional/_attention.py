@@ -12,7 +12,8 @@ from ..._ops._arguments import need_tensors
 from ..._ops._guarded import guarded
 from ..._ops.joining import cat
 from ..._ops.linear import linear
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._attention_checks import check_masks, check_shapes
 from ._dropout import dropout
 from ._pad import pad

@@ -9,7 +9,8 @@ from ..._ops._arguments import need_tensors, title
 from ..._ops._guarded import guarded
 from ..._ops.broadcasting import check_pair
 from ..._ops.nll import likelihood, scale_of
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._reduction import kind, reduce_by
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from ..._device import host, move
 from ..._ops._arguments import need_tensors
 from ..._ops.ctc import ctc
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._reduction import kind
 
 

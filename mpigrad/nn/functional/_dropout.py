@@ -12,7 +12,8 @@ from ..._ops._guarded import guarded
 from ..._ops._inplace import change
 from ..._ops.dropping import draws_again, native_dropout
 from ..._ops.random import rand
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 def _check(p: float) -> None:

@@ -15,7 +15,8 @@ from ..._ops._guarded import guarded
 from ..._ops.embedding import bag_max, bag_sum, embedding_bags
 from ..._ops.embedding import embedding as look_up
 from ..._ops.pooling import gather_windows
-from ..._tensor import Tensor, counter, wrap
+from ..._tensor import Tensor, counter
+from ..._wrapping import wrap
 
 _INDICES = (np.dtype("i8"), np.dtype("i4"))
 _UNSIGNED = {8: np.dtype("u8"), 4: np.dtype("u4")}

@@ -10,7 +10,8 @@ from ..._device import array_module
 from ..._ops._arguments import need_tensors
 from ..._ops._guarded import guarded
 from ..._ops.random import rand
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:

@@ -10,7 +10,8 @@ from ..._ops._arguments import need_tensors, title
 from ..._ops._define import operator
 from ..._ops._guarded import guarded
 from ..._ops.distances import cosine_similarity, pairwise_distance
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._reduction import kind, reduce_by
 
 # Node names are PyTorch's; the work is done by the operators below them.

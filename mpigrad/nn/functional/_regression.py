@@ -11,7 +11,8 @@ from ..._ops._arguments import need_tensors
 from ..._ops._binary import check_shapes, common_dtype
 from ..._ops._guarded import guarded
 from ..._ops.fitting import to_dtype
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ._reduction import kind, reduce_by
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..._device import array_module
 from ..._ops._arguments import need_tensors
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 Ints = int | Sequence[int]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..._device import module_for, on_device, resolve
 from ..._dtype import as_dtype, get_default_dtype
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 def blank(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:

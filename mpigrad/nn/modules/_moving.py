@@ -9,7 +9,8 @@ from ... import _dtype
 from ..._device import device as Device
 from ..._device import move, resolve
 from ..._dtype import dtype as Dtype
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from ..parameter import Buffer
 from ._traversal import Traversal
 

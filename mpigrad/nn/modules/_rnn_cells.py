@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ..._device import array_module
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from .. import init
 from ..parameter import Parameter
 from ._blank import blank

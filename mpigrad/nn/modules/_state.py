@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._graph.grad_mode import no_grad
-from ..._tensor import Tensor, counter, wrap
+from ..._tensor import Tensor, counter
+from ..._wrapping import wrap
 from ..parameter import Parameter
 from ._hooks import every
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._device import array_module, device_of, move
 from ..._ops.joining import cat, stack
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

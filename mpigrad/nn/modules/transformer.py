@@ -10,7 +10,8 @@ import numpy as np
 
 from ..._device import move, resolve
 from ..._dtype import get_default_dtype
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 from .. import functional as F
 from .. import init
 from .attention import MultiheadAttention

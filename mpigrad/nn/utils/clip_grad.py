@@ -10,7 +10,8 @@ import numpy as np
 from ..._device import CPU, device_of, move, on_device
 from ..._dtype import get_default_dtype
 from ..._kernels.norms import norm_of_many, scale_many
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 def _with_gradients(parameters: Any) -> list[Tensor]:

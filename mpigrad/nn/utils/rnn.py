@@ -10,7 +10,8 @@ import numpy as np
 
 from ..._device import device_of, host, move
 from ..._ops.joining import cat, stack
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
+from ..._wrapping import wrap
 
 
 class _Packed(NamedTuple):

@@ -16,7 +16,8 @@ from typing import Any
 from mpigrad.distributed.autograd import _engine
 from mpigrad.distributed.autograd._held import HeldPart
 from mpigrad.distributed.autograd._initiator import Initiated
-from mpigrad.distributed.rpc._message import HEADER, NO_CALL, MessageType
+from mpigrad.distributed.rpc._header import read_header
+from mpigrad.distributed.rpc._message import NO_CALL, MessageType
 from mpigrad.distributed.rpc._profiling import title_of
 
 from .recorder import Recorder
@@ -112,9 +113,9 @@ class Taps:
         recorder, rank = self._recorder, self._agent.rank
 
         def serve(frame: Any, *handler: Any) -> None:
-            kind, _, _, _, _, src, _, _, _, _, call_id, _, _, extra, _ = HEADER.unpack_from(frame)
-            key = self._key(src, rank, kind, call_id, extra, "f")
-            with recorder.slice(title(kind, b""), "serve", key, "f"):
+            header = read_header(frame)
+            key = self._key(header.src, rank, header.kind, header.call_id, header.extra, "f")
+            with recorder.slice(title(header.kind, b""), "serve", key, "f"):
                 before(frame, *handler)
 
         return serve
@@ -123,7 +124,7 @@ class Taps:
         recorder, rank = self._recorder, self._agent.rank
 
         def complete(frame: Any) -> None:
-            key = f"answer.{rank}.{HEADER.unpack_from(frame)[10]}"
+            key = f"answer.{rank}.{read_header(frame).call_id}"
             with recorder.slice("answer", "answer", key, "f"):
                 before(frame)
 

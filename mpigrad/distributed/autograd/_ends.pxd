@@ -1,0 +1,12 @@
+# Where the slots of recv functions lie, for modules that are compiled: see mpigrad/_graph/nodes.pxd.
+from mpigrad._graph.nodes cimport Node
+
+cdef extern from *:
+    """
+    typedef struct {
+        mpigrad_Node __pyx_base;
+        PyObject *message_id, *metas, *outputs, *worker;
+    } mpigrad_RecvRpcBackward;
+    """
+    ctypedef class mpigrad.distributed.autograd._functions.RecvRpcBackward(Node) [object mpigrad_RecvRpcBackward, check_size ignore]:
+        cdef object message_id, metas, outputs, worker

@@ -1,0 +1,12 @@
+# What has a fixed place in memory, and what C calls directly; see mpigrad/_compiled.py.
+cdef class Header:
+    cdef readonly unsigned int kind, mode, flags, epoch, transfers, src, length, name_length, meta_length
+    cdef readonly unsigned long long tag
+    cdef readonly long long call_id, context_id, message_id, extra, extra2
+
+cpdef Header read_header(frame)
+cpdef bytes frame_of(
+    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int rank, long long call_id,
+    long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
+)
+cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end)
