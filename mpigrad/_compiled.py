@@ -40,6 +40,7 @@ MODULES = (
     "_graph.saved",
     "_graph.views",
     "_kernels.loops",
+    "_mutex",
     "_wrapping",
     "distributed.autograd._api",
     "distributed.autograd._branch",

@@ -102,9 +102,9 @@ def place_of(slot: object) -> int:
 
 def declared(pxd: str, struct: str) -> list[str]:
     """The fields that a `.pxd` file gives a struct, in order."""
-    body = re.search(r"typedef struct \{([^}]*)\} %s;" % struct, (PACKAGE / pxd).read_text())
+    body = re.search(r"typedef struct \{([^}]*)\} " + struct + ";", (PACKAGE / pxd).read_text())
     assert body is not None
-    return [name for name in re.findall(r"\*(\w+)", body[1].split("#if")[0])]
+    return re.findall(r"\*(\w+)", body[1].split("#if")[0])
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
+from mpigrad._mutex import Mutex
+
 _abort_installed = False
-_turn = threading.Lock()
+_turn = Mutex()
 
 
 def mpi() -> Any:
@@ -51,7 +52,7 @@ def turn_lock() -> Any:
     MPI_THREAD_SERIALIZED there is one for the whole process.
     """
     MPI = mpi()
-    return threading.Lock() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
+    return Mutex() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
 
 
 def mpi_turn() -> Any:

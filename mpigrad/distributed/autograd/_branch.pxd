@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
+from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
 from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
 from mpigrad.distributed.autograd._items cimport decode, encode
@@ -13,7 +14,8 @@ cdef class Branch:
     cdef public Worker worker
     cdef public DistAutogradContext context
     cdef public Pass one
-    cdef public object ended, error, lock, on_end, pending, requester
+    cdef public object ended, error, on_end, pending, requester
+    cdef public Mutex lock
     cdef public list answer
 
     @cython.locals(source=Source, context=DistAutogradContext, parts=Parts)

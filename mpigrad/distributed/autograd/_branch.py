@@ -13,10 +13,10 @@ Invariants:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..._mutex import Mutex
 from ..rpc._message import MessageType
 from ._items import Item, decode, encode
 from ._lone import Outgoing, run_lone
@@ -53,7 +53,7 @@ class Branch:
         self.answer: list[Item] = []
         self.error: BaseException | None = None
         self.pending, self.ended = 1, False
-        self.lock = threading.Lock()
+        self.lock = Mutex()
         self.on_end: Callable[[Branch], None] | None = None
         worker.live.add(self)
 
@@ -121,13 +121,19 @@ class Branch:
     def send_all(self, batches: Batches) -> None:
         """Send gradients to other workers; their answers continue the branch."""
         for rank, items in batches.items():
-            with self.lock:
+            self.lock.acquire()
+            try:
                 self.pending += 1
+            finally:
+                self.lock.release()
             try:
                 self.ask(rank, items, self._answered)
             except BaseException:
-                with self.lock:
+                self.lock.acquire()
+                try:
                     self.pending -= 1
+                finally:
+                    self.lock.release()
                 raise
 
     def ask(self, rank: int, items: list[Item], then: Callable[[Any], None] | None = None) -> Any:
@@ -169,11 +175,14 @@ class Branch:
 
     def settle(self) -> None:
         """Count one thing that was pending as done; after the last the branch ends."""
-        with self.lock:
+        self.lock.acquire()
+        try:
             self.pending -= 1
             if self.pending:
                 return
             self.ended = True
+        finally:
+            self.lock.release()
         self.worker.live.discard(self)
         if self.on_end is not None:
             on_end, self.on_end = self.on_end, None  # which may hold the branch in turn

@@ -1,8 +1,10 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
 
 cdef class Container:
-    cdef public object worker_id, _lock, _next, _message_ids, max_id, new_message_id
+    cdef public object worker_id, _next, _message_ids, max_id, new_message_id
+    cdef public Mutex _lock
     cdef public dict contexts, _floors, _released
 
     cpdef DistAutogradContext new_context(self)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import threading
 
+from ..._mutex import Mutex
 from ._context import DistAutogradContext
 
 LOCAL_BITS = 48
@@ -36,7 +37,7 @@ class Container:
             raise RuntimeError(f"worker_id needs to be in the range [0, {(1 << 16) - 1}], got {worker_id}")
         self.worker_id = worker_id
         self.contexts: dict[int, DistAutogradContext] = {}
-        self._lock = threading.Lock()
+        self._lock = Mutex()
         start = worker_id << LOCAL_BITS
         self._next = start
         self._floors = {worker_id: start}  # by the worker that made them: its contexts below were all released
@@ -49,12 +50,15 @@ class Container:
         """Make a context and make it this thread's."""
         if CURRENT.context is not None:
             raise RuntimeError(f"Already have an autograd context id for this thread: {CURRENT.context.context_id}")
-        with self._lock:
+        self._lock.acquire()
+        try:
             context_id = self._next
             if context_id > self.max_id:
                 raise RuntimeError("We have run out of autograd context ids!!!")
             self._next = context_id + 1
             made = self.contexts[context_id] = DistAutogradContext(context_id)
+        finally:
+            self._lock.release()
         CURRENT.context = made
         return made
 
@@ -63,10 +67,13 @@ class Container:
         found = self.contexts.get(context_id)
         if found is not None:
             return found
-        with self._lock:
+        self._lock.acquire()
+        try:
             if self._was_released(context_id):
                 return None
             return self.contexts.setdefault(context_id, DistAutogradContext(context_id))
+        finally:
+            self._lock.release()
 
     def retrieve(self, context_id: int) -> DistAutogradContext:
         """The context with this id, or PyTorch's complaint."""
@@ -81,13 +88,16 @@ class Container:
 
     def drop(self, context_id: int, floor: int = 0) -> DistAutogradContext | None:
         """Forget a context for good, and note the `floor` of the worker that made it; gives it back if it was there."""
-        with self._lock:
+        self._lock.acquire()
+        try:
             found = self.contexts.pop(context_id, None)
             maker = context_id >> LOCAL_BITS
             if maker == self.worker_id:
                 self._raise_own_floor()
             else:
                 self._note(maker, context_id, floor)
+        finally:
+            self._lock.release()
         if found is not None:
             found.released = True
             if CURRENT.context is found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..._device import device, guard
 from ..._graph.accumulate import Ownership, sum_of_tensors
 from ..._graph.engine import as_array
 from ..._graph.namespace import RAW
+from ..._mutex import Mutex
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._functions import RecvRpcBackward, SendRpcBackward
@@ -51,7 +51,7 @@ class DistAutogradContext:
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
-        self.lock = threading.Lock()
+        self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
         self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
         self.parts = Parts(self.sends, self.held, self.lock)
@@ -85,7 +85,8 @@ class DistAutogradContext:
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
         """Add a gradient of a leaf, in the context and never in `.grad`."""
-        with self.lock:
+        self.lock.acquire()
+        try:
             held = self.gradients.get(variable)
             if F is not RAW:
                 self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
@@ -98,6 +99,8 @@ class DistAutogradContext:
                 with guard(held._array):
                     self.gradients[variable] = wrap(as_array(held._array + grad))
                 self.unseen.add(variable)
+        finally:
+            self.lock.release()
 
     def forget_roots(self, nodes: tuple[Any, ...]) -> None:
         """Let go of what is below the roots of earlier passes; another one would walk again."""

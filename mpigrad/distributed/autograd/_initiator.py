@@ -120,11 +120,14 @@ class Initiated(Branch):
 
     def settle(self) -> None:
         """Count one thing that was pending as done; after the last the branch of the roots has ended."""
-        with self.lock:
+        self.lock.acquire()
+        try:
             self.pending -= 1
             if self.pending:
                 return
             self.ended = True
+        finally:
+            self.lock.release()
         self.worker.live.discard(self)
         self._end_if_over()
 
@@ -159,10 +162,13 @@ class Initiated(Branch):
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        with self.lock:
+        self.lock.acquire()
+        try:
             if self.over or not self.ended or self.holders:
                 return
             self.over, future = True, self._future
+        finally:
+            self.lock.release()
         self.worker.initiated.pop(self.one.code, None)
         if future is not None:
             self._complete(future)

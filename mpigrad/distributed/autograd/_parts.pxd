@@ -2,6 +2,7 @@
 cimport cython
 
 from mpigrad._graph.nodes cimport Node
+from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.autograd._pass cimport Pass
 from mpigrad.distributed.autograd._path cimport Path
 
@@ -19,7 +20,8 @@ cdef class Source:
     cpdef list shared(self)
 
 cdef class Parts:
-    cdef public object _hooks, _lock
+    cdef public object _hooks
+    cdef public Mutex _lock
     cdef public dict _held, _sends, sources, _owner, _together
     cdef public bint _user_code
 

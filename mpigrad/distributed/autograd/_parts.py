@@ -11,12 +11,12 @@ context, so that all of it is freed with the context, without waiting for Python
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..._graph.engine import count_dependencies
 from ..._graph.node import AccumulateGrad, Hooks, Node
+from ..._mutex import Mutex
 from ._functions import RecvRpcBackward, SendRpcBackward
 from ._path import path_below
 
@@ -82,7 +82,7 @@ class Parts:
 
     __slots__ = ("_held", "_hooks", "_lock", "_owner", "_sends", "_together", "_user_code", "sources")
 
-    def __init__(self, sends: dict[int, SendRpcBackward], held: dict[int, Any], lock: threading.Lock) -> None:
+    def __init__(self, sends: dict[int, SendRpcBackward], held: dict[int, Any], lock: Mutex) -> None:
         self._sends, self._held, self._lock = sends, held, lock  # the context's
         self.sources: dict[int, Source] = {}
         self._owner: dict[Node, int] = {}  # the first source that has a node, by the id of its message
@@ -93,8 +93,11 @@ class Parts:
     def catch_up(self) -> None:
         """Walk new send functions and look for new hooks, if there are any: without the lock that `update` wants."""
         if len(self._sends) != len(self.sources) or Hooks.made != self._hooks:
-            with self._lock:
+            self._lock.acquire()
+            try:
                 self.update()
+            finally:
+                self._lock.release()
 
     def runs_user_code(self) -> bool:
         """Whether functions of the user's run below any send function, now."""
@@ -158,7 +161,8 @@ class Parts:
 
         If so, the source counts as run from now on: parts that others join it to later do not wait for it.
         """
-        with self._lock:
+        self._lock.acquire()
+        try:
             held = self._held
             if source.message_id in self._together or held and source in held.get(one.code, ()):
                 return False
@@ -166,6 +170,8 @@ class Parts:
             if len(source.ran) > _AT_ONCE:
                 del source.ran[next(iter(source.ran))]
             return True
+        finally:
+            self._lock.release()
 
     def source_for(self, message_id: int, grads: list[Any]) -> Source:
         """The source that gradients came for; raises if they cannot be its own."""

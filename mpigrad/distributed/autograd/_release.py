@@ -7,6 +7,7 @@ id all contexts of the same maker are released (see `_container.py`), so that no
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..rpc._frame import RawMessage
@@ -48,8 +49,11 @@ def worker_left(worker: Worker, rank: int) -> None:
 
 def _fail_waiting(context: DistAutogradContext) -> None:
     """Drop the parts of passes that wait for gradients: messages will not find them any more."""
-    with context.lock:  # whoever has it just now may be making one, not knowing of the release
+    context.lock.acquire()  # whoever has it just now may be making one, not knowing of the release
+    try:
         waiting = {part for held in context.held.values() for part in held.values()}
+    finally:
+        context.lock.release()
     for part in waiting:
         part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
 
@@ -65,8 +69,12 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
 
 def _send_word(told: tuple[Worker, int, int]) -> None:
     worker, rank, context_id = told
-    floor, end = worker.container.floor_of(context_id), (rank, context_id)
-    worker.agent.request_with_retries(rank, _TYPE, b"", context_id, floor, lambda reply: worker.releasing.discard(end))
+    heard = partial(_acknowledged, worker.releasing, (rank, context_id))
+    worker.agent.request_with_retries(rank, _TYPE, b"", context_id, worker.container.floor_of(context_id), heard)
+
+
+def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: Any) -> None:
+    releasing.discard(end)
 
 
 def _handle_know(agent: Any, message: RawMessage) -> None:

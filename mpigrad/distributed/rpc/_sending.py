@@ -6,10 +6,11 @@ it leaves its frame in `outbox`, which the holder empties, before it lets go of 
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from mpigrad._mutex import Mutex
 
 if TYPE_CHECKING:
     from ._transport import Transport
@@ -20,7 +21,7 @@ class Sending:
 
     def __init__(self, transport: Transport, send_failed: Callable[[int, bytes, Exception], None]) -> None:
         self.transport = transport
-        self.lock = transport.lock or threading.Lock()
+        self.lock = transport.lock or Mutex()
         self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
         self._send_failed = send_failed
         transport.send_failed = send_failed  # type: ignore[assignment, method-assign]

@@ -1,14 +1,19 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.rpc._sending cimport Sending
 from mpigrad.futures._future cimport Future
 
 cdef class Waiting(Sending):
-    cdef public object _receive, _housekeep, _role, _wanting, _parked, _poller, _leader, _jobs, _later, _blocked
+    cdef public object _receive, _housekeep, _wanting, _parked, _poller, _leader, _jobs, _later, _blocked
     cdef public double _next_housekeeping, _moving, _active
     cdef public bint _polled_by_waiter, _hot, _napping, _ticking, _stopping
+    cdef public Mutex _role
     cdef public dict _threads
     cdef public int _burst
 
+    @cython.locals(role=Mutex)
     cpdef wait(self, Future fut, deadline)
     cpdef later(self, work, subject)
     cpdef _work_off(self)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
+from mpigrad._mutex import Mutex
 from mpigrad.futures._future import block, discard, release
 
 from ._sending import Sending
@@ -58,7 +59,7 @@ class Waiting(Sending):
         self._receive = receive  # (frame, what the thread waits for) -> None, or the user work that the frame asks for
         self._housekeep = housekeep
         self._next_housekeeping = 0.0
-        self._role = threading.Lock()  # the lead
+        self._role = Mutex()  # the lead
         self._wanting: deque[Any] = deque()  # waiters that want the lead from the pool
         self._parked: deque[Any] = deque()  # locks of waiters that sleep because another waiter polls
         self._polled_by_waiter = False
