@@ -38,13 +38,13 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
 
 def sum_of_tensors(held: Any, grad: Any) -> Any:
     """Two gradients added up; a dense tensor comes first, since the sum with a sparse one is written in that order."""
-    if held.__class__ is Tensor and held.is_sparse and not grad.is_sparse:
+    if type(held) is Tensor and held.is_sparse and not grad.is_sparse:
         return grad + held
     return held + grad
 
 
 def _sum_into(held: Any, grad: Any) -> Any:
-    if held.__class__ is not ndarray or grad.__class__ is not ndarray:
+    if type(held) is not ndarray or type(grad) is not ndarray:
         if _either_sparse(held, grad):
             return held + grad
         if waits(held, grad):
@@ -58,7 +58,7 @@ def _either_sparse(held: Any, grad: Any) -> bool:
 
 
 def _copied(grad: Any) -> Any:
-    if grad.__class__ is ndarray:
+    if type(grad) is ndarray:
         return grad.copy()
     with guard(grad):
         return grad.copy()
@@ -91,7 +91,7 @@ class Ownership:
 
     def keep(self, grad: Any) -> Any:
         """`grad` itself if no one else can see its memory, else a copy."""
-        if grad.__class__ is ndarray and grad.base.__class__ is bytearray:
+        if type(grad) is ndarray and type(grad.base) is bytearray:
             return grad.copy()  # a small one from another worker, in the middle of its message
         if self.alone(grad):
             if getattr(grad, "is_sparse_array", False):
@@ -139,7 +139,7 @@ def _most_holders(array: Any) -> int:
     array, since it says so (`lends_memory`); of anything else it is not known who uses it."""
     most, base = 0, array.base
     while base is not None:
-        if base.__class__ is not ndarray and not getattr(base, "lends_memory", False):
+        if type(base) is not ndarray and not getattr(base, "lends_memory", False):
             return _SHARED
         most = max(most, sys.getrefcount(base))
         base = getattr(base, "base", None)
@@ -169,7 +169,7 @@ def _unshared(sparse: Any, name: str) -> Any:
     """The indices or values of a sparse gradient; a copy if their memory has other holders."""
     alone = _holders(sparse, name) <= _SOLE_PART
     array = getattr(sparse, name)
-    if array.__class__ is not ndarray:
+    if type(array) is not ndarray:
         return array if alone and array.base is None else array.copy()
     return array if alone and array.flags.writeable and _most_holders(array) <= _SOLE_BASE else array.copy()
 

@@ -143,7 +143,7 @@ class GraphTask:
             return held
         if self.F is not RAW:
             return sum_of_tensors(held, grad)
-        if held.__class__ is not ndarray:
+        if type(held) is not ndarray:
             _go_where(held)
         if node in self.own and type(held) is type(grad) and held.ndim:
             held += grad
@@ -153,8 +153,8 @@ class GraphTask:
 
     def _sum_alone(self, node: Node, held: Any, grad: Any) -> Any:
         """`_sum` inside the loop, where holders are counted: a large array that nobody else holds is added to in place."""
-        if held.__class__ is ndarray and held.size >= _LARGE and node not in self.own and _OWNER.alone(held):
-            if owns_memory(held) and grad.__class__ is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
+        if type(held) is ndarray and held.size >= _LARGE and node not in self.own and _OWNER.alone(held):
+            if owns_memory(held) and type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
                 self.own.add(node)
         return self._sum(node, held, grad)
 
@@ -205,7 +205,7 @@ class GraphTask:
                     node = None
                     continue
                 grad = take(node, None)
-            if gpus and grad.__class__ is not ndarray:
+            if gpus and type(grad) is not ndarray:
                 _go_where(grad)
             if node.hooks is not None or captures is not None and node in captures:
                 grad = self._before(node, grad)
@@ -260,7 +260,7 @@ class GraphTask:
     def _end(self, leaf: Node) -> None:
         """Bring what arrived for a leaf to where it belongs."""
         grad = self.buffers.pop(leaf, None)
-        if grad is not None and grad.__class__ is not ndarray:
+        if grad is not None and type(grad) is not ndarray:
             _go_where(grad)
         if leaf.hooks is not None or self.captures is not None:
             grad = self._before(leaf, grad)
@@ -342,7 +342,7 @@ class GraphTask:
 
 def _go_where(grad: Any) -> None:
     """Make the GPU of a gradient (or of the first of several) the current one: the node's work must be done there."""
-    for each in grad if grad.__class__ is list else (grad,):
+    for each in grad if type(grad) is list else (grad,):
         if each is not None:
             place = each.device if isinstance(each, Tensor) else device_of(each)
             if place.type == "cuda" and place.index is not None:
@@ -357,7 +357,7 @@ def as_array(value: Any) -> Any:
 
 def filled(value: Any) -> Any:
     """A gradient in memory that may be written to: views that repeat numbers (`Node.multiplies`) stay inside the engine."""
-    return value.copy() if value.__class__ is ndarray and 0 in value.strides and value.size > 1 else value
+    return value.copy() if type(value) is ndarray and 0 in value.strides and value.size > 1 else value
 
 
 def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:

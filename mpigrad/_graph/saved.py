@@ -131,11 +131,11 @@ class Saved:
     def unpack(self, node: Node) -> Tensor:
         """The tensor as it was; an error if it was changed since."""
         tensor = self.tensor
-        if tensor.__class__ is not Packed and counter(tensor)[0] != self.version:
+        if type(tensor) is not Packed and counter(tensor)[0] != self.version:
             raise_modified(node, tensor, self.version, self.output)
         if self.output is not None:
             return as_output(tensor, node, self.output)
-        return tensor.unpack() if tensor.__class__ is Packed else tensor
+        return tensor.unpack() if type(tensor) is Packed else tensor
 
 
 def _alias(tensor: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None 
 def _output_number(node: Any, tensor: Tensor) -> int | None:
     """Which output of an operator's node a saved tensor is, None for inputs."""
     saved = getattr(node, "saved", None)
-    if saved.__class__ is not tuple:
+    if type(saved) is not tuple:
         return None
     for place, each in zip(getattr(getattr(node, "operator", None), "places", ()), saved):
         if each is tensor and place < 0:

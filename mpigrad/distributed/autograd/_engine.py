@@ -159,7 +159,7 @@ _UNITS: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than ma
 
 def _one(root: Tensor) -> Any:
     array = root._array
-    if array.ndim or array.__class__ is not np.ndarray:
+    if array.ndim or type(array) is not np.ndarray:
         with guard(array):
             return array_module(array).ones(array.shape, array.dtype)
     unit = _UNITS.get(array.dtype)

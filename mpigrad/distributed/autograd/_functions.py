@@ -90,7 +90,7 @@ def _attach(node: RecvRpcBackward, tensors: Sequence[Tensor]) -> list[Any]:
     for nr, tensor in enumerate(tensors):
         tensor._grad_fn, tensor._nr, tensor._requires = node, nr, True
         array = tensor._array
-        metas.append((array.shape, array.dtype, None if array.__class__ is ndarray else device_of(array)))
+        metas.append((array.shape, array.dtype, None if type(array) is ndarray else device_of(array)))
     return metas
 
 

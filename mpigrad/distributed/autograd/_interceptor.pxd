@@ -5,6 +5,7 @@ from mpigrad._tensor cimport Tensor
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
 from mpigrad.distributed.autograd._worker cimport Worker, worker
 
+cpdef _walk(DistAutogradContext context)
 @cython.locals(tensor=Tensor, needing=list)
 cpdef list _needing(tensors)
 cpdef record_send(DistAutogradContext context, message_id, tensors)

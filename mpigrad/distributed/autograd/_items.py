@@ -42,7 +42,7 @@ def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tu
     if len(items) == 1 and one.F is RAW and context.origins is None:
         message_id, grads = items[0]
         for grad in grads:
-            if grad.__class__ is not ndarray:
+            if type(grad) is not ndarray:
                 break
         else:
             return _LONE.pack(message_id), grads
@@ -56,7 +56,7 @@ def _encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> t
     values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
     if one.F is not RAW:
         head += _record(flat, context)
-    if any(value.__class__ is SparseArray for value in values):
+    if any(type(value) is SparseArray for value in values):
         head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
     else:
         head, arrays = _DENSE + head, values
@@ -70,7 +70,7 @@ def _directed(items: Sequence[Item], values: list[Any], origins: dict[int, list[
 
 
 def _layout(value: Any) -> bytes:
-    if value.__class__ is not SparseArray:
+    if type(value) is not SparseArray:
         return _LAYOUT.pack(False, 0)
     return _LAYOUT.pack(value.is_coalesced, value.ndim) + struct.pack(f"<{value.ndim}q", *value.shape)
 
@@ -78,7 +78,7 @@ def _layout(value: Any) -> bytes:
 def _flattened(values: list[Any]) -> list[Any]:
     made: list[Any] = []
     for value in values:
-        made.extend((value.indices, value.values) if value.__class__ is SparseArray else (value,))
+        made.extend((value.indices, value.values) if type(value) is SparseArray else (value,))
     return made
 
 

@@ -53,7 +53,7 @@ class Source:
 
     def recvs(self) -> list[RecvRpcBackward]:
         """The recv functions below."""
-        return [node for node in self.below if node.__class__ is RecvRpcBackward]  # type: ignore[misc]
+        return [node for node in self.below if type(node) is RecvRpcBackward]  # type: ignore[misc]
 
     def runs_user_code(self) -> bool:
         """Whether functions of the user's run below it, now."""
@@ -71,7 +71,7 @@ class Source:
         """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
         found = []
         for node in self.below:
-            kind = node.__class__  # nothing leads to a send function
+            kind = type(node)  # nothing leads to a send function
             if kind is not SendRpcBackward and (kind is not AccumulateGrad or node.hooks is not None):
                 found.append(node)
         return found
@@ -152,7 +152,7 @@ class Parts:
             return []
         found: dict[Source, None] = {}
         for node in roots.below:
-            if node in owner and (node.__class__ is not AccumulateGrad or node.hooks is not None):
+            if node in owner and (type(node) is not AccumulateGrad or node.hooks is not None):
                 found.update(dict.fromkeys(self.together(self.sources[owner[node]])))
         return list(found)
 

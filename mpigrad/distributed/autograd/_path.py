@@ -49,7 +49,7 @@ class Path:
             outs = self._run_last(F, keep, grad)
             del grad
         for end, place in self.ends:
-            if place.__class__ is int:
+            if type(place) is int:
                 out, outs[place] = outs[place], None  # nobody else holds it then, and the context may keep it
             else:
                 out = [None] * end.outputs
@@ -72,7 +72,7 @@ def path_below(start: Node) -> Path | None:
     """The path that begins at `start`; None if the graph forks, joins or has nothing to run."""
     node = start
     steps: list[tuple[Node, int]] = []
-    if start.__class__ is SendRpcBackward:
+    if type(start) is SendRpcBackward:
         found = _ends(start)
         if found is not None:
             return Path(steps, None, found)

@@ -28,11 +28,11 @@ class Sink:
 
     def __call__(self, node: Node, grad: Any) -> None:
         hooks = node.hooks
-        if self.discard and node.__class__ is AccumulateGrad:
+        if self.discard and type(node) is AccumulateGrad:
             return
         if hooks is not None and (hooks.pre or hooks.post) and grad is not None:
             self._watched(node, grad)
-        elif node.__class__ is AccumulateGrad:
+        elif type(node) is AccumulateGrad:
             if grad is not None:
                 self.context.accumulate(node.variable, grad, self.F)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
@@ -56,7 +56,7 @@ class Sink:
         for hook in list(node.hooks.pre.values()):
             given = check_hook_results(hook, hook(given), given)
         values = [each._array if raw and each is not None else each for each in given]
-        if node.__class__ is AccumulateGrad:
+        if type(node) is AccumulateGrad:
             self.context.accumulate(node.variable, values[0], self.F)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
             self._leave(node, values if node.outputs != 1 else values[0])

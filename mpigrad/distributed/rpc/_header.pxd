@@ -9,4 +9,6 @@ cpdef bytes frame_of(
     unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int rank, long long call_id,
     long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
 )
+cpdef bytes with_length(bytes text, bytes rest)
+cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295
 cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any, NamedTuple
 
 from ._message import HEADER
 
 _unpack = HEADER.unpack_from
 _pack = HEADER.pack
+_LENGTH = struct.Struct("<I")
 _tuple: Any = tuple.__new__
 
 
@@ -60,6 +62,21 @@ def frame_of(
         kind, mode, flags, epoch, 0, rank, length, len(name), len(meta), 0, call_id, context_id, message_id, extra, extra2
     )
     return b"".join((head, data, meta, name))
+
+
+def with_length(text: bytes, rest: bytes) -> bytes:
+    """A text behind its length, and what comes after it."""
+    return b"".join((_LENGTH.pack(len(text)), text, rest))
+
+
+def length_at(text: bytes, place: int) -> int:
+    """The length of what `with_length` has put behind a place in a text; ValueError if the text is too short for either."""
+    if len(text) < place + _LENGTH.size:
+        raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
+    (length,) = _LENGTH.unpack_from(text, place)
+    if place + _LENGTH.size + length > len(text):
+        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+    return length
 
 
 def piece(buffer: Any, start: int, end: int) -> bytes:

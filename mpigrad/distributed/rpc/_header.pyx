@@ -85,6 +85,30 @@ cpdef bytes frame_of(
     return frame
 
 
+cpdef bytes with_length(bytes text, bytes rest):
+    """A text behind its length, and what comes after it."""
+    cdef Py_ssize_t text_length = len(text), rest_length = len(rest)
+    cdef unsigned int length = <unsigned int>text_length
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>sizeof(length) + text_length + rest_length)
+    cdef char *place = PyBytes_AS_STRING(made)
+    memcpy(place, &length, sizeof(length))
+    memcpy(place + sizeof(length), PyBytes_AS_STRING(text), text_length)
+    memcpy(place + sizeof(length) + text_length, PyBytes_AS_STRING(rest), rest_length)
+    return made
+
+
+cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
+    """The length of what `with_length` has put behind a place in a text; ValueError if the text is too short for either."""
+    cdef unsigned int length
+    cdef Py_ssize_t left = len(text) - place - <Py_ssize_t>sizeof(length)
+    if place < 0 or left < 0:
+        raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
+    memcpy(&length, PyBytes_AS_STRING(text) + place, sizeof(length))
+    if <Py_ssize_t>length > left:
+        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+    return length
+
+
 cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end):
     """Some of a buffer's bytes."""
     if not PyByteArray_Check(buffer):

@@ -212,7 +212,7 @@ class Serving(Calls):
         if answer is None:
             payload = NOTHING
         else:
-            payload = encode_raw(*answer) if answer.__class__ is tuple else encode_raw(answer, [])
+            payload = encode_raw(*answer) if type(answer) is tuple else encode_raw(answer, [])
         next(self._handled)
         self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
 

@@ -3,9 +3,12 @@ cimport cython
 
 from mpigrad._tensor cimport Tensor
 from mpigrad.distributed.rpc._arrays cimport parse, take
+from mpigrad.distributed.rpc._header cimport length_at, with_length
 
+cpdef bint _one_is_twice_in(list tensors) except? -1
 @cython.locals(tensor=Tensor, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
 cpdef tuple encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef tuple encode_raw(body, arrays, to=*)
+@cython.locals(end=cython.Py_ssize_t, entries=list)
 cpdef tuple decode(agent, src, int mode, buffer, offset, bytes meta, followed)

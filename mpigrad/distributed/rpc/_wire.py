@@ -18,6 +18,7 @@ from mpigrad._tensor import Tensor
 
 from . import _seams
 from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
+from ._header import length_at, with_length
 from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
 from ._pickling import Tables, dumps, loads
 
@@ -96,12 +97,16 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             layout: list[bytes] = []
             put(code, array, layout, data, follow)
             text += layout[0]
-    if len(tensors) > 1 and len(set(map(id, tensors))) != len(tensors):
-        return None  # one tensor given twice arrives as one: pickle sees to that
-    meta = _U32.pack(len(text)) + text
-    if plain:
-        meta += pickle.dumps(tuple(plain), 5)
+    if len(tensors) > 1 and _one_is_twice_in(tensors):
+        return None  # it arrives as one: pickle sees to that
+    meta = with_length(text, pickle.dumps(tuple(plain), 5) if plain else b"")
     return FLAT, b"".join(data), meta, follow, tensors
+
+
+def _one_is_twice_in(tensors: list[Tensor]) -> bool:
+    if len(tensors) == 2:
+        return tensors[0] is tensors[1]
+    return len(set(map(id, tensors))) != len(tensors)
 
 
 def encode_any(agent: Any, dst: int, obj: Any, what: str = "Request") -> Payload:
@@ -147,7 +152,7 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
         data.append(array.tobytes())
         data.append(entry[1])
     else:
-        return RAW, b"".join(data), _U32.pack(len(text)) + text + body, [], []
+        return RAW, b"".join(data), with_length(text, bytes(body)), [], []
     tables = Tables(to)
     for array in arrays:
         if type(array) is Tensor:
@@ -170,11 +175,7 @@ def decode(
     entries = _flat.get(meta)
     if entries is not None and mode == FLAT:
         return take(entries, buffer, offset, followed, ())
-    if len(meta) < 4:
-        raise ValueError(f"malformed message: {len(meta)} bytes of meta in mode {mode}, expected at least 4")
-    end = 4 + _U32.unpack_from(meta)[0]
-    if end > len(meta):
-        raise ValueError(f"malformed message: array layout of {end - 4} bytes in {len(meta)} bytes of meta")
+    end = 4 + length_at(meta, 0)
     entries = parse(meta[4:end])
     if mode == FLAT:
         plain = pickle.loads(meta[end:]) if end < len(meta) else ()
