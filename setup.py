@@ -108,7 +108,8 @@ def source(name: str) -> str:
 
 
 def translate(extensions: list[Extension], processes: int) -> None:
-    """Have the extensions' C written, below build/."""
+    """Have the extensions' C written, below build/, and say where NumPy's headers are."""
+    import numpy
     from Cython.Build import cythonize
 
     written = cythonize(
@@ -125,6 +126,7 @@ def translate(extensions: list[Extension], processes: int) -> None:
     sources = {extension.name: extension.sources for extension in written}
     for extension in extensions:
         extension.sources = sources[extension.name]
+        extension.include_dirs = [numpy.get_include()]
 
 
 def extension(name: str) -> Extension:
@@ -134,7 +136,8 @@ def extension(name: str) -> Extension:
         [source(name)],
         # Cython takes methods that C calls for objects of another type when they are passed on, and only the compiler sees it
         extra_compile_args=[*loops, "-g0", "-fno-plt", "-Wno-unused-function", "-Werror=incompatible-pointer-types"],
-        define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0")],  # tracebacks name the Python source
+        # tracebacks name the Python source
+        define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0"), ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
     )
 
 

@@ -61,6 +61,7 @@ MODULES = (
     "distributed.autograd._sink",
     "distributed.autograd._worker",
     "distributed.rpc._agent",
+    "distributed.rpc._array_bytes",
     "distributed.rpc._arrays",
     "distributed.rpc._blocks",
     "distributed.rpc._both_ends",

@@ -10,33 +10,89 @@ look once more, because another thread may write to the places meanwhile. Produc
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 cdef extern from *:
     """
+    #include <string.h>
+
+    #define AHEAD 12  /* rows that are asked for before their turn */
+    #define LINE 64  /* bytes of a cache line */
+    #define LINES 8  /* of a row, at most: the processor fetches on its own then */
+
     #if defined(__GNUC__)
-    #define mpigrad_fetch(address) __builtin_prefetch(address, 1)
+    #define mpigrad_fetch(address) __builtin_prefetch(address)
     #else
     #define mpigrad_fetch(address) ((void)(address))
     #endif
+
+    static inline void mpigrad_fetch_row(const char *row, Py_ssize_t size) {
+        Py_ssize_t at, end = size < LINES * LINE ? size : LINES * LINE;
+        for (at = 0; at < end; at += LINE)
+            mpigrad_fetch(row + at);
+    }
+
+    /* Both loops say whether all the rows were there. Of bags, places are there for `ahead` more than the `count` of this one. */
+    #define mpigrad_LOOPS(number, form, attribute) \\
+        attribute static int mpigrad_add_##number##form(number *table, Py_ssize_t rows, Py_ssize_t width, \\
+                const long long *place, Py_ssize_t count, const number *value, number factor) { \\
+            for (Py_ssize_t i = 0; i < count; i++) { \\
+                if (i + AHEAD < count) \\
+                    mpigrad_fetch_row((const char *)(table + place[i + AHEAD] * width), width * sizeof(number)); \\
+                unsigned long long at = (unsigned long long)place[i]; \\
+                if (at >= (unsigned long long)rows) \\
+                    return 0; \\
+                number *into = table + at * width; \\
+                for (Py_ssize_t k = 0; k < width; k++) \\
+                    into[k] += value[i * width + k] * factor; \\
+            } \\
+            return 1; \\
+        } \\
+        attribute static int mpigrad_sum_##number##form(const number *restrict table, Py_ssize_t rows, Py_ssize_t width, \\
+                const long long *place, Py_ssize_t count, Py_ssize_t ahead, number *restrict into) { \\
+            for (Py_ssize_t i = 0; i < count; i++) { \\
+                if (i + AHEAD < count + ahead) \\
+                    mpigrad_fetch_row((const char *)(table + place[i + AHEAD] * width), width * sizeof(number)); \\
+                unsigned long long at = (unsigned long long)place[i]; \\
+                if (at >= (unsigned long long)rows) \\
+                    return 0; \\
+                const number *restrict row = table + at * width; \\
+                if (i == 0) \\
+                    memcpy(into, row, width * sizeof(number)); \\
+                else \\
+                    for (Py_ssize_t k = 0; k < width; k++) \\
+                        into[k] += row[k]; \\
+            } \\
+            return 1; \\
+        }
+
+    mpigrad_LOOPS(float, _plain, )
+    mpigrad_LOOPS(double, _plain, )
+    #if defined(__GNUC__) && defined(__x86_64__)  /* with registers twice as long, where the processor has them */
+    mpigrad_LOOPS(float, _wide, __attribute__((target("avx2"))))
+    mpigrad_LOOPS(double, _wide, __attribute__((target("avx2"))))
+    #define mpigrad_CHOOSE(loop, ...) \\
+        (__builtin_cpu_supports("avx2") ? loop##_wide(__VA_ARGS__) : loop##_plain(__VA_ARGS__))
+    #else
+    #define mpigrad_CHOOSE(loop, ...) loop##_plain(__VA_ARGS__)
+    #endif
+    #define mpigrad_add_float(...) mpigrad_CHOOSE(mpigrad_add_float, __VA_ARGS__)
+    #define mpigrad_add_double(...) mpigrad_CHOOSE(mpigrad_add_double, __VA_ARGS__)
+    #define mpigrad_sum_float(...) mpigrad_CHOOSE(mpigrad_sum_float, __VA_ARGS__)
+    #define mpigrad_sum_double(...) mpigrad_CHOOSE(mpigrad_sum_double, __VA_ARGS__)
     """
-    void mpigrad_fetch(const void*) noexcept nogil
-
-ctypedef fused number:
-    float
-    double
-
-cdef enum:
-    AHEAD = 12  # rows that are asked for before their turn
-    LINE = 64  # bytes of a cache line
-    LINES = 8  # of a row, at most: the processor fetches on its own then
-
-
-cdef inline void fetch(const char* row, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t at = 0, end = size if size < LINES * LINE else LINES * LINE
-    while at < end:
-        mpigrad_fetch(row + at)
-        at += LINE
+    bint mpigrad_add_float(
+        float*, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, const float*, float
+    ) noexcept nogil
+    bint mpigrad_add_double(
+        double*, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, const double*, double
+    ) noexcept nogil
+    bint mpigrad_sum_float(
+        const float*, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, Py_ssize_t ahead, float*
+    ) noexcept nogil
+    bint mpigrad_sum_double(
+        const double*, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, Py_ssize_t ahead, double*
+    ) noexcept nogil
 
 
 cdef class Block:
@@ -87,25 +143,6 @@ cdef object missing(Py_ssize_t rows):
     return IndexError(f"a place is not one of the {rows} rows")
 
 
-cdef bint add_rows(
-    number* table, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, const number* value, number factor
-) noexcept nogil:
-    """Whether all the rows were there."""
-    cdef Py_ssize_t i, k
-    cdef unsigned long long at
-    cdef number* into
-    for i in range(count):
-        if i + AHEAD < count:
-            fetch(<const char*>(table + place[i + AHEAD] * width), width * sizeof(number))
-        at = <unsigned long long>place[i]
-        if at >= <unsigned long long>rows:
-            return False
-        into = table + at * width
-        for k in range(width):
-            into[k] += value[i * width + k] * factor
-    return True
-
-
 def add_scaled(table, places, values, double factor):
     if not all_contiguous((table, places, values)) or table.dtype != values.dtype:
         return False
@@ -120,33 +157,15 @@ def add_scaled(table, places, values, double factor):
     cdef bint done
     with nogil:
         if into.kind == b"f":
-            done = add_rows[float](<float*>into.data, into.rows, row // sizeof(float), place, count, <const float*>change.data, <float>factor)
+            done = mpigrad_add_float(
+                <float*>into.data, into.rows, row // sizeof(float), place, count, <const float*>change.data, <float>factor
+            )
         else:
-            done = add_rows[double](<double*>into.data, into.rows, row // sizeof(double), place, count, <const double*>change.data, factor)
+            done = mpigrad_add_double(
+                <double*>into.data, into.rows, row // sizeof(double), place, count, <const double*>change.data, factor
+            )
     if not done:
         raise missing(into.rows)
-    return True
-
-
-cdef bint sum_rows(
-    const number* table, Py_ssize_t rows, Py_ssize_t width, const long long* place, Py_ssize_t count, Py_ssize_t ahead, number* into
-) noexcept nogil:
-    """The sum of `count` rows; places are there for `ahead` more than these. Whether all the rows were there."""
-    cdef Py_ssize_t i, k
-    cdef unsigned long long at
-    cdef const number* row
-    for i in range(count):
-        if i + AHEAD < count + ahead:
-            fetch(<const char*>(table + place[i + AHEAD] * width), width * sizeof(number))
-        at = <unsigned long long>place[i]
-        if at >= <unsigned long long>rows:
-            return False
-        row = table + at * width
-        if i == 0:
-            memcpy(into, row, width * sizeof(number))
-        else:
-            for k in range(width):
-                into[k] += row[k]
     return True
 
 
@@ -175,12 +194,12 @@ def sum_bags(table, places, starts, lengths, made):
             elif count == 0:
                 memset(into.data + b * row, 0, row)
             elif source.kind == b"f":
-                done = sum_rows[float](
+                done = mpigrad_sum_float(
                     <const float*>source.data, source.rows, row // sizeof(float), place + at, count, total - at - count,
                     <float*>(into.data + b * row),
                 )
             else:
-                done = sum_rows[double](
+                done = mpigrad_sum_double(
                     <const double*>source.data, source.rows, row // sizeof(double), place + at, count, total - at - count,
                     <double*>(into.data + b * row),
                 )

@@ -24,6 +24,8 @@ from mpigrad._device import CPU, device, on_device
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
+from ._array_bytes import layout_key, padded_bytes, view_of
+
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
 _REMEMBERED = 4096  # layouts kept in each direction
@@ -34,7 +36,7 @@ _KINDS = "biufcmM?SU"  # dtypes whose text says everything
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN = 2, 4, 6, 8, 10
 MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
-texts: dict[Any, tuple[bytes, bytes | None]] = {}  # (kind, dtype, shape) -> layout text, padding of inline ones
+texts: dict[Any, tuple[bytes, bytes | None, Any]] = {}  # by `layout_key`: layout text, padding of inline ones, dtype
 _entries: dict[bytes, list[tuple[int, Any, Any, int]]] = {}
 _ONE = struct.Struct("<BBB")
 _PLACES = struct.Struct("<hhHQ")  # device it left and device it arrives on (-1: host), number of the transfer, offset
@@ -52,36 +54,34 @@ def describe(kind: int, array: Any) -> bytes:
     return _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
 
 
-def known(kind: int, array: Any) -> tuple[bytes, bytes | None] | None:
+def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
     """Layout text of an array, and the padding if it travels inline; None for arrays that cannot travel as their bytes.
     """
     if not sendable(array):
         return None
     inline = array.nbytes <= INLINE_MAX
-    entry = describe(kind if inline else kind + 1, array), _PAD[-array.nbytes & 15] if inline else None
+    text, padding = describe(kind if inline else kind + 1, array), _PAD[-array.nbytes & 15] if inline else None
     if len(texts) >= _REMEMBERED:
         texts.clear()
-    texts[kind, array.dtype, array.shape] = entry
+    entry = texts[layout_key(kind, array)] = text, padding, array.dtype
     return entry
 
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
     """Add one sendable array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
-    entry = texts.get((kind, array.dtype, array.shape)) or known(kind, array)
+    entry = texts.get(layout_key(kind, array)) or known(kind, array)
     if entry is None:
         raise TypeError(f"an array of dtype {array.dtype} cannot be sent as its bytes")
-    text, padding = entry
+    text, padding, _ = entry
     if padding is not None:
         layout.append(text)
-        data.append(array.tobytes())
-        data.append(padding)
+        data.append(padded_bytes(array, padding))
     elif len(follow) < MAX_TRANSFERS:
         layout.append(text)
         follow.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
     else:
         layout.append(describe(kind, array))
-        data.append(array.tobytes())
-        data.append(_PAD[-array.nbytes & 15])
+        data.append(padded_bytes(array, _PAD[-array.nbytes & 15]))
 
 
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
@@ -168,7 +168,7 @@ def take(
     nth_plain = nth_followed = 0
     for kind, dtype, shape, nbytes in entries:
         if kind == TENSOR or kind == TENSOR_GRAD:
-            tensor = wrap(_ndarray(shape, dtype, buffer, offset))
+            tensor = wrap(view_of(buffer, offset, shape, dtype, nbytes))
             if kind == TENSOR_GRAD:
                 tensor._requires = True
             offset += (nbytes + 15) & -16
@@ -187,7 +187,7 @@ def take(
             array = _fetch(followed, nth_followed, dtype, shape, nbytes)
             nth_followed += 1
         else:
-            array = _ndarray(shape, dtype, buffer, offset)
+            array = view_of(buffer, offset, shape, dtype, nbytes)
             offset += (nbytes + 15) & -16
         if TENSOR <= kind < BUFFER:
             array = wrap(array)

@@ -2,6 +2,7 @@
 cimport cython
 
 from mpigrad._tensor cimport Tensor
+from mpigrad.distributed.rpc._array_bytes cimport layout_key, padded_bytes
 from mpigrad.distributed.rpc._arrays cimport parse, take
 from mpigrad.distributed.rpc._header cimport length_at, with_length
 

@@ -17,6 +17,7 @@ from mpigrad._device import device, device_of
 from mpigrad._tensor import Tensor
 
 from . import _seams
+from ._array_bytes import layout_key, padded_bytes
 from ._arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from ._header import length_at, with_length
 from ._message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
@@ -85,14 +86,13 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             array, code = item, ARRAY
         if type(array) is not _ndarray:
             return None
-        entry = texts.get((code, array.dtype, array.shape)) or known(code, array)
+        entry = texts.get(layout_key(code, array)) or known(code, array)
         if entry is None:
             return None
         padding = entry[1]
         if padding is not None:
             text += entry[0]
-            data.append(array.tobytes())
-            data.append(padding)
+            data.append(padded_bytes(array, padding))
         else:
             layout: list[bytes] = []
             put(code, array, layout, data, follow)
@@ -145,12 +145,11 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
     text = b""
     data = []
     for array in arrays:  # small arrays of known shapes: nothing to build
-        entry = texts.get((ARRAY, array.dtype, array.shape)) if type(array) is _ndarray else None
+        entry = texts.get(layout_key(ARRAY, array)) if type(array) is _ndarray else None
         if entry is None or entry[1] is None:
             break
         text += entry[0]
-        data.append(array.tobytes())
-        data.append(entry[1])
+        data.append(padded_bytes(array, entry[1]))
     else:
         return RAW, b"".join(data), with_length(text, bytes(body)), [], []
     tables = Tables(to)
