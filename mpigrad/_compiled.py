@@ -4,7 +4,8 @@ Everything is written in Python and runs as such. The way of a message and of a 
 so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a context with a remote call and its backward pass
 takes half of the time then. A `.pxd` file beside a module says what C is to know of it: attributes that have a fixed place in
 memory, types of a few variables, functions that compiled modules call without going through Python (`cpdef`). A `.pyx` file is
-compiled in the module's place: loops for which Python has no fast form, and what needs calls of the system or the processor.
+compiled in the module's place: what Python has no fast form for, and what needs calls of the system or the processor. The
+`.pxd` files of modules that are not compiled (`_tensor`, `_graph/nodes`) say where slots of their classes lie.
 
 Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
 that shall see every line; `mpigrad doctor` says which form runs.
@@ -17,6 +18,8 @@ What may be in MODULES
   have a `__dict__`. Nobody can replace a `cpdef` function in its module: compiled callers would not see it.
 - A type in a `.pxd` file holds: `list` and `dict` are those and no subclass, a class may be a subclass or None. What may be given
   by users or a GPU's layer has no type there. Names are imported from the module that defines them, as the `.pxd` file does.
+- An object whose slots are still empty has no type in a `.pxd` file: C would take what is not there for an object.
+- `cpdef` functions have neither closures nor generators in them.
 - No `__del__` in a class of a `.pxd` file: when Python ends, it would run after the module's variables are gone.
 - Counted references are measured in place, never assumed: compiled callers hold fewer.
 """

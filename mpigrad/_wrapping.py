@@ -22,6 +22,8 @@ def wrap(array: Any) -> Tensor:
 
 def wrap_as(cls: type[Tensor], array: Any) -> Any:
     """A plain tensor of a subclass, such as Parameter."""
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"{cls!r} is no class of tensors")
     made = object.__new__(cls)
     made._array = array
     made._requires = False

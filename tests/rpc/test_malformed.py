@@ -41,7 +41,7 @@ def test_tables_of_transfers_that_cannot_be(rpc_world) -> None:
             ({"transfers": 5}, b"", "5 transfers announced in a frame of"),
             ({"transfers": 1}, TRANSFER.pack(1 << 63 | 5), "is no device transfer"),
             ({"meta": 5000}, b"", "meta of 5000 bytes"),
-            ({}, b"", "0 bytes of meta"),
+            ({}, b"", "a text of 0 bytes has no length at 0"),
         ):
             with pytest.raises(ValueError, match=f"malformed message: .*{pattern}"):
                 inject(body, **fields).wait()

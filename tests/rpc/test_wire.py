@@ -10,8 +10,9 @@ import pytest
 
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
-from mpigrad.distributed.rpc._arrays import INLINE_MAX, parse
+from mpigrad.distributed.rpc._arrays import ARRAY, INLINE_MAX, parse
 from mpigrad.distributed.rpc._frame import parts
+from mpigrad.distributed.rpc._header import read_header
 from mpigrad.distributed.rpc._message import EMPTY, FLAT, HEADER, HEADER_SIZE, PICKLE, RAW
 from mpigrad.distributed.rpc._transport import transfer_sizes
 from mpigrad.distributed.rpc._wire import decode, encode_any, encode_flat, encode_raw
@@ -144,6 +145,13 @@ def test_layout_that_reaches_beyond_the_frame_is_an_error() -> None:
         decode(None, 0, mode, bytearray(HEADER_SIZE + 8), HEADER_SIZE, meta, [])
 
 
+@pytest.mark.parametrize("name", [b"|O", b"|V8", b"2f4", b"f4,O"])
+def test_bytes_are_never_taken_for_objects_or_records(name) -> None:
+    layout = bytes([ARRAY, len(name), 1]) + name + (2).to_bytes(8, "little")
+    with pytest.raises(ValueError, match="malformed message: arrays of dtype .* do not travel as bytes"):
+        parse(layout)
+
+
 def test_array_that_did_not_follow_is_an_error() -> None:
     payload = encode_flat((np.arange(INLINE_MAX),))
     with pytest.raises(ValueError, match="did not come with its"):
@@ -159,12 +167,29 @@ def test_random_bytes_never_crash_the_parsers() -> None:
             lambda: parse(noise),
             lambda: decode(None, 0, FLAT, frame, HEADER_SIZE, noise[:4] + noise, []),
             lambda: transfer_sizes(frame),
-            lambda: parts(frame, 0, 0, len(frame), len(noise), random.randrange(200)),
         ):
             try:
                 action()
             except Exception as error:
                 assert not isinstance(error, (MemoryError, SystemError)), noise
+
+
+def test_frames_with_any_lengths_are_taken_apart_or_refused() -> None:
+    random.seed(0)
+    refused = 0
+    for _ in range(3000):
+        noise = bytes(random.randrange(256) for _ in range(random.randrange(60)))
+        length = HEADER_SIZE + len(noise) + random.choice((0, 0, 0, 1, -1))
+        name, meta = random.randrange(60), random.randrange(60)
+        frame = bytearray(HEADER.pack(2, 1, 0, 0, 0, 0, length, name, meta, 0, 1, 0, 0, 0, 0) + noise)
+        try:
+            _, start, *found, _ = parts(frame, read_header(frame))
+        except ValueError as error:
+            assert str(error).startswith("malformed message")
+            refused += 1
+        else:
+            assert (start, b"".join(found)) == (HEADER_SIZE, noise[len(noise) - name - meta :])
+    assert 500 < refused < 2900
 
 
 def test_header_is_aligned_and_says_its_fields() -> None:

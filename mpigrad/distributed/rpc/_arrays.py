@@ -129,7 +129,7 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
                 continue
             _, length, ndim = _ONE.unpack_from(layout, at)
             at += 3
-            dtype = np.dtype(layout[at : at + length].decode("ascii"))
+            dtype = _checked_dtype(layout[at : at + length].decode("ascii"))
             shape = struct.unpack_from(f"<{ndim}Q", layout, at + length)
             at += length + 8 * ndim
             if kind > MOVING:
@@ -143,6 +143,14 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
     except (struct.error, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
     return entries
+
+
+def _checked_dtype(name: str) -> Any:
+    """A dtype whose elements are numbers or text: bytes of a message must never be taken for addresses of objects."""
+    dtype = np.dtype(name)
+    if dtype.kind not in _KINDS or dtype.subdtype is not None:
+        raise ValueError(f"malformed message: arrays of dtype {name!r} do not travel as bytes")
+    return dtype
 
 
 def _checked_kind(kind: int) -> int:

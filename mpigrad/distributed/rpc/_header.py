@@ -38,6 +38,8 @@ class Header(NamedTuple):
 
 def read_header(frame: Any) -> Header:
     """The header of a received frame."""
+    if len(frame) < HEADER.size:
+        raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {HEADER.size}")
     return _tuple(Header, _unpack(frame))
 
 
