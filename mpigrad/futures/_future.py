@@ -24,9 +24,11 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
+from mpigrad._mutex import Mutex
+
 logger = logging.getLogger(__name__)
 
-_CHANGE = threading.Lock()
+_CHANGE = Mutex()
 _wait_hook: Callable[[Future, float | None], None] | None = None
 _defer_hook: Callable[[Callable[[], None]], bool] | None = None
 _carry_hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None = None
@@ -272,7 +274,7 @@ class Future:
 def block(fut: Future, deadline: float | None) -> None:
     """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for anybody.
     """
-    lock = threading.Lock()
+    lock = Mutex()
     lock.acquire()
     fut._sleep(lock)
     try:
@@ -285,15 +287,17 @@ def block(fut: Future, deadline: float | None) -> None:
 def discard(entries: deque[Any], entry: Any) -> None:
     """Take an entry out, if it is still there."""
     try:
-        entries.remove(entry)
-    except (ValueError, IndexError):  # the latter: somebody took another one out meanwhile
+        if entry in entries:  # looked for first: an error would describe the entry, which takes longer than the rest
+            entries.remove(entry)
+    except (ValueError, IndexError, RuntimeError):  # somebody took it, or another one, out meanwhile
         pass
 
 
 def release(lock: Any) -> None:
     """Release a parked thread's lock; being woken twice is no error."""
     try:
-        lock.release()
+        if lock.locked():
+            lock.release()
     except RuntimeError:
         pass
 

@@ -20,7 +20,8 @@ test-serial: env-ompi  ## tests on one rank, and doctests
 
 test-compiled: compile  ## the tests of what is compiled once more, compiled
 	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/rpc tests/dist_autograd tests/autograd tests/futures \
-	  tests/watchdog tests/sparse tests/profiler tests/optim tests/kernels/test_loops.py tests/cli/test_mixed_forms.py tests/test_compiled.py
+	  tests/watchdog tests/sparse tests/profiler tests/optim tests/kernels/test_loops.py tests/cli/test_mixed_forms.py tests/test_compiled.py \
+	  tests/test_mutex.py tests/test_wrapping.py
 
 test-oracle: env-torch  ## comparisons with PyTorch
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle

@@ -8,7 +8,6 @@ from mpigrad._wrapping cimport wrap
 from mpigrad.distributed.autograd._branch cimport Branch
 from mpigrad.distributed.autograd._context cimport DistAutogradContext
 from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
-from mpigrad.distributed.autograd._initiator cimport Initiated
 from mpigrad.distributed.autograd._items cimport decode, encode
 from mpigrad.distributed.autograd._lone cimport may_follow, run_lone
 from mpigrad.distributed.autograd._parts cimport Parts, Source
@@ -21,7 +20,7 @@ cdef class DistEngine:
     cpdef int num_backward_passes(self) except? -1
     @cython.locals(worker=Worker)
     cpdef list execute(self, context_id, roots, bint retain_graph=*, bint create_graph=*, capture=*)
-    @cython.locals(context=DistAutogradContext, edges=list, grads=list, started=Initiated, one=Pass, source=Source)
+    @cython.locals(context=DistAutogradContext, edges=list, grads=list, started=Branch, one=Pass, source=Source)
     cpdef list _execute(self, Worker worker, context_id, roots, bint retain_graph, bint create_graph, capture)
 
 cpdef Source _source(DistAutogradContext context, list edges)
@@ -29,11 +28,9 @@ cpdef _check_types(roots)
 @cython.locals(root=Tensor, edges=list)
 cpdef list _checked(roots, bint leaves)
 cpdef _one(Tensor root)
-@cython.locals(context=DistAutogradContext, roots=Source, outgoing=list)
-cpdef _start(Initiated started, list edges, list grads)
 @cython.locals(context=DistAutogradContext)
-cpdef _go_on(Initiated started, reply)
-cpdef _send(Initiated started, dict batches)
+cpdef _go_on(Branch started, reply)
+cpdef _send(Branch started, dict batches)
 cpdef list _run_roots(DistAutogradContext context, Pass one, Source roots, list edges, list grads)
 @cython.locals(worker=Worker, context=DistAutogradContext, one=Pass, parts=Parts, branch=Branch)
 cpdef _handle(agent, RawMessage message)

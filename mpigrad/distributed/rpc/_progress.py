@@ -39,6 +39,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
+from mpigrad._mutex import Mutex
 from mpigrad.futures._future import discard, release
 
 from ._blocks import kept_bytes, trim
@@ -79,7 +80,7 @@ class Progress(Waiting):
         self.limit = limit
         self.name = name
         self._serve = serve  # runs user work
-        self._monitor_role = threading.Lock()
+        self._monitor_role = Mutex()
         self._idle: deque[Any] = deque()  # locks of pool threads that have nothing to do
         self._running: deque[None] = deque()  # one entry for each user function that runs
         self._finished = self._finished_before = 0
@@ -180,7 +181,7 @@ class Progress(Waiting):
         return len(self._idle) >= self.limit + 2
 
     def _idle_sleep(self) -> None:
-        lock = threading.Lock()
+        lock = Mutex()
         lock.acquire()
         self._idle.append(lock)
         if (

@@ -205,7 +205,7 @@ class Waiting(Sending):
             self._blocked.append(None)
             if self._jobs:
                 self._staff()
-        lock = threading.Lock()
+        lock = Mutex()
         lock.acquire()
         self._parked.append(lock)
         try:
@@ -251,7 +251,7 @@ class Waiting(Sending):
         if fut is None:
             time.sleep(nap)
         else:
-            lock = threading.Lock()
+            lock = Mutex()
             lock.acquire()
             nap_on(fut, lock, nap)
 
