@@ -41,6 +41,8 @@ class Compile(build_ext):
     def run(self) -> None:
         self.parallel = self.parallel or os.cpu_count()
         try:
+            if sys.byteorder != "little":
+                raise RuntimeError("frames are little-endian, and so must be the machine that handles them in C")
             translate(self.extensions, self.parallel)
             super().run()
         except Exception as error:

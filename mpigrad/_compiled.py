@@ -164,11 +164,17 @@ def _trained(file: Path) -> bool:
 
 def stale() -> list[str]:
     """The modules whose source has changed since they were compiled: what runs is not what the files say."""
-    return [name for name, file in files() if file.stat().st_mtime < max(map(_changed, _sources(file)))]
+    return [name for name, file in files() if file.stat().st_mtime < max(map(_changed, _sources(name, file)))]
 
 
-def _sources(file: Path) -> Iterator[Path]:
+# By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
+_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._sink": "_ends"}
+
+
+def _sources(name: str, file: Path) -> Iterator[Path]:
     stem = file.name.partition(".")[0]
+    if name in _LAYOUTS:
+        yield from file.parent.glob(_LAYOUTS[name] + ".pxd")
     yield file.with_name(stem + ".py")
     yield from file.parent.glob(stem + ".p[xy][dx]")
 

@@ -62,6 +62,10 @@ class Node:
     uses_up = False  # whether there is a `run_last`, for passes after which what was saved is not needed again
     multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
 
+    def __init__(self) -> None:
+        """A node that leads nowhere. Those of operators are made without it, and filled by who makes them."""
+        self.edges, self.hooks = (), None
+
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
         gradients and Nones when `outputs` is not 1), an array when F is RAW and a Tensor otherwise."""

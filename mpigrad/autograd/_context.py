@@ -87,6 +87,11 @@ class BackwardCFunction(Node, FunctionCtx):
             raise AttributeError(f"ctx.{name} is the engine's own; give the attribute another name")
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        if name in _RESERVED:
+            raise AttributeError(f"ctx.{name} is the engine's own and stays")
+        object.__delattr__(self, name)
+
     # -- saved tensors -----------------------------------------------------------------------------------------------
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:

@@ -416,3 +416,26 @@ def test_deeply_nested_backward() -> None:
     x = leaf(1.0)
     Nested.apply(x).backward()
     assert x.grad.item() == 60.0 and mpigrad.is_grad_enabled()
+
+
+def test_what_the_engine_needs_of_a_context_stays() -> None:
+    class Forgetful(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.note = 1
+            del ctx.note
+            del ctx.edges
+            return x * 2
+
+    with pytest.raises(AttributeError, match="ctx.edges is the engine's own and stays"):
+        Forgetful.apply(mpigrad.ones(2, requires_grad=True))
+
+
+def test_a_node_that_nobody_filled_leads_nowhere() -> None:
+    class Own(mpigrad.autograd.graph.Node):
+        def run(self, F, grad):
+            return ()
+
+    node = Own()
+    assert node.next_functions == ()
+    mpigrad.autograd.backward(mpigrad.autograd.graph.GradientEdge(node, 0), mpigrad.ones(2))

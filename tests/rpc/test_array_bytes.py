@@ -83,6 +83,22 @@ def test_keys_are_equal_for_equal_layouts_alone(form, one_kind, other_kind, one,
     assert form.layout_key(one_kind, one) == form.layout_key(one_kind, one.copy())
 
 
+@FORMS
+def test_shapes_and_sizes_that_disagree(form) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        form.view_of(bytearray(16), 0, (100,), np.dtype("f4"), 16)
+    with pytest.raises(ValueError, match=r"shape \(2,\) and dtype float32 does not have 4 bytes"):
+        form.view_of(bytearray(16), 0, (2,), np.dtype("f4"), 4)
+
+
+@FORMS
+@pytest.mark.parametrize("kind", [">f4", "U3", "M8[D]"])
+def test_equal_dtypes_that_are_different_objects_have_one_key(form, kind) -> None:
+    one, other = np.zeros(3, np.dtype(kind)), np.zeros(3, np.dtype(kind))
+    assert one.dtype is not other.dtype
+    assert form.layout_key(2, one) == form.layout_key(2, other)
+
+
 def test_what_is_remembered_of_a_layout_keeps_its_dtype() -> None:
     array = np.zeros(3, np.dtype("M8[37s]"))  # a dtype of its own
     _arrays.put(_arrays.ARRAY, array, [], [], [])

@@ -76,6 +76,14 @@ def test_pieces(form, kind) -> None:
     assert [form.piece(buffer, *ends) for ends in ((0, 10), (3, 5), (4, 4))] == [b"0123456789", b"34", b""]
 
 
+@FORMS
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+@pytest.mark.parametrize("ends", [(0, 11), (-1, 3), (5, 4)])
+def test_pieces_that_are_not_there(form, kind, ends) -> None:
+    with pytest.raises(ValueError, match="malformed message: bytes"):
+        form.piece(kind(10), *ends)
+
+
 def test_lengths_that_do_not_fit_into_their_frame() -> None:
     frame = bytearray(HEADER.pack(2, 0, 0, 0, 0, 0, HEADER_SIZE + 4, 3, 2, 0, 1, 0, 0, 0, 0) + b"abcd")
     with pytest.raises(ValueError, match="malformed message: function of 3 and meta of 2 bytes in a frame of"):

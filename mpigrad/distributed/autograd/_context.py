@@ -96,8 +96,9 @@ class DistAutogradContext:
             elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
                 held._array += grad
             else:  # out of place: what was given out must not change
-                with guard(held._array):
-                    self.gradients[variable] = wrap(as_array(held._array + grad))
+                array = held._array  # with a name: NumPy may write over what it takes for a temporary array
+                with guard(array):
+                    self.gradients[variable] = wrap(as_array(array + grad))
                 self.unseen.add(variable)
         finally:
             self.lock.release()

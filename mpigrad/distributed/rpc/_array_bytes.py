@@ -24,4 +24,7 @@ def padded_bytes(array: Any, padding: bytes) -> bytes:
 
 def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes: int) -> Any:
     """An array in the memory of a buffer, of so many bytes from the offset on; ValueError or TypeError if there are fewer."""
-    return _ndarray(shape, dtype, buffer, offset)
+    made = _ndarray(shape, dtype, buffer, offset)
+    if made.nbytes != nbytes:
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
+    return made

@@ -22,6 +22,22 @@ cdef extern from "numpy/arrayobject.h":
     int NPY_ARRAY_UPDATE_ALL
     int NPY_ARRAY_WRITEABLE
 
+cdef extern from *:
+    """
+    /* Whether an array's dtype is the one object that NumPy has for it, as for numbers in the machine's order: its address
+       tells it then. */
+    static int mpigrad_is_one_of_a_kind(PyArrayObject *array) {
+        PyArray_Descr *descr = PyArray_DescrFromType(PyArray_TYPE(array));
+        if (descr == NULL) {
+            PyErr_Clear();
+            return 0;
+        }
+        Py_DECREF(descr);  /* the array has it, or it is not the same */
+        return descr == PyArray_DESCR(array);
+    }
+    """
+    bint mpigrad_is_one_of_a_kind(np.ndarray array)
+
 np.import_array()
 
 _ndarray = numpy.ndarray
@@ -35,13 +51,13 @@ cdef struct Key:
 cpdef layout_key(int kind, array):
     """What arrays of one kind, dtype and shape have in common. It stands for them as long as the dtype is kept with it."""
     cdef Key key
-    if type(array) is not _ndarray or (<np.ndarray>array).ndim > 8:
+    if type(array) is not _ndarray or (<np.ndarray>array).ndim > 8 or not mpigrad_is_one_of_a_kind(array):
         return kind, array.dtype, array.shape
     cdef Py_ssize_t length = (<np.ndarray>array).ndim * sizeof(np.npy_intp)
     key.kind, key.dtype = kind, <void*>np.PyArray_DESCR(array)
     if length:
         memcpy(key.shape, np.PyArray_DIMS(array), length)
-    return PyBytes_FromStringAndSize(<char*>&key, 2 * 8 + length)
+    return PyBytes_FromStringAndSize(<char*>&key, <Py_ssize_t>(<char*>key.shape - <char*>&key) + length)
 
 
 cpdef bytes padded_bytes(array, bytes padding):
@@ -74,4 +90,6 @@ cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes):
     Py_INCREF(buffer)
     PyArray_SetBaseObject(made, buffer)
     PyArray_UpdateFlags(made, NPY_ARRAY_UPDATE_ALL)
+    if np.PyArray_NBYTES(made) != nbytes:
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
     return made

@@ -82,5 +82,7 @@ def length_at(text: bytes, place: int) -> int:
 
 
 def piece(buffer: Any, start: int, end: int) -> bytes:
-    """Some of a buffer's bytes."""
+    """Some of a buffer's bytes; ValueError if it does not have them."""
+    if not 0 <= start <= end <= len(buffer):
+        raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     return bytes(buffer[start:end])

@@ -110,9 +110,9 @@ cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
 
 
 cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end):
-    """Some of a buffer's bytes."""
+    """Some of a buffer's bytes; ValueError if it does not have them."""
+    if not 0 <= start <= end <= len(buffer):
+        raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     if not PyByteArray_Check(buffer):
         return bytes(buffer[start:end])
-    if not 0 <= start <= end <= PyByteArray_GET_SIZE(buffer):
-        raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     return PyBytes_FromStringAndSize(PyByteArray_AS_STRING(buffer) + start, end - start)
