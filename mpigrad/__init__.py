@@ -13,10 +13,11 @@ from ._compiled import choose as _choose
 
 _choose()
 
-from . import _memory
-from ._device import device, get_default_device, set_default_device
-from ._dtype import bool_ as bool
-from ._dtype import (
+from ._array import host_memory
+from ._array.device import device, get_default_device, set_default_device
+from ._array.device_pool import OutOfMemoryError
+from ._array.dtype import bool_ as bool
+from ._array.dtype import (
     can_cast,
     complex64,
     complex128,
@@ -38,16 +39,7 @@ from ._dtype import (
     uint32,
     uint64,
 )
-from ._generator import Generator, default_generator
-from ._graph.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from ._layout import (
+from ._array.layout import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -57,10 +49,18 @@ from ._layout import (
     sparse_coo,
     strided,
 )
-from ._pool import OutOfMemoryError
+from ._generator import Generator, default_generator
+from ._graph.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from ._process.blas_threads import get_num_threads, set_num_threads
 from ._settings import *
 from ._tensor import Size, Tensor
-from ._threads import get_num_threads, set_num_threads
 
 float, double, half = float32, float64, float16
 long, int, short = int64, int32, int16
@@ -70,75 +70,75 @@ newaxis = None
 
 # One line per family of operators; each file lists its public functions in __all__.
 from . import autograd
-from ._ops.activation import *
-from ._ops.addmm import *
-from ._ops.arithmetic import *
-from ._ops.assigning import *
-from ._ops.broadcasting import *
-from ._ops.closeness import *
-from ._ops.compare import *
-from ._ops.complexes import *
-from ._ops.contractions import *
-from ._ops.convert import *
-from ._ops.copies import *
-from ._ops.copying import *
-from ._ops.counting import *
-from ._ops.counts_drawn import *
-from ._ops.create import *
-from ._ops.distances import *
-from ._ops.einsum import *
-from ._ops.elementwise import *
-from ._ops.estimates import *
-from ._ops.extrema import *
-from ._ops.extremes import *
-from ._ops.filling import *
-from ._ops.gathering import *
-from ._ops.histograms import *
-from ._ops.index_ops import *
-from ._ops.indexing import *
-from ._ops.inplace_functions import *
-from ._ops.joining import *
-from ._ops.legacy import *
-from ._ops.masked import *
-from ._ops.masking import *
-from ._ops.matmul import *
-from ._ops.mixing import *
-from ._ops.modular import *
-from ._ops.moments import *
-from ._ops.new import *
-from ._ops.powers import *
-from ._ops.printing import *
-from ._ops.products import *
-from ._ops.quantiles import *
-from ._ops.query import *
-from ._ops.random import *
-from ._ops.random_inplace import *
-from ._ops.ranges import *
-from ._ops.rearranging import *
-from ._ops.reduce import *
-from ._ops.rounding import *
-from ._ops.rows_reduced import *
-from ._ops.scans import *
-from ._ops.scatter_reduce import *
-from ._ops.serialize import *
-from ._ops.shape import *
-from ._ops.slicing import *
-from ._ops.softmaxes import *
-from ._ops.sorting import *
-from ._ops.sparse_arithmetic import *
-from ._ops.sparse_embedding import *
-from ._ops.sparse_forms import *
-from ._ops.sparse_resizing import *
-from ._ops.sparse_selecting import *
-from ._ops.sparse_unary import *
-from ._ops.special_functions import *
-from ._ops.storage import *
-from ._ops.strided import *
-from ._ops.sums import *
-from ._ops.transposing import *
-from ._ops.triangles import *
-from ._ops.ufuncs import *
-from ._ops.windows import *
+from ._ops.create.create import *
+from ._ops.create.legacy import *
+from ._ops.create.new import *
+from ._ops.create.random import *
+from ._ops.create.random_counts import *
+from ._ops.create.random_inplace import *
+from ._ops.create.ranges import *
+from ._ops.create.windows import *
+from ._ops.elementwise.arithmetic import *
+from ._ops.elementwise.closeness import *
+from ._ops.elementwise.compare import *
+from ._ops.elementwise.complex_numbers import *
+from ._ops.elementwise.functions import *
+from ._ops.elementwise.minmax import *
+from ._ops.elementwise.modular import *
+from ._ops.elementwise.multi_operand import *
+from ._ops.elementwise.powers import *
+from ._ops.elementwise.rounding import *
+from ._ops.elementwise.special_functions import *
+from ._ops.elementwise.where import *
+from ._ops.index.gather import *
+from ._ops.index.getitem import *
+from ._ops.index.index_ops import *
+from ._ops.index.masked import *
+from ._ops.index.rearrange import *
+from ._ops.index.scatter_reduce import *
+from ._ops.index.setitem import *
+from ._ops.linalg.addmm import *
+from ._ops.linalg.contractions import *
+from ._ops.linalg.distances import *
+from ._ops.linalg.einsum import *
+from ._ops.linalg.matmul import *
+from ._ops.nn.activation import *
+from ._ops.nn.softmax import *
+from ._ops.reduce.counting import *
+from ._ops.reduce.histograms import *
+from ._ops.reduce.index_reduce import *
+from ._ops.reduce.minmax import *
+from ._ops.reduce.moments import *
+from ._ops.reduce.norms import *
+from ._ops.reduce.products import *
+from ._ops.reduce.quantiles import *
+from ._ops.reduce.scans import *
+from ._ops.reduce.sorting import *
+from ._ops.reduce.statistics import *
+from ._ops.reduce.sums import *
+from ._ops.shape.broadcasting import *
+from ._ops.shape.joining import *
+from ._ops.shape.reshape import *
+from ._ops.shape.slicing import *
+from ._ops.shape.strided import *
+from ._ops.shape.transpose import *
+from ._ops.shape.triangles import *
+from ._ops.shape.view_copies import *
+from ._ops.sparse.arithmetic import *
+from ._ops.sparse.embedding import *
+from ._ops.sparse.forms import *
+from ._ops.sparse.resizing import *
+from ._ops.sparse.selecting import *
+from ._ops.sparse.unary import *
+from ._ops.tensor.convert import *
+from ._ops.tensor.fill import *
+from ._ops.tensor.inplace_functions import *
+from ._ops.tensor.pickling import *
+from ._ops.tensor.printing import *
+from ._ops.tensor.query import *
+from ._ops.tensor.serialize import *
+from ._ops.tensor.storage import *
+from ._ops.tensor.ufuncs import *
 from ._version import __version__
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .linalg._toplevel import *

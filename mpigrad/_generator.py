@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._device import CPU, device, module_for, on_device, resolve
+from ._array.device import CPU, device, module_for, on_device, resolve
 from ._kernels import philox
 from ._tensor import Tensor
 from ._wrapping import wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._dtype import set_default_dtype
+from ._array.dtype import set_default_dtype
 
 _MODES = {"default": 0, "warn": 1, "error": 2}
 
@@ -111,7 +111,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     mpigrad.float64
     >>> mpigrad.set_default_tensor_type(mpigrad.FloatTensor)
     """
-    from ._ops.legacy import BY_TITLE
+    from ._ops.create.legacy import BY_TITLE
 
     if isinstance(t, str):
         name = t.removeprefix("mpigrad.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ._device import CPU, device, device_of
-from ._dtype import dtype, from_numpy_dtype
+from ._array.device import CPU, device, device_of
+from ._array.dtype import dtype, from_numpy_dtype
+from ._array.layout import layout, sparse_coo, strided
 from ._graph.grad_mode import MODE
-from ._layout import layout, sparse_coo, strided
 
 if TYPE_CHECKING:
     from ._graph.node import Node

@@ -1,8 +1,8 @@
-"""Saving and loading objects with tensors, and what `load` may make; the file format is told in `_ops/serialize.py`."""
+"""Saving and loading objects with tensors, and what `load` may make; the file format is told in `_ops/tensor/serialize.py`."""
 
 from __future__ import annotations
 
-from ._ops._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
-from ._ops.serialize import load, save
+from ._ops.tensor.safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from ._ops.tensor.serialize import load, save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]

@@ -5,18 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._dtype import dtype as Dtype
-from ._ops._arguments import need_tensors
-from ._ops._out import deliver
-from ._ops._unary import as_float
-from ._ops.activation import logit
-from ._ops.elementwise import digamma, erf, erfc, erfinv, exp2, expm1, lgamma, log1p, polygamma, sigmoid, sinc
-from ._ops.mixing import xlogy
-from ._ops.reduce import logsumexp
-from ._ops.rounding import round
-from ._ops.softmaxes import log_softmax as _log_softmax
-from ._ops.softmaxes import softmax as _softmax
-from ._ops.special_functions import (
+from ._array.dtype import dtype as Dtype
+from ._ops._define.arguments import need_tensors
+from ._ops._define.out import deliver
+from ._ops._define.unary import as_float
+from ._ops.elementwise.functions import (
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    exp2,
+    expm1,
+    lgamma,
+    log1p,
+    polygamma,
+    sigmoid,
+    sinc,
+)
+from ._ops.elementwise.multi_operand import xlogy
+from ._ops.elementwise.rounding import round
+from ._ops.elementwise.special_functions import (
     entr,
     erfcx,
     i0,
@@ -31,6 +39,10 @@ from ._ops.special_functions import (
     xlog1py,
     zeta,
 )
+from ._ops.nn.activation import logit
+from ._ops.nn.softmax import log_softmax as _log_softmax
+from ._ops.nn.softmax import softmax as _softmax
+from ._ops.reduce.norms import logsumexp
 from ._tensor import Tensor
 
 expit, psi, gammaln, multigammaln, gammainc, gammaincc = sigmoid, digamma, lgamma, mvlgamma, igamma, igammac

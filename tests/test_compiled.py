@@ -16,7 +16,7 @@ import pytest
 from mpigrad import _compiled
 from mpigrad._graph.node import AccumulateGrad, Node
 from mpigrad._tensor import Tensor
-from mpigrad.distributed.autograd._functions import RecvRpcBackward
+from mpigrad.distributed.autograd._nodes import RecvRpcBackward
 
 PACKAGE = Path(_compiled.__file__).parent
 SOURCES = {name: PACKAGE / (name.replace(".", "/") + ".py") for name in _compiled.MODULES}

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import mpigrad
-from mpigrad import _device, cuda
+from mpigrad import cuda
+from mpigrad._array import device
 
 pytestmark = pytest.mark.host
 
@@ -18,11 +19,11 @@ def nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     def cupy() -> Any:
         if request.param == "no CuPy":
-            raise _device.NoCudaError("mpigrad not compiled with CUDA enabled: ...")
+            raise device.NoCudaError("mpigrad not compiled with CUDA enabled: ...")
         raise RuntimeError("No CUDA GPUs are available: ...")
 
-    monkeypatch.setattr(_device, "cupy", cupy)
-    monkeypatch.setattr(_device, "is_loaded", lambda: False)
+    monkeypatch.setattr(device, "cupy", cupy)
+    monkeypatch.setattr(device, "is_loaded", lambda: False)
     return request.param
 
 

@@ -10,7 +10,7 @@ from mpi4py.MPI import COMM_WORLD as world
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._worker import WorkerInfo
+from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 
 CALLS, NAMES = 2000, 10_000
 

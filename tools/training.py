@@ -11,7 +11,7 @@ from typing import Any
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from mpigrad.distributed.rpc._world.in_process import acting_as, in_process_world
 
 WORKERS = 3
 ROUNDS = 100

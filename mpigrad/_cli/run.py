@@ -10,7 +10,7 @@ import sys
 from mpigrad._launch.command import default_ranks, job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
-from mpigrad._rank import launched_rank, launched_size
+from mpigrad._process.rank import launched_rank, launched_size
 
 EPILOG = """\
 Without -n: as many ranks as the allocation (SLURM, PBS) has tasks, or as this machine has cores.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import guard
+from .._array.device import guard
 from .._tensor import Tensor, counter
 from .._wrapping import wrap
 from .namespace import RAW

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import current_gpu, device_of, is_loaded, use_gpu
+from .._array.device import current_gpu, device_of, is_loaded, use_gpu
 from .._tensor import Tensor
 from .._wrapping import wrap
 from .accumulate import Ownership, owns_memory, sum_of_tensors

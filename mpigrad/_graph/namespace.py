@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Namespace:
-    """Operators by name; filled by `_ops._define.operator`."""
+    """Operators by name; filled by `_ops._define.operator.operator`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -21,7 +21,7 @@ class Namespace:
         return self._name
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        raise AttributeError(f"no operator {name!r} in {self._name}: define it with _ops._define.operator")
+        raise AttributeError(f"no operator {name!r} in {self._name}: define it with _ops._define.operator.operator")
 
 
 RAW = Namespace("RAW")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from .._device import device_of, on_device, pointer
+from .._array.device import device_of, on_device, pointer
 from .._kernels.accumulate import add_many
 from .._kernels.table import TENSORS
 

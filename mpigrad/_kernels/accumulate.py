@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._device import array_module
+from .._array.device import array_module
 from .kernel import FLOATS, INTEGERS, Kernel, either_of_many, launch, letters_of
 from .table import alike, tables
 

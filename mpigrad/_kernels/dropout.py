@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from . import philox
 from .kernel import Kernel, blocks_for, either, launch, letters_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, host
+from .._array.device import array_module, host
 from .kernel import THREADS, Kernel, blocks_for, either, launch, letters_of
 from .select import keep
 

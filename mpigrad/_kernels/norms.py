@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from .kernel import THREADS, Kernel, either_of_many, launch, letters_of
 from .table import tables
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from .kernel import Kernel, blocks_for, either, launch, letters_of
 
 WORDS = Kernel("philox_words", "u32* made, i64 blocks, u64 key, u64 start", """

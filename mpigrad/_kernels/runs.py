@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from . import loops
 from .kernel import COMPLEX, FLOATS, INTEGERS, Kernel, blocks_for, either, launch, letters_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from .kernel import Kernel, either, launch, letters_of, teams_for
 from .reduction import add_reduce, max_reduce
 

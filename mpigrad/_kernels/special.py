@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module
+from .._array.device import array_module
 from .select import choose
 
 _SMALL = (

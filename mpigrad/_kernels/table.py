@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import pointer
+from .._array.device import pointer
 
 TENSORS, ROLES, PIECE = 64, 5, 8192  # as in prelude.h
 TABLE = np.dtype([("count", "i8"), ("at", "u8", (ROLES, TENSORS)), ("size", "i8", TENSORS), ("first", "i8", TENSORS + 1)])

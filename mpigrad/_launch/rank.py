@@ -61,7 +61,7 @@ def guarded(body: Callable[[], object]) -> None:
 
 def report(error: BaseException) -> None:
     """Print a traceback under the rank's name, in one piece."""
-    from mpigrad._rank import launched_rank
+    from mpigrad._process.rank import launched_rank
 
     own = (__file__, runpy.__file__, "<frozen runpy>")
     while error.__traceback__ is not None and error.__traceback__.tb_frame.f_code.co_filename in own:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from mpigrad._watchdog.singletons import warn_of_singletons
 from mpigrad._watchdog.stall import StallWatch
-from mpigrad.distributed.rpc import _seams
+from mpigrad.distributed.rpc._protocol import extensions
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent import Agent
+    from mpigrad.distributed.rpc._agent.agent import Agent
 
 VARIABLE = "MPIGRAD_STALL_SECONDS"
 
@@ -60,5 +60,5 @@ def stopped(agent: Agent) -> None:
         watch.stop()
 
 
-_seams.start_hooks.append(started)
-_seams.shutdown_hooks.append(stopped)
+extensions.start_hooks.append(started)
+extensions.shutdown_hooks.append(stopped)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mpigrad._logging import get_logger
-from mpigrad._rank import singletons
+from mpigrad._process.logs import get_logger
+from mpigrad._process.rank import singletons
 
 log = get_logger("launch")
 

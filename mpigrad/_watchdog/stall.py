@@ -6,13 +6,13 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from mpigrad._logging import get_logger
+from mpigrad._process.logs import get_logger
 from mpigrad._watchdog.chain import explain, follow
 from mpigrad._watchdog.view import THREAD_NAME, Wait, view, waits_of
-from mpigrad.distributed.rpc import _current
+from mpigrad.distributed.rpc._agent import current
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent import Agent
+    from mpigrad.distributed.rpc._agent.agent import Agent
 
 log = get_logger("stall")
 
@@ -38,7 +38,7 @@ class StallWatch:
     def _run(self) -> None:
         while not self._end.wait(min(1.0, self._seconds / 4)):
             wait = self.stalled()
-            if wait is not None and _current.current.agent is self._agent:
+            if wait is not None and current.current.agent is self._agent:
                 self._reported.add(wait.call_id)
                 self._report(wait)
 

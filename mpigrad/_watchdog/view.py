@@ -8,11 +8,11 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mpigrad.distributed.rpc._current import get_agent
-from mpigrad.distributed.rpc._functions import label
+from mpigrad.distributed.rpc._agent.current import get_agent
+from mpigrad.distributed.rpc._protocol.function_names import label
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent import Agent
+    from mpigrad.distributed.rpc._agent.agent import Agent
 
 THREAD_NAME = "mpigrad-stall-watch"
 FRAMES = 12

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, guard
+from .._array.device import array_module, guard
 from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
@@ -130,7 +130,7 @@ def _batched(
     create: bool,
     *rest: Any,
 ) -> tuple[Tensor | None, ...]:
-    from .._ops.joining import stack
+    from .._ops.shape.joining import stack
 
     count = next(len(each) for each in batches if each is not None)
     rows = []

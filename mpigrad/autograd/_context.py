@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._device import device_of, module_for, on_device
+from .._array.device import device_of, module_for, on_device
 from .._graph.engine import as_array
 from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from .._device import array_module
+from .._array.device import array_module
 from .._graph.node import AccumulateGrad, Node
 from .._graph.tracing import unwatch, watch
 from .._tensor import Tensor

@@ -58,8 +58,8 @@ def _jacobian_of(out: Tensor, nr: int, args: Tensors, create_graph: bool, strict
 
 
 def _stacked(rows: list[Tensor], out: Tensor, by: Tensor) -> Tensor:
-    from .._ops.create import zeros
-    from .._ops.joining import stack
+    from .._ops.create.create import zeros
+    from .._ops.shape.joining import stack
 
     shape = (*out._array.shape, *by._array.shape)
     if not rows:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, host
+from .._array.device import array_module, host
 from .._graph.engine import as_array
 from .._tensor import Tensor
 from .._wrapping import wrap

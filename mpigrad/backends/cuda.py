@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._device import NoCudaError, cupy
+from .._array.device import NoCudaError, cupy
 
 
 class _Products:

@@ -1,6 +1,6 @@
 """GPUs, by the names of `torch.cuda`: devices, streams, memory and random numbers. Nothing here touches a GPU on import."""
 
-from .._device import device_count, is_available
+from .._array.device import device_count, is_available
 from . import memory, nvtx, random, streams
 from ._devices import (
     can_device_access_peer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _device as seam
+from .._array import device as seam
 from .._tensor import Tensor
 
 Which = Any  # a device, a string, an index, or None for the current GPU

@@ -6,8 +6,8 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
-from .. import _device as seam
-from .._pool import OutOfMemoryError, Peak, peak_of
+from .._array import device as seam
+from .._array.device_pool import OutOfMemoryError, Peak, peak_of
 from ._devices import Which, index_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import _device as seam
+from .._array import device as seam
 
 
 def _nvtx() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._device import device, device_count
+from .._array.device import device, device_count
 from .._generator import Generator, default_for
 from .._tensor import Tensor
 from ._devices import Which, index_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _device as seam
+from .._array import device as seam
 from ._devices import Which, index_of
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ._collectives import (
+from ._gpu.binding import bind_device
+from ._process_group.collectives import (
     all_gather,
     all_gather_into_tensor,
     all_reduce,
@@ -19,8 +20,7 @@ from ._collectives import (
     reduce_scatter_tensor,
     scatter,
 )
-from ._gpu.binding import bind_device
-from ._groups import (
+from ._process_group.groups import (
     GroupMember,
     ProcessGroup,
     destroy_process_group,
@@ -36,9 +36,8 @@ from ._groups import (
     is_initialized,
     new_group,
 )
-from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from ._monitored import monitored_barrier
-from ._objects import (
+from ._process_group.monitored import monitored_barrier
+from ._process_group.objects import (
     all_gather_object,
     broadcast_object_list,
     gather_object,
@@ -46,9 +45,10 @@ from ._objects import (
     scatter_object_list,
     send_object_list,
 )
-from ._reduce_op import ReduceOp
-from ._subgroups import new_subgroups, new_subgroups_by_enumeration
-from ._work import Work
+from ._process_group.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from ._process_group.reduce_op import ReduceOp
+from ._process_group.subgroups import new_subgroups, new_subgroups_by_enumeration
+from ._process_group.work import Work
 
 __all__ = [
     "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor", "all_gather_object",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dtype import finfo
+from .._array.dtype import finfo
 from .._tensor import Tensor
 
 

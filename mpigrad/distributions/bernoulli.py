@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._graph.grad_mode import no_grad
-from .._ops.masking import where
-from .._ops.random import bernoulli
-from .._ops.ranges import arange
+from .._ops.create.random import bernoulli
+from .._ops.create.ranges import arange
+from .._ops.elementwise.where import where
 from .._tensor import Tensor
 from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints

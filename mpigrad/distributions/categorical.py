@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dtype import finfo, int64
-from .._ops.broadcasting import broadcast_shapes
-from .._ops.random import multinomial
-from .._ops.ranges import arange
+from .._array.dtype import finfo, int64
+from .._ops.create.random import multinomial
+from .._ops.create.ranges import arange
+from .._ops.shape.broadcasting import broadcast_shapes
 from .._tensor import Size, Tensor
 from . import constraints
 from ._logits import Lazy, clamp_probs, one_of

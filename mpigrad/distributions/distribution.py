@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._graph.grad_mode import no_grad
-from .._ops.broadcasting import broadcast_tensors
-from .._ops.create import tensor
+from .._ops.create.create import tensor
+from .._ops.shape.broadcasting import broadcast_tensors
 from .._tensor import Size, Tensor
 from .constraints import Constraint, dependent
 

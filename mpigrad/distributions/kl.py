@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._ops.masking import where
+from .._ops.elementwise.where import where
 from .._tensor import Tensor
 from .bernoulli import Bernoulli
 from .categorical import Categorical

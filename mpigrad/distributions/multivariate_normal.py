@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._ops.broadcasting import broadcast_shapes
-from .._ops.random import randn
+from .._ops.create.random import randn
+from .._ops.shape.broadcasting import broadcast_shapes
 from .._tensor import Tensor
 from ..linalg import cholesky, inv, solve_triangular
 from . import constraints

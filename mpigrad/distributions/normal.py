@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._graph.grad_mode import no_grad
-from .._ops.random import normal, randn
+from .._ops.create.random import normal, randn
 from .._tensor import Tensor
 from . import constraints
 from .distribution import Distribution, broadcast_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._ops.random import rand
+from .._ops.create.random import rand
 from .._tensor import Tensor
 from . import constraints
 from .constraints import Constraint

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._dtype import dtype as Dtype
-from .._dtype import get_default_dtype
-from .._ops._arguments import need_tensors
-from .._ops._dims import wrap_dims
-from .._ops._out import deliver
-from .._ops.create import tensor
-from .._ops.fourier import frequencies
-from .._ops.rearranging import roll
+from .._array.dtype import dtype as Dtype
+from .._array.dtype import get_default_dtype
+from .._ops._define.arguments import need_tensors
+from .._ops._define.dims import wrap_dims
+from .._ops._define.out import deliver
+from .._ops.create.create import tensor
+from .._ops.index.rearrange import roll
+from .._ops.linalg.fourier import frequencies
 from .._tensor import Tensor
 
 Dims = int | Sequence[int] | None

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._ops._arguments import need_tensors, title
-from .._ops._dims import wrap_dim
-from .._ops._out import deliver
-from .._ops._unary import as_float
-from .._ops.arithmetic import conj
-from .._ops.complexes import TO_COMPLEX
-from .._ops.fourier import fft_complex, fft_from_real, fft_to_real
-from .._ops.padding import constant_pad
+from .._ops._define.arguments import need_tensors, title
+from .._ops._define.dims import wrap_dim
+from .._ops._define.out import deliver
+from .._ops._define.unary import as_float
+from .._ops.elementwise.arithmetic import conj
+from .._ops.elementwise.complex_numbers import TO_COMPLEX
+from .._ops.linalg.fourier import fft_complex, fft_from_real, fft_to_real
+from .._ops.shape.padding import constant_pad
 from .._tensor import Tensor
 
 Ints = Sequence[int] | None

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._graph.grad_mode import enable_grad
-from .._ops.create import zeros_like
-from .._ops.joining import stack
+from .._ops.create.create import zeros_like
+from .._ops.shape.joining import stack
 from .._tensor import Tensor
 from ..autograd import grad as gradients
 from ._trees import flatten, rebuilt

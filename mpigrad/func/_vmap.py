@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._generator import on_every_device
-from .._ops.closeness import equal
-from .._ops.joining import stack
+from .._ops.elementwise.closeness import equal
+from .._ops.shape.joining import stack
 from .._tensor import Tensor
 from ._trees import flatten, rebuilt, spread
 

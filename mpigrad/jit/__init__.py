@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..futures import Future
-from ._errors import Error
-from ._fork import fork, wait
-from ._function import ScriptFunction
-from ._interface import interface
-from ._load import load
-from ._marks import (
+from ._codegen.fork import fork, wait
+from ._files.load import load
+from ._files.save import save
+from ._frontend.function import ScriptFunction
+from ._frontend.interface import interface
+from ._frontend.marks import (
     _example,
     annotate,
     export,
@@ -20,9 +20,9 @@ from ._marks import (
     trace_module,
     unused,
 )
-from ._module import RecursiveScriptModule, ScriptModule, script_method
-from ._save import save
-from ._script import script
+from ._frontend.module import RecursiveScriptModule, ScriptModule, script_method
+from ._frontend.script import script
+from ._ir.errors import Error
 
 _fork, _wait = fork, wait
 

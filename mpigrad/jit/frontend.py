@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._errors import FrontendError, NotSupportedError, UnsupportedNodeError
+from ._ir.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 
 __all__ = ["FrontendError", "NotSupportedError", "UnsupportedNodeError"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._ops.matmul import matmul
-from .._ops.reduce import vector_norm
+from .._ops.linalg.matmul import matmul
+from .._ops.reduce.norms import vector_norm
 from ._checking import LinAlgError
 from ._factoring import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from ._lu import lu, lu_factor, lu_factor_ex, lu_solve, vander

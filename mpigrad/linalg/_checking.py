@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, host
-from .._ops._arguments import need_tensors, title
+from .._array.device import array_module, host
+from .._ops._define.arguments import need_tensors, title
 from .._tensor import Tensor
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .. import return_types
-from .._device import array_module
-from .._ops import factorizations
-from .._ops._guarded import guarded
-from .._ops._out import deliver
+from .._array.device import array_module
+from .._ops._define.guarded import guarded
+from .._ops._define.out import deliver
+from .._ops.linalg import factorizations
 from .._tensor import Tensor, method
 from .._wrapping import wrap
 from ._checking import check_matrix, indefinite_infos, raise_indefinite

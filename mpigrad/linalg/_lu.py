@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import return_types
-from .._device import array_module
-from .._ops._arguments import need_tensors
-from .._ops._define import check_one_device
-from .._ops._guarded import guarded
-from .._ops.estimates import rising_vander as vander
-from .._ops.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
+from .._array.device import array_module
+from .._ops._define.arguments import need_tensors
+from .._ops._define.guarded import guarded
+from .._ops._define.operator import check_one_device
+from .._ops.linalg.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
+from .._ops.reduce.statistics import rising_vander as vander
 from .._tensor import Tensor, method
 from .._wrapping import wrap
 from ._checking import check_matrix, check_same_type
@@ -108,7 +108,7 @@ def lu_solve(
     tensor([[0.2500],
             [0.5000]])
     """
-    from .._ops._out import deliver
+    from .._ops._define.out import deliver
 
     name = "linalg.lu_solve"
     need_tensors(name, LU=LU, pivots=pivots, B=B)

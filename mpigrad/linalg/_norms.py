@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._ops._guarded import guarded
-from .._ops._out import deliver
-from .._ops.contractions import cross as _cross
-from .._ops.matmul import vdot
-from .._ops.reduce import vector_norm
+from .._ops._define.guarded import guarded
+from .._ops._define.out import deliver
+from .._ops.linalg.contractions import cross as _cross
+from .._ops.linalg.matmul import vdot
+from .._ops.reduce.norms import vector_norm
 from .._tensor import Tensor
 from .._wrapping import wrap
 from ._checking import check_matrix

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import return_types
-from .._device import array_module
-from .._ops import inverses
-from .._ops._arguments import need_tensors
-from .._ops._binary import check_shapes
-from .._ops._guarded import guarded
-from .._ops._out import deliver
-from .._ops.contractions import multiply_chain
-from .._ops.matmul import matmul
+from .._array.device import array_module
+from .._ops._define.arguments import need_tensors
+from .._ops._define.binary import check_shapes
+from .._ops._define.guarded import guarded
+from .._ops._define.out import deliver
+from .._ops.linalg import inverses
+from .._ops.linalg.contractions import multiply_chain
+from .._ops.linalg.matmul import matmul
 from .._tensor import Tensor, method
 from .._wrapping import wrap
 from ._checking import LinAlgError as LinAlgError

@@ -14,8 +14,8 @@ from typing import Any
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.rank import guarded
-from mpigrad._logging import get_logger, note_ignored_addresses
-from mpigrad._rank import launched_size
+from mpigrad._process.logs import get_logger, note_ignored_addresses
+from mpigrad._process.rank import launched_size
 from mpigrad.multiprocessing._context import ProcessContext
 from mpigrad.multiprocessing._job import StartedJob
 from mpigrad.multiprocessing._task import write_task

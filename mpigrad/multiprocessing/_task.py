@@ -12,9 +12,9 @@ from multiprocessing import spawn as python_spawn
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mpigrad import _cloud
+from mpigrad import _cloud_pickle
 from mpigrad._launch.rank import abort, check_world_size, line_buffered, report
-from mpigrad._rank import launched_rank
+from mpigrad._process.rank import launched_rank
 
 PREPARATION = ("sys_path", "sys_argv", "dir", "orig_dir", "init_main_from_name", "init_main_from_path")
 
@@ -26,7 +26,7 @@ def write_task(directory: Path, fn: Callable[..., object], args: tuple[Any, ...]
     try:
         task = pickle.dumps((fn, args))
     except (pickle.PicklingError, AttributeError, TypeError):
-        task = _cloud.dumps((fn, args))
+        task = _cloud_pickle.dumps((fn, args))
     (directory / "task").write_bytes(task)
 
 

@@ -6,9 +6,9 @@ import math
 import warnings
 from typing import Any
 
-from .._device import array_module
+from .._array.device import array_module
 from .._graph.grad_mode import no_grad
-from .._ops._guarded import guarded
+from .._ops._define.guarded import guarded
 from .._tensor import Tensor
 from .._wrapping import wrap
 

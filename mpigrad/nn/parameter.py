@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ops._binary import PLAIN
+from .._ops._define.binary import PLAIN
 from .._tensor import Tensor
 from .._wrapping import wrap, wrap_as
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from .._device import array_module, device_of, guard, move
+from .._array.device import array_module, device_of, guard, move
 from .._graph.grad_mode import enable_grad
 from .._graph.node import RemovableHandle
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
-from .._ops._clearing import clear_grad
+from .._ops.tensor.zero_grad import clear_grad
 from .._tensor import Tensor, counter
 from .._wrapping import wrap
 from ._layout import load_state, saved_state

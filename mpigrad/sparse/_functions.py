@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .._dtype import as_dtype, dtype
-from .._ops._dims import wrap_dim, wrap_dims
-from .._ops.addmm import addmm as dense_addmm
-from .._ops.addmm import check_addmm
-from .._ops.matmul import mm as dense_mm
-from .._ops.sparse_arithmetic import sparse_addmm, sum_dims
-from .._ops.sparse_forms import values_op
-from .._ops.sparse_softmax import sparse_softmax
+from .._array.dtype import as_dtype, dtype
+from .._ops._define.dims import wrap_dim, wrap_dims
+from .._ops.linalg.addmm import addmm as dense_addmm
+from .._ops.linalg.addmm import check_addmm
+from .._ops.linalg.matmul import mm as dense_mm
+from .._ops.sparse.arithmetic import sparse_addmm, sum_dims
+from .._ops.sparse.forms import values_op
+from .._ops.sparse.softmax import sparse_softmax
 from .._tensor import Tensor
 
 

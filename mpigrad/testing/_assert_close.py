@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import dtype as DType
+from .._array.dtype import dtype as DType
 from .._tensor import Tensor
 from .._wrapping import wrap
 

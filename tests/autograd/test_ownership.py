@@ -178,8 +178,8 @@ def gradients(program: list[tuple[int, int, int]], hooked: set[int], large: int)
     """The gradients of a program's leaves, with sums in place (and views that repeat numbers) from so many elements on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mpigrad._graph.engine._LARGE", large)
-        patch.setattr("mpigrad._ops.sums._LARGE", large)
-        patch.setattr("mpigrad._ops.arithmetic._LARGE", large)
+        patch.setattr("mpigrad._ops.reduce.sums._LARGE", large)
+        patch.setattr("mpigrad._ops.elementwise.arithmetic._LARGE", large)
         leaves = [fresh(*np.arange(1.0, 7.0) * (i + 1)) for i in range(3)]
         values, seen = list(leaves), []
         for nth, (which, i, j) in enumerate(program):

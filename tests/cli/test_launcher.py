@@ -12,7 +12,7 @@ from mpigrad._launch import command
 from mpigrad._launch.allocation import current_allocation, expand_counts
 from mpigrad._launch.launcher import Launcher, LauncherError, Library, belongs, find_launcher, mpi_library
 from mpigrad._launch.process import relabel
-from mpigrad._rank import launched_rank, launched_size
+from mpigrad._process.rank import launched_rank, launched_size
 
 OPEN_MPI = Launcher("/x/mpiexec", "test", Library("Open MPI", "5.0.11", "/x/libmpi.so"))
 MPICH = Launcher("/x/mpiexec", "test", Library("MPICH", "5.0.2", "/x/libmpi.so"))

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from mpigrad._logging import LEVELS, level_from
+from mpigrad._process.logs import LEVELS, level_from
 
 PROGRAM = """
-from mpigrad._logging import get_logger, set_worker_name
+from mpigrad._process.logs import get_logger, set_worker_name
 log = get_logger("rpc")
 log.debug("hidden %d", 1)
 set_worker_name("trainer")

@@ -10,8 +10,8 @@ import pytest
 
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
-from mpigrad.distributed.rpc import _both_ends
-from mpigrad.distributed.rpc._own_slots import VARIABLE
+from mpigrad.distributed.rpc._transport.shared_memory import cross_memory
+from mpigrad.distributed.rpc._transport.shared_memory.slots import VARIABLE
 from tests.cli.conftest import clean_environment
 
 PROGRAM = """
@@ -36,7 +36,7 @@ print("fine")
 
 @pytest.mark.parametrize("plain", [0, 1])
 def test_a_rank_of_plain_python(plain: int, tmp_path: Path) -> None:
-    if not _both_ends.CAN:
+    if not cross_memory.CAN:
         pytest.skip("there are no compiled modules")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.replace("PLAIN", str(plain)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mpigrad
-from mpigrad._device import host
-from mpigrad.jit import _gpu_fusion
+from mpigrad._array.device import host
+from mpigrad.jit._codegen import gpu_fusion
 
 
 def chain(x, y):
@@ -24,13 +24,13 @@ def others(x, y):
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the fused kernels that ran."""
     seen: list[str] = []
-    run = _gpu_fusion.GpuKernel.__call__
+    run = gpu_fusion.GpuKernel.__call__
 
-    def noting(self: _gpu_fusion.GpuKernel, values: list[object]) -> object:
+    def noting(self: gpu_fusion.GpuKernel, values: list[object]) -> object:
         seen.append(self.name)
         return run(self, values)
 
-    monkeypatch.setattr(_gpu_fusion.GpuKernel, "__call__", noting)
+    monkeypatch.setattr(gpu_fusion.GpuKernel, "__call__", noting)
     return seen
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpigrad._device import cupy, host
+from mpigrad._array.device import cupy, host
 from mpigrad._kernels import accumulate, dropout, gelu, layer_norm, nll, norms, philox, runs, softmax, steps
 from mpigrad._kernels import kernel as definition
 

@@ -11,9 +11,9 @@ import pytest
 import mpigrad
 import mpigrad.nn.functional as F
 from mpigrad import optim
-from mpigrad._device import cupy, host
+from mpigrad._array.device import cupy, host
 from mpigrad._kernels import kernel as definition
-from mpigrad._ops._scatter import add_at
+from mpigrad._ops.index.scatter_add import add_at
 from mpigrad.nn.utils import clip_grad_norm_
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import mpigrad as T
-from mpigrad import _pool, cuda
+from mpigrad import cuda
+from mpigrad._array import device_pool
 from mpigrad.distributed._gpu.turns import Turns
 
 LENGTH = 5000
@@ -22,7 +23,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_memory_that_another_stream_frees(place: str, elsewhere: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a handler made is read and freed by the backward pass; the handler's stream gets the memory back at once."""
-    monkeypatch.setattr(_pool._Order, "wanted", True)
+    monkeypatch.setattr(device_pool._Order, "wanted", True)
     maker, reader = cuda.Stream(place), cuda.Stream(place)
     with cuda.stream(maker):
         x = T.full((LENGTH,), 1.0, device=place)
@@ -41,7 +42,7 @@ def test_memory_that_another_stream_frees(place: str, elsewhere: bool, monkeypat
 
 
 def test_memory_of_one_stream_costs_no_waiting(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_pool._Order, "wanted", True)
+    monkeypatch.setattr(device_pool._Order, "wanted", True)
     waits = []
     monkeypatch.setattr(cuda.streams.seam.cupy().cuda.Stream, "wait_event", lambda self, event: waits.append(event))
     before = cuda.memory_allocated(place)

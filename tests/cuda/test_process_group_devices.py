@@ -11,7 +11,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed as dist
-from mpigrad._device import host
+from mpigrad._array.device import host
 from tests.cuda.test_rpc_cuda_aware import emulator
 from tests.support.world import World
 

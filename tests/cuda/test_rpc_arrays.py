@@ -10,7 +10,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from mpigrad._device import cupy, host
+from mpigrad._array.device import cupy, host
 from mpigrad.distributed._gpu.pinned import COUNTS, FOR_RECEIVES, FOR_SENDS
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
 from tests.support.world import World

@@ -10,7 +10,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._device import host
+from mpigrad._array.device import host
 from tests.support.world import World
 
 pytestmark = pytest.mark.mpi(min_size=2)

@@ -12,10 +12,10 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._device import host
+from mpigrad._array.device import host
 from mpigrad.distributed._gpu.detection import detect
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
-from mpigrad.distributed.rpc import _cuda_aware
+from mpigrad.distributed.rpc._transport.device import cuda_aware
 from tests.cuda.conftest import SWAPPED
 from tests.support.world import World
 
@@ -42,7 +42,7 @@ def mpi_reads_devices() -> Iterator[None]:
 
 
 class Counted:
-    """Counts the requests of a class of `_cuda_aware`."""
+    """Counts the requests of a class of `cuda_aware.py`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
         self.count = 0
@@ -68,7 +68,7 @@ def test_device_memory_goes_to_mpi(
 ) -> None:
     """`mixed`: one end stages, the other is CUDA-aware; they cut arrays alike."""
     aware = not mixed or world.rank % 2 == 0
-    sends, receives = Counted(monkeypatch, _cuda_aware.AwareSend), Counted(monkeypatch, _cuda_aware.AwareReceive)
+    sends, receives = Counted(monkeypatch, cuda_aware.AwareSend), Counted(monkeypatch, cuda_aware.AwareReceive)
     start(SWAPPED, device_transfers="cuda_aware" if aware else "staged")
     for length in (5, PACKED_MAX, (1 << PIECE_BITS) // 2 + 1):
         x = chain(mpigrad.zeros(length, device="cuda:0"), 2)

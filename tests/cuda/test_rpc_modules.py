@@ -10,7 +10,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 from mpigrad import nn
-from mpigrad._device import host
+from mpigrad._array.device import host
 from mpigrad.distributed.nn import RemoteModule
 from mpigrad.distributed.optim import DistributedOptimizer
 from tests.support.world import World

@@ -12,7 +12,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from mpigrad._device import cupy, host
+from mpigrad._array.device import cupy, host
 from mpigrad.futures import Future
 from tests.support.world import World
 

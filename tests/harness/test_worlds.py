@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PLAIN = "rpc._in_process import"
+PLAIN = "rpc._world.in_process import"
 
 
 def test_workers_in_memory_can_send_tensors_of_the_device_of_the_tests() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import mpigrad
 from mpigrad import Tensor
-from mpigrad.jit._names import Names
-from mpigrad.jit._script import compile_function
+from mpigrad.jit._frontend.names import Names
+from mpigrad.jit._frontend.script import compile_function
 
 
 def total(xs: List[int]) -> int:  # noqa: UP006

@@ -11,7 +11,7 @@ from typing import Dict, List, Optional, Tuple  # noqa: UP035
 import pytest
 
 import mpigrad
-from mpigrad import Tensor, _cloud
+from mpigrad import Tensor, _cloud_pickle
 
 
 @mpigrad.jit.script
@@ -33,7 +33,7 @@ def test_it_is_a_script_function_with_the_name_of_the_function() -> None:
     assert shifted.code.startswith("def shifted(x: Tensor,") and shifted.inlined_graph is shifted.graph
 
 
-@pytest.mark.parametrize("dumps", [pickle.dumps, _cloud.dumps])
+@pytest.mark.parametrize("dumps", [pickle.dumps, _cloud_pickle.dumps])
 def test_pickles_find_the_same_function_again(dumps) -> None:
     def local(x):
         return x * 3
@@ -41,7 +41,7 @@ def test_pickles_find_the_same_function_again(dumps) -> None:
     scripted = [shifted, mpigrad.jit.script(local), mpigrad.jit.script(save)]  # the last named like a method of scripts
     found = pickle.loads(dumps(scripted))
     assert all(a is b for a, b in zip(found, scripted))
-    assert pickle.loads(_cloud.dumps(lambda x: scripted[1](x)))(mpigrad.ones(1)).item() == 3
+    assert pickle.loads(_cloud_pickle.dumps(lambda x: scripted[1](x)))(mpigrad.ones(1)).item() == 3
     assert copy.copy(shifted) is shifted and copy.deepcopy(shifted) == shifted
     assert copy.deepcopy([shifted])[0](mpigrad.ones(1)).item() == 3
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mpigrad
+from mpigrad._array.sparse.array import SparseArray
 from mpigrad._kernels import loops
 from mpigrad._kernels.runs import sums_of_bags
-from mpigrad._sparse_array.array import SparseArray
 from mpigrad.optim._rows import add_to_rows
 
 COMPILED = not loops.__file__.endswith(".py")

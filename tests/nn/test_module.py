@@ -91,7 +91,7 @@ def test_deepcopy_keeps_shared_parameters_shared() -> None:
 
 
 def test_parameters_take_the_quick_road() -> None:
-    from mpigrad._ops._binary import PLAIN
+    from mpigrad._ops._define.binary import PLAIN
 
     assert nn.Parameter in PLAIN
     w = nn.Parameter(mpigrad.ones(2))

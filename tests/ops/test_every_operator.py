@@ -13,7 +13,7 @@ import pytest
 import mpigrad
 from mpigrad._graph.namespace import DIFF
 from mpigrad._graph.tracing import unwatch, watch
-from mpigrad._ops._define import Operator
+from mpigrad._ops._define.operator import Operator
 from tests.ops.table import Case, all_cases
 
 CASES = all_cases()

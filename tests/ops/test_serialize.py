@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import io
 import pickle
@@ -194,7 +195,7 @@ def test_a_file_cannot_reach_out_of_its_memory() -> None:
     def skeleton(place: tuple[Any, ...]) -> bytes:
         class Made:
             def __reduce__(self) -> Any:
-                from mpigrad._ops.copying import rebuild
+                from mpigrad._ops.tensor.pickling import rebuild
 
                 return rebuild, (mpigrad.Tensor, np.zeros(2), place, "cpu", False, {})
 
@@ -224,3 +225,26 @@ def test_damaged_files_are_told_from_others(tmp_path: Path) -> None:
         mpigrad.load(tmp_path / "none")
     with pytest.raises(AttributeError, match="int"):
         mpigrad.load(3)
+
+
+# `save` of version 0.1, compressed: when tensors, dtypes and devices were in other modules.
+FILE_OF_0_1 = (
+    "eNrFVE1Lw0AQzTbRtloUpDf/QHrJScSDoIIiEpTaehRCbFYTaJOQD7WC6KWlhb11/Dve/VfOfpjGigf14EI7szvz3sy8gZy2T447B4fkraKJsy"
+    "yNVlO2sXA3FuzH+4b9dPlsvLwqmkcwGbkD1hzEwU3ielYYWrGbuAOa0QRYzUnoVR70PZiB6VdYvV3EZiWQE8Wp1YviYRDeAKuWMGy9yMlomEbI"
+    "uXwhHYzaGtN3r7fAroxgmsE5PnDXNkYgAxnaXpzD9BHdDkykYeQe/LrpN0ybKAJ9TqB/JvCbCsyM24DefQs0FivPgSQFv8rW1FhOigKlVCjSYJ"
+    "vFfPLZcZPEHVriH9hqVzweiBsCTLuC9MEO2MQmY1VZV60Q2QpvacLrYnm/KRvwgK0VhbxsGFPU0QlxFVxlVr3uR262vQUjnq179BZKwuM16HGA"
+    "cmZIezYWvP1yXt8dRjkqvqIm6UURJyeD0qYTmuVJ6PAOUJQjDOsDt9iG8XkS3Ear9UVOlbskhWiVE/FeShyDaNJIgwcK/gozutyZiZ3xQXNL+8"
+    "l53pO/vxyB3/8Nkmh/Pvv/iVffC+0dUUUVYA=="
+)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_files_of_the_first_version_can_be_read(weights_only: bool) -> None:
+    file = io.BytesIO(zlib.decompress(base64.b64decode(FILE_OF_0_1)))
+    found = mpigrad.load(file, weights_only=weights_only)
+    assert type(found["w"]) is mpigrad.nn.Parameter and found["w"].tolist() == [1, 1]
+    found["x"][1] = 7
+    assert found["view"].tolist() == [7, 2]
+    assert found["s"].to_dense().tolist() == [0, 2, 0]
+    assert found["d"] is mpigrad.float64 and found["dev"] == mpigrad.device("cpu") and found["l"] is mpigrad.sparse_coo
+    assert found["m"].values == 2 and found["m"].indices == 2 and found["size"] == mpigrad.Size([3])

@@ -15,9 +15,9 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 import mpigrad.profiler
 from mpigrad._graph.grad_mode import TRACING
-from mpigrad.distributed.autograd._held import HeldPart
-from mpigrad.distributed.autograd._initiator import Initiated
-from mpigrad.distributed.rpc._current import get_agent
+from mpigrad.distributed.autograd._backward.initiator import Initiated
+from mpigrad.distributed.autograd._backward.joined import HeldPart
+from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.profiler._workers.clocks import Clock, Reading, read
 
 Json = dict[str, Any]

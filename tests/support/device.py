@@ -38,9 +38,9 @@ def use(name: str) -> None:
     if name == "cpu":
         return
     import mpigrad
-    from mpigrad import _device
+    from mpigrad._array import device
 
-    _device._Default.place = mpigrad.device(name)  # of all threads: set_default_device is for one
+    device._Default.place = mpigrad.device(name)  # of all threads: set_default_device is for one
     mpigrad.zeros(1)  # fails here if there is no such device
     plain, array = mpigrad.Tensor.numpy, mpigrad.Tensor.__array__
 
@@ -81,6 +81,6 @@ def same_device() -> dict[int, int]:
 
 
 def _device_of_tests() -> str:
-    from mpigrad import _device
+    from mpigrad._array import device
 
-    return _device._Default.place.type
+    return device._Default.place.type

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from mpigrad.distributed.rpc._agent import Agent
-from mpigrad.distributed.rpc._in_process import acting_as, in_process_world
+from mpigrad.distributed.rpc._agent.agent import Agent
+from mpigrad.distributed.rpc._world.in_process import acting_as, in_process_world
 from tests.support.device import same_device
 
 __all__ = ["acting_as", "world_in_memory"]

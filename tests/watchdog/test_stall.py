@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad import _rank
+from mpigrad._process import rank as _rank
 from mpigrad._watchdog import singletons
 from mpigrad._watchdog.chain import Link, explain
 from mpigrad._watchdog.install import stall_seconds
@@ -70,7 +70,7 @@ def test_names_whom_everyone_waits_for(reports, rpc_world) -> None:
         assert "worker1 waits for held_up_here on worker2" in text
         assert "everyone waits for worker2, which is here:" in text
         assert "release.wait(40)" in text
-        assert "_progress.py" not in text
+        assert "_progress" not in text
     rpc_world.barrier()
 
 

@@ -19,7 +19,7 @@ test-cuda-part: env-cuda
 	$(CUDA)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/cpucuda tests/cuda --ignore=tests/cuda/test_operators.py
 	$(CUDA)/bin/python $(PYTEST) -n 2 --device cuda -m "not mpi" tests/autograd tests/optim
 	tools/mpirun.sh $(CUDA) 2 400 $(PYTEST) --with-mpi -m mpi tests/cuda
-	tools/mpirun.sh $(CUDA) 2 400 $(PYTEST) --with-mpi --device cuda -m mpi tests/rpc tests/dist_autograd
+	tools/mpirun.sh $(CUDA) 2 400 $(PYTEST) --with-mpi --device cuda -m mpi tests/distributed/rpc tests/distributed/autograd
 
 # A stage of `make test`: only where the runtime can be compiled.
 test-cuda:  ## as much of test-cuda-emulated as fits into every run of the tests

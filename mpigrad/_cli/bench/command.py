@@ -8,7 +8,7 @@ import sys
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
-from mpigrad._rank import launched_size
+from mpigrad._process.rank import launched_size
 
 EPILOG = """\
 Inside a job every rank takes part:  srun -n 64 mpigrad bench

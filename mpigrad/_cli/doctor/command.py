@@ -13,7 +13,7 @@ from mpigrad._cli.doctor import machine, page, probe
 from mpigrad._cli.doctor.findings import findings
 from mpigrad._launch.command import default_ranks, job_for
 from mpigrad._launch.launcher import LauncherError, find_launcher
-from mpigrad._rank import launched_rank, launched_size
+from mpigrad._process.rank import launched_rank, launched_size
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]

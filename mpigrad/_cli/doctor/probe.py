@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad.distributed.rpc._own_slots import out_of_reach, own_slots
+from mpigrad.distributed.rpc._transport.shared_memory.slots import out_of_reach, own_slots
 
 MARK = "MPIGRAD-DOCTOR "
 SMALL, LARGE = 8, 1 << 20

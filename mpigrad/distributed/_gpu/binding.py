@@ -11,8 +11,8 @@ import logging
 import os
 from collections.abc import Iterable
 
-from mpigrad._device import cupy, device, device_count
-from mpigrad._rank import local_rank, local_size
+from mpigrad._array.device import cupy, device, device_count
+from mpigrad._process.rank import local_rank, local_size
 
 logger = logging.getLogger(__name__)
 VARIABLE = "MPIGRAD_BIND_DEVICE"

@@ -10,7 +10,7 @@ import logging
 import os
 import tempfile
 
-from mpigrad._device import device
+from mpigrad._array.device import device
 
 from .binding import identity
 

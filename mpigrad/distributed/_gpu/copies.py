@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import cupy, current_stream, device, device_of, on_device, pinned_empty, pointer
+from mpigrad._array.device import cupy, current_stream, device, device_of, on_device, pinned_empty, pointer
+
 from .pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
 from .transfers import PIECE_BITS, pieces
 

@@ -62,7 +62,7 @@ def cuda_aware_chosen(way: str) -> bool:
 
 
 def _trial() -> Verdict:
-    from mpigrad._device import cupy, pointer
+    from mpigrad._array.device import cupy, pointer
     from mpigrad.distributed._mpi import mpi
 
     try:

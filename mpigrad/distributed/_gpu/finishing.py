@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpigrad._device import device, device_count
+from mpigrad._array.device import device, device_count
 
 from .streams import Streams
 

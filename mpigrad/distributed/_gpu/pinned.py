@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from mpigrad._device import pinned_empty
+from mpigrad._array.device import pinned_empty
 
 from .transfers import PACKED_MAX, PIECE_BITS
 

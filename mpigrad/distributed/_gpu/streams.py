@@ -17,8 +17,8 @@ import itertools
 import threading
 from typing import Any
 
-from mpigrad._device import cupy, current_stream, device, on_device
-from mpigrad._pool import order_memory
+from mpigrad._array.device import cupy, current_stream, device, on_device
+from mpigrad._array.device_pool import order_memory
 
 POOL = 8  # sets of streams for handlers
 Marks = dict[int, tuple[Any, Any]]  # by GPU: an event, and the stream on which it was recorded

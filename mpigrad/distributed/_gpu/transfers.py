@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from mpigrad._device import CPU, device
+from mpigrad._array.device import CPU, device
 
 WAYS = ("staged", "cuda_aware", "detect")
 VARIABLE = "MPIGRAD_DEVICE_TRANSFERS"

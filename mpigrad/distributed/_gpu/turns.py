@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from mpigrad._device import device, is_loaded
+from mpigrad._array.device import device, is_loaded
 
 from .streams import Marks, Streams
 

@@ -18,10 +18,10 @@ from ._api import (
     get_gradients,
     grad,
 )
-from ._container import Container as DistAutogradContainer
-from ._context import DistAutogradContext
+from ._backward.engine import DistEngine
+from ._context.container import Container as DistAutogradContainer
+from ._context.context import DistAutogradContext
 from ._draw import draw
-from ._engine import DistEngine
 
 __all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients", "grad", "is_available"]
 

@@ -10,12 +10,12 @@ from ..._graph.grad_mode import TRACING
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ...autograd.profiler import record_function
-from ..rpc import _seams
-from . import _worker
-from ._container import CURRENT
-from ._context import DistAutogradContext
-from ._engine import ENGINE
-from ._release import release
+from ..rpc._protocol import extensions
+from ._backward.engine import ENGINE
+from ._context import worker_state
+from ._context.container import CURRENT
+from ._context.context import DistAutogradContext
+from ._context.release import release
 
 
 class context:
@@ -35,7 +35,7 @@ class context:
     """
 
     def __enter__(self) -> int:
-        self._worker = _worker.worker()
+        self._worker = worker_state.worker()
         self.autograd_context = self._worker.container.new_context()
         return self.autograd_context.context_id
 
@@ -113,7 +113,7 @@ def _backward_of_rref(context_id: int, roots: list[Tensor], retain_graph: bool) 
     backward(context_id, roots, retain_graph)
 
 
-_seams.backward = _backward_of_rref
+extensions.backward = _backward_of_rref
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
@@ -134,15 +134,15 @@ def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
 
 
 def _init(worker_id: int) -> None:
-    _worker.init(worker_id)
+    worker_state.init(worker_id)
 
 
 def _new_context() -> DistAutogradContext:
-    return _worker.worker().container.new_context()
+    return worker_state.worker().container.new_context()
 
 
 def _release_context(context_id: int) -> None:
-    worker = _worker.worker()
+    worker = worker_state.worker()
     worker.container.retrieve(context_id)
     release(worker, context_id)
 
@@ -164,7 +164,7 @@ def _has_valid_context() -> bool:
 
 
 def _retrieve_context(context_id: int) -> DistAutogradContext:
-    return _worker.worker().container.retrieve(context_id)
+    return worker_state.worker().container.retrieve(context_id)
 
 
 def _is_valid_context(context_id: int) -> None:
@@ -172,11 +172,11 @@ def _is_valid_context(context_id: int) -> None:
 
 
 def _get_max_id() -> int:
-    return _worker.worker().container.max_id
+    return worker_state.worker().container.max_id
 
 
 def _get_debug_info() -> dict[str, Any]:
-    worker = _worker.worker()
+    worker = worker_state.worker()
     return {
         "num_current_backward_passes": len(worker.live),
         "num_autograd_contexts": len(worker.container.contexts),
@@ -185,4 +185,4 @@ def _get_debug_info() -> dict[str, Any]:
 
 def _num_unacknowledged_releases() -> int:
     """How many workers have been told to release a context and have not said that they did."""
-    return len(_worker.worker().releasing)
+    return len(worker_state.worker().releasing)

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from ..._graph.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
 from ..rpc.api import rpc_async
-from . import _worker
-from ._context import DistAutogradContext
-from ._functions import RecvRpcBackward, SendRpcBackward
-from ._interceptor import Running
+from ._context import worker_state
+from ._context.context import DistAutogradContext
+from ._context.interceptor import Running
+from ._nodes import RecvRpcBackward, SendRpcBackward
 
 _STYLE = """\
   rankdir=LR; newrank=true; fontname="Helvetica"; bgcolor="white"; nodesep=0.2; ranksep=0.3;
@@ -55,7 +55,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
     True
     >>> rpc.shutdown()
     """
-    _worker.worker().container.retrieve(context_id)
+    worker_state.worker().container.retrieve(context_id)
     for place, root in enumerate(roots):
         if not isinstance(root, Tensor) or not root._requires:
             raise RuntimeError(f"draw(): roots must be tensors that require grad; number {place} is {root!r}")
@@ -81,7 +81,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
     """This worker's share; None if the context is not here (no longer, or it came without tensors and was dropped)."""
-    worker = _worker.worker()
+    worker = worker_state.worker()
     context = worker.container.contexts.get(context_id)
     if context is None:
         return None

@@ -8,5 +8,5 @@ cdef extern from *:
         PyObject *message_id, *metas, *outputs, *worker;
     } mpigrad_RecvRpcBackward;
     """
-    ctypedef class mpigrad.distributed.autograd._functions.RecvRpcBackward(Node) [object mpigrad_RecvRpcBackward, check_size ignore]:
+    ctypedef class mpigrad.distributed.autograd._nodes.RecvRpcBackward(Node) [object mpigrad_RecvRpcBackward, check_size ignore]:
         cdef object message_id, metas, outputs, worker

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..._ops.serialize import load as load_file
-from ..._ops.serialize import save as save_file
+from mpigrad._ops.tensor.serialize import load as load_file
+from mpigrad._ops.tensor.serialize import save as save_file
+
 from .. import rpc
 from ..optim import DistributedOptimizer
 from ..optim._optimizer import gather_errors
 from ..rpc import RRef
-from ..rpc._errors import RpcTimeoutError
+from ..rpc._protocol.errors import RpcTimeoutError
 from ._files import (
     FORMAT,
     CheckpointError,

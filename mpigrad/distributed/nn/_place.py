@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..._device import device as as_device
+from mpigrad._array.device import device as as_device
 
 _KINDS = re.compile(r"(cpu|cuda)(:\d+)?$")
 

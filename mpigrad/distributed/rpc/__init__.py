@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from mpigrad._logging import note_ignored_addresses
+from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
-from ._agent import Agent as RpcAgent
-from ._current import set_agent
-from ._rref import RRef
-from ._rref_calls import remote
-from ._worker import WorkerInfo, check_name
+from ._agent.agent import Agent as RpcAgent
+from ._agent.current import set_agent
+from ._protocol.worker_info import WorkerInfo, check_name
+from ._rref.calls import remote
+from ._rref.rref import RRef
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,

@@ -12,12 +12,14 @@ from typing import Any
 
 from mpigrad.futures import Future, wait_all
 
-from . import _current, _seams, _wire
-from ._current import get_agent, set_agent
-from ._gather import all_gather
-from ._rref import table_of
-from ._rref_calls import remote as remote
-from ._worker import WorkerInfo
+from ._agent import current
+from ._agent.current import get_agent, set_agent
+from ._protocol import extensions
+from ._protocol.worker_info import WorkerInfo
+from ._rref.calls import remote as remote
+from ._rref.rref import table_of
+from ._wire import payload
+from ._world.gather import all_gather
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 from .internal import _internal_rpc_pickler
 
@@ -35,12 +37,12 @@ __all__ = ["get_rpc_timeout", "get_worker_info", "rpc_async", "rpc_sync", "shutd
 
 def _is_current_rpc_agent_set() -> bool:
     """Whether `init_rpc` has been called (and `shutdown` has not)."""
-    return _current.current.agent is not None
+    return current.current.agent is not None
 
 
 def _get_current_rpc_agent() -> Any:
     """The agent behind the public functions."""
-    agent = _current.current.agent
+    agent = current.current.agent
     if agent is None:
         raise RuntimeError(
             "Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?"
@@ -73,7 +75,7 @@ def rpc_sync(
     3
     >>> rpc.shutdown()
     """
-    agent = _current.current.agent
+    agent = current.current.agent
     if agent is None:
         agent = get_agent()
     if not callable(func):
@@ -85,7 +87,7 @@ def rpc_sync(
         timeout = agent.rpc_timeout
     elif timeout < 0:
         timeout = agent.rpc_timeout
-    profiler = _seams.profiler
+    profiler = extensions.profiler
     if profiler is not None:
         return profiler("rpc_sync", info, func, args, kwargs, lambda f, a, k: agent.call_sync(info.id, f, a, k, timeout))
     return agent.call_sync(info.id, func, args, kwargs, timeout)
@@ -103,7 +105,7 @@ def rpc_async(
     2
     >>> rpc.shutdown()
     """
-    agent = _current.current.agent
+    agent = current.current.agent
     if agent is None:
         agent = get_agent()
     if not callable(func):
@@ -113,7 +115,7 @@ def rpc_async(
         info = agent.find(to)
     if timeout < 0:
         timeout = agent.rpc_timeout
-    profiler = _seams.profiler
+    profiler = extensions.profiler
     if profiler is not None:
         fut = profiler("rpc_async", info, func, args, kwargs, lambda f, a, k: agent.call(info.id, f, a, k, timeout))
     else:
@@ -164,7 +166,7 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
     >>> rpc.shutdown()
     """
-    from ._world import leave
+    from ._world.static import leave
 
     agent = get_agent()
     try:
@@ -262,11 +264,11 @@ def _rref_context_get_debug_info() -> dict[str, str]:
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
     """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""
-    before = _wire.use_pickler(rpc_pickler)
+    before = payload.use_pickler(rpc_pickler)
     try:
         yield
     finally:
-        _wire.use_pickler(before)
+        payload.use_pickler(before)
 
 
 use_rpc_pickler = _use_rpc_pickler

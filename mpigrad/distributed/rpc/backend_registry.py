@@ -70,7 +70,7 @@ def _mpi_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
 
 
 def _mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
-    from ._world import start_mpi_agent
+    from ._world.static import start_mpi_agent
 
     return start_mpi_agent(name, rank, world_size, options)
 

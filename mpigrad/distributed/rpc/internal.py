@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from mpigrad._tensor import Tensor
 
-from ._pickling import loads, tensors_apart
+from ._wire.pickling import loads, tensors_apart
 
 
 class PythonUDF(NamedTuple):

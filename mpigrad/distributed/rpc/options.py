@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpigrad._device import device
+from mpigrad._array.device import device
 from mpigrad.distributed._gpu.transfers import checked_way
 
 from . import constants
-from ._device_maps import DeviceMap, add_to_map, to_device_list, to_device_map
+from ._agent.device_maps import DeviceMap, add_to_map, to_device_list, to_device_map
 
 
 class RpcBackendOptions:

@@ -7,8 +7,8 @@ from typing import Any
 
 from mpigrad.futures import Future
 
-from . import _seams
-from ._rref_calls import value_of
+from ._protocol import extensions
+from ._rref.calls import value_of
 from .functions import async_execution
 
 
@@ -31,7 +31,8 @@ class RRefProxy:
         return functools.partial(self._call, name)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from . import _rref_calls, api
+        from . import api
+        from ._rref import calls
 
         rref, arguments = self.rref, (self.rref._record.number, name, args, kwargs)
         if self.rpc_api == "rpc_async":
@@ -39,7 +40,7 @@ class RRefProxy:
         invoke = _invoker(rref._get_type(timeout=self.rpc_timeout), name)
         if self.rpc_api == "rpc_sync":
             return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
-        made = _rref_calls.remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+        made = calls.remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
         made._get_future()._add(lambda fut: rref)
         return made
 
@@ -48,7 +49,7 @@ class RRefProxy:
         known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
         if known.done() and known._state == 1 and hasattr(known.value(), name):
             return self._send(known, name, arguments)
-        interceptor, collected = _seams.interceptor, _collected()
+        interceptor, collected = extensions.interceptor, _collected()
         context = None if interceptor is None else interceptor.current.context
 
         def go_on(fut: Future) -> None:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from .._graph import Block, Node, Value
-from .._types import BOOL, NONE, TENSOR, Type, optional, unify
+from .._ir.graph import Block, Node, Value
+from .._ir.types import BOOL, NONE, TENSOR, Type, optional, unify
 from .builder import Builder, Known, ends
 
 Facts = dict[str, Type]  # variable -> what it is known to be

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .._errors import NotSupportedError, Source, UnsupportedNodeError, script_error
-from .._graph import Block, Graph, Node, Value
-from .._types import (
+from .._ir.errors import NotSupportedError, Source, UnsupportedNodeError, script_error
+from .._ir.graph import Block, Graph, Node, Value
+from .._ir.types import (
     ANY,
     BOOL,
     DEVICE,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .. import _known
-from .._graph import Value
-from .._schema import Argument, Schema
-from .._tensor_names import is_tensor_method, result_of
-from .._types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, list_of
+from .._frontend import known
+from .._ir.graph import Value
+from .._ir.schema import Argument, Schema
+from .._ir.tensor_names import is_tensor_method, result_of
+from .._ir.types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, list_of
 from .builder import Known, Members, Method
 from .expressions import Expressions
 
@@ -29,13 +29,13 @@ class Calls(Expressions):
             raise self.fail(node, f"'{found.type.python()}' object is not callable")
         if isinstance(found, Members):
             return self.module.call_each(self, node, found)
-        role = _known.role_of(found.obj)
+        role = known.role_of(found.obj)
         if role == "special":
             return getattr(self, f"_call_{found.obj.__name__.strip('_')}")(node, found.obj, hint)
         if role == "module":
             return found.obj.call(self, node)
         if role is None:
-            raise self.fail(node, _known.complaint(found.obj, found.name))
+            raise self.fail(node, known.complaint(found.obj, found.name))
         args, kwargs = self.arguments(node)
         return getattr(self, f"_as_{role}")(node, found.obj, args, kwargs)
 
@@ -59,20 +59,20 @@ class Calls(Expressions):
 
     # -- the library's operators -------------------------------------------------------------------------------------
     def _as_operator(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        name, target = _known.operator_name(obj)
+        name, target = known.operator_name(obj)
         kind = result_of(name, [each.type for each in args], self._facts(kwargs))
         return self.add(node, f"aten::{name}", [*args, *kwargs.values()], kind, target, tuple(kwargs))
 
     def _as_builtin(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        name = _known.builtin_name(obj)
+        name = known.builtin_name(obj)
         if kwargs:
             raise self.fail(node, f"{name}() takes no keyword arguments in scripted code")
-        kind = _known.builtin_result(name, [each.type for each in args])
+        kind = known.builtin_result(name, [each.type for each in args])
         if kind is None:
             raise self.fail(
                 node, f"Arguments for call are not valid: {name}({', '.join(each.type.python() for each in args)})"
             )
-        return self.add(node, _known.builtin_op(name), args, None if kind == NONE else kind, f"builtin:{name}")
+        return self.add(node, known.builtin_op(name), args, None if kind == NONE else kind, f"builtin:{name}")
 
     def _as_math(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         kind = INT if obj.__name__ in ("floor", "ceil", "gcd", "factorial") else FLOAT
@@ -152,8 +152,8 @@ class Calls(Expressions):
                 node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs)
             )
         if kind.kind.startswith("__mpigrad__"):
-            return _known.interface_call(self, node, owner, name, args, kwargs)
-        found_type = _known.method_result(kind, name, [each.type for each in args])
+            return known.interface_call(self, node, owner, name, args, kwargs)
+        found_type = known.method_result(kind, name, [each.type for each in args])
         if found_type is None:
             raise self.fail(node, f"'{kind.python()}' object has no attribute or method '{name}'.")
         if name == "append" and kind.kind == "List" and not fits(args[0].type, kind.args[0]):
@@ -197,7 +197,7 @@ class Calls(Expressions):
 
     def _script_argument(self, node: ast.Call, given: ast.expr, what: str) -> Any:
         found = self.expression(given)
-        if not isinstance(found, Known) or _known.role_of(found.obj) != "function":
+        if not isinstance(found, Known) or known.role_of(found.obj) != "function":
             raise self.fail(node, f"{what} needs a scripted function, and '{ast.unparse(given)}' is none")
         return self.names.compiled(self, node, found.obj)
 

@@ -6,9 +6,9 @@ import ast
 import enum
 from typing import Any
 
-from .._graph import Value
-from .._tensor_names import is_tensor_attribute, is_tensor_method
-from .._types import (
+from .._ir.graph import Value
+from .._ir.tensor_names import is_tensor_attribute, is_tensor_method
+from .._ir.types import (
     ANY,
     BOOL,
     COMPLEX,

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .._graph import Block, Node, Value
-from .._types import BOOL, INT, STR, TENSOR, Type, list_of, unify
+from .._ir.graph import Block, Node, Value
+from .._ir.types import BOOL, INT, STR, TENSOR, Type, list_of, unify
 from .branches import Missing
 from .builder import Builder, Known, Members, ends
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .._graph import Node, Value
-from .._types import BOOL, NONE, STR, TENSOR, Type
+from .._ir.graph import Node, Value
+from .._ir.types import BOOL, NONE, STR, TENSOR, Type
 from .branches import Missing
 from .builder import Known, Members, Method, ends
 from .calls import Calls

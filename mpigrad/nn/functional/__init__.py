@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..._ops.activation import celu, elu, gelu, hardtanh, leaky_relu, logsigmoid, relu6, selu, softplus
-from ..._ops.contractions import bilinear
-from ..._ops.distances import cosine_similarity, pairwise_distance, pdist
-from ..._ops.linear import linear
+from mpigrad._ops.linalg.contractions import bilinear
+from mpigrad._ops.linalg.distances import cosine_similarity, pairwise_distance, pdist
+from mpigrad._ops.nn.activation import celu, elu, gelu, hardtanh, leaky_relu, logsigmoid, relu6, selu, softplus
+from mpigrad._ops.nn.linear import linear
+
 from ._activation import (
     celu_,
     elu_,

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._ops import activation, gates
-from ..._ops._arguments import need_tensors
-from ..._ops._guarded import guarded
-from ..._ops._inplace import change
-from ..._ops.random import rand
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops._define.inplace import change
+from mpigrad._ops.create.random import rand
+from mpigrad._ops.nn import activation, gates
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import array_module
-from ..._ops._arguments import need_tensors
-from ..._ops._guarded import guarded
-from ..._ops.joining import cat
-from ..._ops.linear import linear
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops.nn.linear import linear
+from mpigrad._ops.shape.joining import cat
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._attention_checks import check_masks, check_shapes

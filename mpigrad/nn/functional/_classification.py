@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._ops import losses
-from ..._ops._arguments import need_tensors, title
-from ..._ops._guarded import guarded
-from ..._ops.broadcasting import check_pair
-from ..._ops.nll import likelihood, scale_of
+from mpigrad._ops._define.arguments import need_tensors, title
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops.nn import losses
+from mpigrad._ops.nn.nll import likelihood, scale_of
+from mpigrad._ops.shape.broadcasting import check_pair
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._reduction import kind, reduce_by

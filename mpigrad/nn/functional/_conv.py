@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._ops._arguments import need_tensors, title
-from ..._ops.convolution import conv, conv_input, output_size
+from mpigrad._ops._define.arguments import need_tensors, title
+from mpigrad._ops.nn.convolution import conv, conv_input, output_size
+
 from ..._tensor import Tensor
 
 Ints = int | tuple[int, ...] | list[int]

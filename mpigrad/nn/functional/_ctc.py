@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import host, move
-from ..._ops._arguments import need_tensors
-from ..._ops.ctc import ctc
+from mpigrad._array.device import host, move
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops.nn.ctc import ctc
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._reduction import kind

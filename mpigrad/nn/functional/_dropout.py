@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops._define.inplace import change
+from mpigrad._ops.create.random import rand
+from mpigrad._ops.nn.dropout import draws_again, native_dropout
+
 from ..._generator import default_for
 from ..._kernels.dropout import words_for
-from ..._ops._arguments import need_tensors
-from ..._ops._guarded import guarded
-from ..._ops._inplace import change
-from ..._ops.dropping import draws_again, native_dropout
-from ..._ops.random import rand
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

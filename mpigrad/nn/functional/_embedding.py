@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import array_module
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors, title
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops.nn.embedding import bag_max, bag_sum, embedding_bags
+from mpigrad._ops.nn.embedding import embedding as look_up
+from mpigrad._ops.nn.pooling import gather_windows
+
 from ..._graph.grad_mode import no_grad
 from ..._kernels.runs import largest_of_bags
-from ..._ops._arguments import need_tensors, title
-from ..._ops._guarded import guarded
-from ..._ops.embedding import bag_max, bag_sum, embedding_bags
-from ..._ops.embedding import embedding as look_up
-from ..._ops.pooling import gather_windows
 from ..._tensor import Tensor, counter
 from ..._wrapping import wrap
 

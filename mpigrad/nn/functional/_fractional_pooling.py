@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import array_module
-from ..._ops._arguments import need_tensors
-from ..._ops._guarded import guarded
-from ..._ops.random import rand
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops.create.random import rand
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._ops._arguments import need_tensors
-from ..._ops.grids import affine_map, grid_samplers
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops.nn.grid_sample import affine_map, grid_samplers
+
 from ..._tensor import Tensor
 
 _MODES = ("bilinear", "nearest", "bicubic")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._device import array_module
-from ..._ops._arguments import need_tensors, title
-from ..._ops._define import operator
-from ..._ops._guarded import guarded
-from ..._ops.distances import cosine_similarity, pairwise_distance
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors, title
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops._define.operator import operator
+from mpigrad._ops.linalg.distances import cosine_similarity, pairwise_distance
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._reduction import kind, reduce_by

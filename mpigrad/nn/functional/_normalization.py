@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._ops import normalization
-from ..._ops._arguments import need_tensors
-from ..._ops._guarded import guarded
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops.nn import normalization
+
 from ..._tensor import Tensor, counter
 
 
@@ -155,7 +156,7 @@ def rms_norm(
     >>> mpigrad.nn.functional.rms_norm(mpigrad.tensor([2.0, -2.0]), (2,), eps=0.0)
     tensor([ 1., -1.])
     """
-    from ..._dtype import finfo
+    from mpigrad._array.dtype import finfo
 
     need_tensors("rms_norm", input=input, weight=weight)
     features = tuple(normalized_shape)
@@ -230,7 +231,7 @@ def normalize(
     >>> mpigrad.nn.functional.normalize(mpigrad.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    from ..._ops._out import deliver
+    from mpigrad._ops._define.out import deliver
 
     return deliver(input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input), out)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._ops._arguments import need_tensors
-from ..._ops.padding import constant_pad, repeating, sources
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops.shape.padding import constant_pad, repeating, sources
+
 from ..._tensor import Tensor
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._ops import pooling
-from ..._ops._arguments import need_tensors
-from ..._ops.resampling import adaptive_avg, means
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops.nn import pooling
+from mpigrad._ops.nn.resampling import adaptive_avg, means
+
 from ..._tensor import Tensor
 
 Ints = int | tuple[int, ...] | list[int]

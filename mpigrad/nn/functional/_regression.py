@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 
-from ..._device import array_module
-from ..._ops import losses
-from ..._ops._arguments import need_tensors
-from ..._ops._binary import check_shapes, common_dtype
-from ..._ops._guarded import guarded
-from ..._ops.fitting import to_dtype
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops._define.binary import check_shapes, common_dtype
+from mpigrad._ops._define.guarded import guarded
+from mpigrad._ops._define.unbroadcast import to_dtype
+from mpigrad._ops.nn import losses
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ._reduction import kind, reduce_by

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..._device import array_module
-from ..._ops._arguments import need_tensors
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.arguments import need_tensors
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._ops import folding, resampling
-from ..._ops._arguments import need_tensors
-from ..._ops.convolution import output_size
+from mpigrad._ops._define.arguments import need_tensors
+from mpigrad._ops.nn import fold as folding
+from mpigrad._ops.nn import resampling
+from mpigrad._ops.nn.convolution import output_size
+
 from ..._tensor import Tensor
 
 Ints = int | Sequence[int]

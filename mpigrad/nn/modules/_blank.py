@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._device import module_for, on_device, resolve
-from ..._dtype import as_dtype, get_default_dtype
+from mpigrad._array.device import module_for, on_device, resolve
+from mpigrad._array.dtype import as_dtype, get_default_dtype
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

@@ -8,9 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._ops._define.operator import Operator
+
 from ..._graph.grad_mode import MODE
 from ..._graph.node import RemovableHandle
-from ..._ops._define import Operator
 from ..._tensor import Tensor
 
 if TYPE_CHECKING:

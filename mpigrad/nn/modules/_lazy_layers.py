@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dtype import int64
+from mpigrad._array.dtype import int64
+
 from ..._tensor import Tensor
 from ..parameter import UninitializedBuffer, UninitializedParameter
 from ._blank import zeros

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ... import _dtype
-from ..._device import device as Device
-from ..._device import move, resolve
-from ..._dtype import dtype as Dtype
+from mpigrad._array import dtype
+from mpigrad._array.device import device as Device
+from mpigrad._array.device import move, resolve
+from mpigrad._array.dtype import dtype as Dtype
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from ..parameter import Buffer
@@ -81,17 +82,17 @@ class Moving(Traversal):
 
     def float(self) -> Self:
         """Convert floating-point members to float32."""
-        self._apply_arrays(_float_cast(_dtype.float32))
+        self._apply_arrays(_float_cast(dtype.float32))
         return self
 
     def double(self) -> Self:
         """Convert floating-point members to float64."""
-        self._apply_arrays(_float_cast(_dtype.float64))
+        self._apply_arrays(_float_cast(dtype.float64))
         return self
 
     def half(self) -> Self:
         """Convert floating-point members to float16."""
-        self._apply_arrays(_float_cast(_dtype.float16))
+        self._apply_arrays(_float_cast(dtype.float16))
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:

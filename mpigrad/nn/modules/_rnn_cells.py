@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._device import array_module
+from mpigrad._array.device import array_module
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from .. import init

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..._ops._clearing import clear_grad
+from mpigrad._ops.tensor.zero_grad import clear_grad
+
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from ._members import Members

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..._ops.extrema import argmax
-from ..._ops.joining import cat
+from mpigrad._ops.reduce.minmax import argmax
+from mpigrad._ops.shape.joining import cat
+
 from ..._tensor import Tensor
 from .. import functional as F
 from ._blank import blank

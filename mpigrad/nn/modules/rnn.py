@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._device import array_module, device_of, move
-from ..._ops.joining import cat, stack
+from mpigrad._array.device import array_module, device_of, move
+from mpigrad._ops.shape.joining import cat, stack
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from .. import functional as F

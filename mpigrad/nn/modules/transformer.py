@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._device import move, resolve
-from ..._dtype import get_default_dtype
+from mpigrad._array.device import move, resolve
+from mpigrad._array.dtype import get_default_dtype
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 from .. import functional as F

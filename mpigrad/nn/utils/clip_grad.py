@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import CPU, device_of, move, on_device
-from ..._dtype import get_default_dtype
+from mpigrad._array.device import CPU, device_of, move, on_device
+from mpigrad._array.dtype import get_default_dtype
+
 from ..._kernels.norms import norm_of_many, scale_many
 from ..._tensor import Tensor
 from ..._wrapping import wrap

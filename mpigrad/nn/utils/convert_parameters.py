@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..._ops.joining import cat
+from mpigrad._ops.shape.joining import cat
+
 from ..._tensor import Tensor
 
 

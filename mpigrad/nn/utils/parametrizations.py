@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpigrad._ops.create.random import randn
+
 from ..._graph.grad_mode import no_grad
-from ..._ops.random import randn
 from ..._tensor import Tensor
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._device import device_of, host, move
-from ..._ops.joining import cat, stack
+from mpigrad._array.device import device_of, host, move
+from mpigrad._ops.shape.joining import cat, stack
+
 from ..._tensor import Tensor
 from ..._wrapping import wrap
 

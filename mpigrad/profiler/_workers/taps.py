@@ -13,12 +13,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from mpigrad.distributed.autograd import _engine
-from mpigrad.distributed.autograd._held import HeldPart
-from mpigrad.distributed.autograd._initiator import Initiated
-from mpigrad.distributed.rpc._header import read_header
-from mpigrad.distributed.rpc._message import NO_CALL, MessageType
-from mpigrad.distributed.rpc._profiling import title_of
+from mpigrad.distributed.autograd._backward import engine
+from mpigrad.distributed.autograd._backward.initiator import Initiated
+from mpigrad.distributed.autograd._backward.joined import HeldPart
+from mpigrad.distributed.rpc._agent.profiling import title_of
+from mpigrad.distributed.rpc._protocol.header import read_header
+from mpigrad.distributed.rpc._protocol.message import NO_CALL, MessageType
 
 from .recorder import Recorder
 
@@ -68,7 +68,7 @@ class Taps:
             self._replace(agent, name, self._serve)
         self._replace(agent, "call", self._call)
         self._replace(agent, "call_sync", self._call_sync)
-        self._replace(_engine, "_start", self._roots)
+        self._replace(engine, "_start", self._roots)
         self._phase(Initiated, "_start_reach", "_reached", "reach phase", lambda pass_: pass_.one.code)
         self._phase(HeldPart, "__init__", "_report", "held part", id)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._dtype import float64
-from ..._ops.create import as_tensor, tensor
-from ..._ops.joining import stack
+from mpigrad._array.dtype import float64
+from mpigrad._ops.create.create import as_tensor, tensor
+from mpigrad._ops.shape.joining import stack
+
 from ..._tensor import Tensor
 
 

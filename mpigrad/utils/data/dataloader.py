@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ..._device import is_available
+from mpigrad._array.device import is_available
+
 from ._collate import default_collate, default_convert, pinned
 from ._workers import ahead
 from .dataset import Dataset, IterableDataset

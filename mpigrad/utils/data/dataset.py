@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._ops.random import randperm
+from mpigrad._ops.create.random import randperm
+
 from ..._tensor import Tensor
 
 T = TypeVar("T", covariant=True)

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._dtype import float64
-from ..._ops.create import as_tensor
-from ..._ops.random import multinomial, randint, randperm
+from mpigrad._array.dtype import float64
+from mpigrad._ops.create.create import as_tensor
+from mpigrad._ops.create.random import multinomial, randint, randperm
 
 T = TypeVar("T", covariant=True)
 

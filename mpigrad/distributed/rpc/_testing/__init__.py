@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import backend_registry, constants
-from .._faults import Faults, message_types
+from .._agent.faults import Faults, message_types
 from ..options import MPIRpcBackendOptions
 
 __all__ = ["FaultyMPIRpcBackendOptions", "FaultyTensorPipeRpcBackendOptions", "is_available"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...._device import array_module
+from mpigrad._array.device import array_module
+from mpigrad._ops._define.operator import operator
+
 from ...._graph.namespace import RAW
-from ...._ops._define import operator
 from ...._tensor import Tensor
 from .shared import (
     Steps,
@@ -102,7 +103,7 @@ def rnn_by_steps(
     lengths: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """The same as `rnn_layer` with ordinary operators."""
-    from ...._ops.joining import stack
+    from mpigrad._ops.shape.joining import stack
 
     from_input = x @ w_ih.transpose(0, 1)
     if b_ih is not None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...._device import array_module, device_of, move
+from mpigrad._array.device import array_module, device_of, move
+
 from ...._graph.grad_mode import enable_grad
 from ...._tensor import Tensor
 

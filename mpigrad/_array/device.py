@@ -1,0 +1,394 @@
+"""Where arrays live: `device` objects and the array module (NumPy or CuPy) of each. The only file that knows cupy."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import threading
+import weakref
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .device_pool import count_peaks
+
+_KNOWN = ("cpu", "cuda")
+_PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
+
+
+class device:
+    """A place for tensors: `device("cpu")`, `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`.
+
+    >>> device("cuda:1")
+    device(type='cuda', index=1)
+    """
+
+    __slots__ = ("index", "type")
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | int | device, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if isinstance(type, int):
+            return device("cuda", type)
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
+        match = _PATTERN.match(type)
+        if match is None:
+            raise RuntimeError(f"Invalid device string: '{type}'" if type else "Device string must not be empty")
+        if match[1] not in _KNOWN:
+            raise RuntimeError(f"Expected one of {', '.join(_KNOWN)} device type at start of device string: {match[1]}")
+        if match[2] is not None:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            index = int(match[2])
+        return _device(match[1], index)
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        DEFAULT.outer = (*DEFAULT.outer, DEFAULT.place)
+        DEFAULT.place = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        *rest, DEFAULT.place = DEFAULT.outer
+        DEFAULT.outer = tuple(rest)
+
+
+@functools.cache
+def _device(type: str, index: int | None) -> device:
+    made = object.__new__(device)
+    made.type, made.index = type, index
+    return made
+
+
+CPU = device("cpu")
+
+
+class _Default(threading.local):
+    """Where factory functions put new tensors of this thread when they are not told."""
+
+    place: device = CPU
+    outer: tuple[device, ...] = ()  # the places before each `with device:` around
+
+
+DEFAULT = _Default()
+
+
+def set_default_device(device: Any) -> None:
+    """Let factory functions (`zeros`, `tensor`, `rand`, ...) of this thread make tensors on `device`; None is the CPU.
+
+    >>> import mpigrad
+    >>> mpigrad.set_default_device("cpu")
+    >>> mpigrad.get_default_device()
+    device(type='cpu')
+    """
+    DEFAULT.place = CPU if device is None else _made(device)
+
+
+def get_default_device() -> device:
+    """Where factory functions of this thread put tensors when they are not told."""
+    place = DEFAULT.place
+    return place if place.index is not None or place.type == "cpu" else resolve(place)
+
+
+_made = device  # for functions with an argument of that name
+
+
+class NoCudaError(AssertionError, RuntimeError):
+    """CuPy is missing. PyTorch without CUDA raises an AssertionError, with CUDA but without a GPU a RuntimeError."""
+
+
+@functools.cache
+def cupy() -> ModuleType:
+    """Import CuPy, or say what is missing."""
+    try:
+        import cupy as module
+    except ImportError as error:
+        raise NoCudaError(
+            "mpigrad not compiled with CUDA enabled: its CUDA device needs CuPy, which cannot be imported here. Install "
+            f"mpigrad[gpu] (cupy-cuda12x) or mpigrad[gpu13] (cupy-cuda13x). The import said: {error}"
+        ) from error
+    if not module.cuda.is_available():
+        raise RuntimeError("No CUDA GPUs are available: CuPy is installed, but finds no device on this machine")
+    count_peaks(module)
+    _Use.loaded = True
+    return module
+
+
+class _Use:
+    """Every backward pass asks whether CuPy is in use, so the answer is at hand."""
+
+    loaded = False
+
+
+def is_loaded() -> bool:
+    """Whether CuPy is in use: if not, there is no array on a GPU and no pinned memory."""
+    return _Use.loaded
+
+
+def device_count() -> int:
+    """How many GPUs can be used: 0 without CuPy or a driver."""
+    try:
+        return cupy().cuda.runtime.getDeviceCount()
+    except RuntimeError:
+        return 0
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that can be used.
+
+    >>> import mpigrad
+    >>> mpigrad.device("cuda" if mpigrad.cuda.is_available() else "cpu").type in ("cpu", "cuda")
+    True
+    """
+    return device_count() > 0
+
+
+def array_module(array: Any) -> ModuleType:
+    """The module whose functions work on `array`: numpy, or cupy for device arrays."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else _module_of(array)
+
+
+def _module_of(array: Any) -> ModuleType:
+    kind = type(array).__module__.partition(".")[0]
+    if kind == "cupy":
+        return cupy()
+    values = getattr(array, "values", None)  # a sparse array lives where its values live
+    return np if values is None else array_module(values)
+
+
+def module_for(place: device) -> ModuleType:
+    """The array module of a device."""
+    return np if place.type == "cpu" else cupy()
+
+
+def device_of(array: Any) -> device:
+    """The device on which `array` lives."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return CPU
+    if array_module(array) is np:
+        return CPU
+    return _device("cuda", getattr(array, "values", array).device.id)
+
+
+def resolve(place: device | str | int | None) -> device:
+    """Turn what users write into a device that exists; None is the default device, "cuda" the current GPU."""
+    if place is None:
+        place = DEFAULT.place
+    if place is CPU:
+        return CPU
+    found = device(place)
+    if found.type == "cuda":
+        count = cupy().cuda.runtime.getDeviceCount()
+        if found.index is None:
+            return _device("cuda", cupy().cuda.runtime.getDevice())
+        if found.index >= count:
+            raise RuntimeError(f"CUDA error: invalid device ordinal: {found} was asked for, this machine has {count}")
+    return CPU if found.type == "cpu" else found
+
+
+def on_device(place: device) -> Any:
+    """A context manager in which new arrays of `place`'s module land on `place`."""
+    if place.type == "cpu":
+        return NOWHERE
+    cuda = cupy().cuda
+    return NOWHERE if cuda.runtime.getDevice() == place.index else cuda.Device(place.index)
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+NOWHERE = _Nothing()  # the guard that does nothing
+
+
+def current_gpu() -> int | None:
+    """The index of this thread's current GPU; None where CuPy is not in use."""
+    return cupy().cuda.runtime.getDevice() if _Use.loaded else None
+
+
+def use_gpu(index: int) -> None:
+    """Make a GPU the current one of this thread."""
+    cupy().cuda.runtime.setDevice(index)
+
+
+def strict(array: Any) -> Any:
+    """A context manager in which linear algebra refuses a matrix without a result (`numpy.linalg.LinAlgError`).
+
+    NumPy always does. CuPy does not unless it is told to, since it has to wait for the device to find out."""
+    if isinstance(array, np.ndarray):
+        return NOWHERE
+    cupy()
+    from cupyx import errstate
+
+    return errstate(linalg="raise")
+
+
+def guard(array: Any) -> Any:
+    """A context manager in which the device of `array` is the current one: what CuPy runs on arrays must run there."""
+    return NOWHERE if isinstance(array, np.ndarray) else on_device(device_of(array))
+
+
+def move(array: Any, place: device, non_blocking: bool = False) -> Any:
+    """Give `array` on `place`: the same object when it is there already.
+
+    With `non_blocking`, copies between pinned memory and a GPU only join the device's current stream: the host must not
+    touch the memory before that stream was synchronised."""
+    here = device_of(array)
+    if here == place:
+        return array
+    if getattr(array, "is_sparse_array", False):
+        return array.moved(lambda each: move(each, place, non_blocking))
+    if place.type == "cpu":
+        return _to_host(array, here, non_blocking)
+    return _to_device(array, place, non_blocking) if here is CPU else _between(array, here, place)
+
+
+def _to_host(array: Any, here: device, non_blocking: bool) -> np.ndarray:
+    with on_device(here):
+        if not non_blocking:
+            return cupy().asnumpy(array, order="A")
+        made = pinned_empty(array.shape, array.dtype)
+        array.get(out=made, blocking=False)
+        keep_until_done(current_stream(here), made, array)
+        return made
+
+
+def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
+    with on_device(place):
+        pinned = is_pinned(array)
+        made = cupy().asarray(array, blocking=pinned and not non_blocking)
+        if pinned and non_blocking:
+            keep_until_done(current_stream(place), array)
+        return made
+
+
+def _between(array: Any, here: device, place: device) -> Any:
+    """A copy on another GPU, in order with the current streams of both."""
+    source, target = current_stream(here), current_stream(place)
+    with on_device(here):
+        array = array if array.flags.forc else array.copy()
+        ready = source.record()
+    with on_device(place):
+        target.wait_event(ready)
+        made = cupy().empty(array.shape, array.dtype, order="C" if array.flags.c_contiguous else "F")
+        if array.nbytes:
+            cupy().cuda.runtime.memcpyPeerAsync(
+                made.data.ptr, place.index, array.data.ptr, here.index, array.nbytes, target.ptr
+            )
+        done = target.record()
+    with on_device(here):
+        source.wait_event(done)  # so that the memory of `array` is not used again before it was read
+    return made
+
+
+def host(array: Any) -> np.ndarray:
+    """Give a NumPy array with `array`'s values: itself when it is one."""
+    return array if isinstance(array, np.ndarray) else move(array, CPU)
+
+
+# -- what transfers and kernels need of a device --------------------------------------------------------------------------
+
+
+def current_stream(place: device) -> Any:
+    """The CuPy stream on which this thread's work for a GPU runs now."""
+    with on_device(place):
+        return cupy().cuda.get_current_stream()
+
+
+def synchronize(place: device | None = None) -> None:
+    """Wait until a GPU (None: the current one) has done all that it was given."""
+    cupy().cuda.Device(None if place is None else place.index).synchronize()
+    _forget_done()
+
+
+def pointer(array: Any) -> int:
+    """The address of an array's first element, on its device."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+
+def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
+    """An empty NumPy array in pinned memory, from which and to which a GPU copies by itself."""
+    kind = np.dtype(kind)
+    size = int(np.prod(shape, dtype=np.int64))
+    memory = cupy().cuda.alloc_pinned_memory(max(1, size * kind.itemsize))
+    return np.frombuffer(memory, kind, size).reshape(shape)
+
+
+def pin(array: np.ndarray) -> np.ndarray:
+    """A copy of a NumPy array in pinned memory: the same object when it lies there already."""
+    if is_pinned(array):
+        return array
+    if not isinstance(array, np.ndarray):
+        raise RuntimeError(f"cannot pin an array on {device_of(array)}: only dense CPU tensors can be pinned")
+    if not is_available():
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
+            "system."
+        )
+    made = pinned_empty(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
+def is_pinned(array: Any) -> bool:
+    """Whether an array lies in pinned memory of the host."""
+    if not isinstance(array, np.ndarray) or not is_loaded():
+        return False
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+        if isinstance(owner, memoryview):
+            owner = owner.obj
+    return isinstance(owner, cupy().cuda.PinnedMemoryPointer)
+
+
+_in_flight: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # number: (event, what the device may still use before it)
+_numbers = itertools.count()
+
+
+def keep_until_done(stream: Any, *objects: Any) -> None:
+    """Keep objects (arrays, pinned memory) alive until `stream`, of the current device, has done what it has been given."""
+    event = cupy().cuda.Event(disable_timing=True)
+    event.record(stream)
+    _forget_done()
+    _in_flight[next(_numbers)] = event, objects
+
+
+def used_by(array: Any, stream: Any) -> None:
+    """Note that `stream` uses a device array of another stream: when the array goes, its memory waits for `stream`."""
+    for each in (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,):
+        weakref.finalize(each, _retire, each.data, device_of(each), stream).atexit = False
+
+
+def _retire(memory: Any, place: device, stream: Any) -> None:
+    with on_device(place):
+        keep_until_done(stream, memory)
+
+
+def _forget_done() -> None:
+    """Let go of what no device uses any more. No lock: letting go may come back here by a finalizer."""
+    for number in list(_in_flight):
+        found = _in_flight.get(number)
+        if found is not None and found[0].done:
+            _in_flight.pop(number, None)

@@ -1,0 +1,210 @@
+"""Defining operators of two broadcast operands: a quick road for two float tensors, and one for all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import NOWHERE, on_device
+from mpigrad._array.dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.node import edge_of
+from mpigrad._graph.tracing import around_operator
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+
+from .operator import Operator, OpNode, on_one_device, operator, recordable
+
+F32, F64 = np.dtype("f4"), np.dtype("f8")
+ndarray = np.ndarray
+PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
+NUMBERS = (bool, int, float, complex)
+OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
+
+
+def operand(value: Any) -> Tensor | None:
+    """`value` as an operand: a tensor as it is, an array as a tensor, None for anything else."""
+    if isinstance(value, Tensor):
+        return value
+    return wrap(value) if isinstance(value, ndarray) else None
+
+
+def common_dtype(operands: Sequence[Any], to_float: bool = False) -> dtype:
+    """The type in which an operation on tensors and numbers runs."""
+    found = promote([_kind(each) for each in operands])
+    return get_default_dtype() if to_float and found.category < 2 else found
+
+
+def _kind(each: Any) -> tuple[dtype, bool | None]:
+    if isinstance(each, Tensor):
+        return from_numpy_dtype(each._array.dtype), each._array.ndim > 0
+    return scalar_dtype(each), None
+
+
+def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
+    """Arrays of one type for tensors and numbers; beside arrays of a GPU, numbers are NumPy's scalars, which go anywhere."""
+    wanted = kind.numpy
+    made = [
+        (each._array if each._array.dtype == wanted else each._array.astype(wanted))
+        if isinstance(each, Tensor)
+        else np.asarray(each).astype(wanted)
+        for each in values
+    ]
+    if any(isinstance(each, Tensor) and each._array.__class__ is not ndarray for each in values):
+        return [array if isinstance(each, Tensor) else array[()] for each, array in zip(values, made)]
+    return made
+
+
+class Binary:
+    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function, `dunder` as the
+    method behind one of Python's operators, which leaves foreign objects to their own."""
+
+    __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
+
+    def __init__(
+        self, made: Operator, ufunc: Callable[..., Any], to_float: bool, refuse_bool: Callable[[Any, Any], None] | None
+    ) -> None:
+        self.operator, self.ufunc, self.to_float, self.refuse_bool = made, ufunc, to_float, refuse_bool
+        self.fast, self.dunder = _fast(self, self.general), _fast(self, self.or_not_implemented)
+
+    def or_not_implemented(self, a: Any, b: Any) -> Any:
+        """`general` for operands that this library knows, NotImplemented for others."""
+        return self.general(a, b) if isinstance(b, OPERANDS) else NotImplemented
+
+    def general(self, a: Any, b: Any, **kw: Any) -> Any:
+        """The road for everything: numbers, mixed types, other devices, sparse arrays."""
+        first, second = self._operands(a, b)
+        made = self.operator
+        sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
+        if sparse:
+            return _sparse_call(made, first, second, kw, self.to_float)
+        kind = common_dtype((first, second), self.to_float)
+        if self.refuse_bool:
+            self.refuse_bool(first, second)
+        (first, second), place = on_one_device(made.name, (first, second))
+        with on_device(place):
+            arrays = as_common((first, second), kind)
+            check_shapes(arrays[0], arrays[1])
+            inputs = tuple(
+                each if isinstance(each, Tensor) else wrap(array) for each, array in zip((first, second), arrays)
+            )
+            with around_operator("aten::" + made.name, inputs) if TRACING.on else NOWHERE:
+                return made.finish(inputs, made.forward(*arrays, **kw), kw)
+
+    def _operands(self, a: Any, b: Any) -> tuple[Any, Any]:
+        found = []
+        for each in (a, b):
+            if isinstance(each, np.generic):
+                each = each.item()
+            as_tensor = operand(each)
+            if as_tensor is None and not isinstance(each, NUMBERS):
+                place, title = (1, "input") if each is a else (2, "other")
+                raise TypeError(
+                    f"{self.operator.name}(): argument '{title}' (position {place}) must be Tensor, not {type(each).__name__}"
+                )
+            found.append(each if as_tensor is None else as_tensor)
+        if not any(isinstance(each, Tensor) for each in found):
+            found[0] = wrap(np.asarray(found[0], scalar_dtype(found[0]).numpy))
+        return found[0], found[1]
+
+
+def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any], to_float: bool) -> Any:
+    wanted = common_dtype((a, b), to_float).numpy
+    inputs = tuple(each if isinstance(each, Tensor) else wrap(np.asarray(each).astype(wanted)) for each in (a, b))
+    return made(*inputs, **kw)
+
+
+def check_shapes(x: Any, y: Any) -> None:
+    """Refuse shapes that do not broadcast, in PyTorch's words."""
+    for back, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1]), start=1):
+        if m != n and m != 1 and n != 1:
+            place = max(x.ndim, y.ndim) - back
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {place}"
+            )
+
+
+def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The quick road as a closure: two dense float tensors of one type and shape, or one and a number."""
+    made, ufunc = binary.operator, binary.ufunc
+    node_type, saves_inputs, new = made.node_type, bool(made.saves), object.__new__
+    no_kw: dict[str, Any] = {}
+    unchanged = (0, 0)
+    first_if = next((by for place, by in made.saves if place == 0), -1)
+    second_if = next((by for place, by in made.saves if place == 1), -1)
+
+    def broadcast(a: Any, b: Any, x: Any, y: Any) -> Any:
+        """Float tensors of one type and different shapes."""
+        try:
+            out = ufunc(x, y)
+        except ValueError:
+            return general(a, b)  # says what is wrong with the shapes
+        return made.finish((a, b), out, no_kw)
+
+    def call(a: Any, b: Any) -> Any:
+        if a.__class__ not in PLAIN or TRACING.detour:
+            return general(a, b)
+        x = a._array
+        kind = x.__class__ is ndarray and x.dtype
+        if kind is not F32 and kind is not F64:
+            return general(a, b)
+        if b.__class__ in PLAIN:
+            y = b._array
+            if y.__class__ is not ndarray or y.dtype is not kind:
+                return general(a, b)
+            if x.shape != y.shape:
+                return broadcast(a, b, x, y)
+        elif b.__class__ is float or b.__class__ is int:
+            y = np.array(b, kind)
+            b = wrap(y)
+        else:
+            return general(a, b)
+        out = ufunc(x, y)
+        result = wrap(out if out.__class__ is ndarray else np.asarray(out))
+        if (a._requires or b._requires) and MODE.enabled:
+            node: Any = new(node_type)
+            above = a._grad_fn
+            edges = node.edges = (
+                (above, a._nr) if above is not None and a._view is None else edge_of(a),
+                edge_of(b) if b._requires else None,
+            )
+            node.hooks = node.meta = None
+            node.kw = no_kw
+            if saves_inputs:
+                s = a if first_if is None or first_if >= 0 and edges[first_if] is not None else None
+                t = b if second_if is None or second_if >= 0 and edges[second_if] is not None else None
+                node.saved = (s, t)
+                if not a._requires and a._extra is not None:
+                    recordable(s)
+                if not b._requires and b._extra is not None:
+                    recordable(t)
+                if a._counter is None and b._counter is None:
+                    node.versions = unchanged
+                else:
+                    node.versions = (0 if s is None else s._version, 0 if t is None else t._version)
+            else:
+                node.saved = ()
+            result._grad_fn, result._requires = node, True
+        return result
+
+    return call
+
+
+def binary(
+    name: str,
+    ufunc: Callable[..., Any],
+    backward: Callable[..., Any],
+    saves: Sequence[Any] = (),
+    *,
+    node: str | None = None,
+    forward: Callable[..., Any] | None = None,
+    to_float: bool = False,
+    refuse_bool: Callable[[Any, Any], None] | None = None,
+    base: type[OpNode] = OpNode,
+) -> Binary:
+    """Define an operator of two operands. `ufunc` serves the quick road; `forward`, if given, takes keywords too.
+    What is saved must be inputs, listed in order (`saves=((0, 1), (1, 0))`: each if the other needs a gradient)."""
+    made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
+    return Binary(made, ufunc, to_float, refuse_bool)

@@ -1,0 +1,149 @@
+"""In-place variants: compute out of place, write into the same memory, and give the tensor its new history."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from numpy import ndarray
+
+from mpigrad._array.device import guard
+from mpigrad._array.dtype import can_cast
+from mpigrad._graph.grad_mode import MODE
+from mpigrad._graph.node import Node
+from mpigrad._graph.views import check_in_place, note_reshaped, rebase
+from mpigrad._tensor import Tensor, counter
+from mpigrad._wrapping import wrap
+
+from .arguments import title
+from .operator import Operator
+
+_UNSEEN = 2  # references to a local variable that nobody else holds: the variable, and getrefcount's argument
+
+
+def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    """Replace the elements of `tensor` by those of `compute(old)`, `old` being the tensor as it was."""
+    check_in_place(tensor)
+    check_writable(tensor._array)
+    old = before(tensor)
+    new = compute(old)
+    check_result(new, tensor)
+    if new._requires:
+        if not tensor._requires:
+            check_in_place(tensor, recorded=True)
+        if sys.getrefcount(old) > _UNSEEN:  # somebody saved the old elements: they get a copy of their own
+            with guard(old._array):
+                old._array, old._counter = old._array.copy(), [old._version]
+    _write(tensor._array, new._array)
+    changed(tensor, new._grad_fn)
+    if new._requires:
+        _share_results(new, tensor)
+    return tensor
+
+
+def _write(into: Any, new: Any) -> None:
+    if into.__class__ is ndarray:
+        into[...] = new
+    elif not getattr(into, "is_sparse_array", False):
+        with guard(into):
+            into[...] = new
+    elif getattr(new, "is_sparse_array", False):
+        into.become(new.astype(into.dtype, copy=False))
+    else:
+        raise RuntimeError("a sparse tensor cannot take the elements of a dense one in place: use to_dense() first")
+
+
+def _share_results(new: Tensor, tensor: Tensor) -> None:
+    """Where the operation saved its result, save the tensor's own memory, which holds the same: one array, not two."""
+    node: Any = new._grad_fn
+    counter(new)  # a result that was saved without a counter has one now, and is a tensor
+    saved, array = getattr(node, "saved", None), tensor._array
+    if saved.__class__ is not tuple or not saved or array.dtype != new._array.dtype:
+        return
+    versions = list(node.versions)
+    for place, each in enumerate(saved):
+        if each is not None and each.__class__ is Tensor and each._array is new._array:
+            each._array, each._counter = array, counter(tensor)
+            versions[place] = each._counter[0]
+    node.versions = tuple(versions)
+
+
+def changed(tensor: Tensor, node: Node | None) -> None:
+    """Note that `tensor`'s memory was changed by the operation of `node` (None: one that is not recorded)."""
+    counter(tensor)[0] += 1
+    if node is not None:
+        rebase(tensor, node)
+
+
+def before(tensor: Tensor) -> Tensor:
+    """The tensor as it is now: the same memory and history, in an object that the coming change leaves alone."""
+    made = wrap(tensor._array)
+    made._counter = counter(tensor)
+    if MODE.enabled:
+        made._grad_fn, made._nr, made._requires = tensor.grad_fn, tensor._nr, tensor._requires
+    return made
+
+
+def reshape_in_place(
+    tensor: Tensor, step: Operator, undo: Operator, kw: dict[str, Any], undo_kw: dict[str, Any]
+) -> Tensor:
+    """Give `tensor` the shape that a view operator makes of it; other views of its memory stay what they are."""
+    check_in_place(tensor)
+    new = step(before(tensor), **kw)
+    tensor._array = new._array
+    counter(tensor)[0] += 1
+    view = tensor._view
+    if view is None:
+        note_reshaped(tensor, (undo, undo_kw))
+    else:
+        chain = (*view.chain, (step, kw))
+        view.chain, view.version = chain, counter(tensor)[0]
+    if new._grad_fn is not None:
+        tensor._grad_fn, tensor._nr = new._grad_fn, new._nr
+    return tensor
+
+
+def check_writable(array: Any) -> None:
+    """Refuse to write where several elements are one place in memory, as in expanded tensors."""
+    if getattr(array, "is_sparse_array", False):
+        return
+    if (
+        0 in array.strides
+        and array.size
+        and any(length > 1 and not stride for length, stride in zip(array.shape, array.strides))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def check_result(new: Tensor, tensor: Tensor) -> None:
+    """Refuse results that do not fit into the tensor."""
+    if new._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
+        )
+    check_type(new, tensor)
+
+
+def check_type(new: Tensor, tensor: Tensor) -> None:
+    """Refuse results of a type that may not be written into the tensor."""
+    if new._array.dtype is not tensor._array.dtype and not can_cast(new.dtype, tensor.dtype):
+        raise RuntimeError(
+            f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}"
+        )
+
+
+def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The in-place method `fn_` of a function `fn(input, ...)`."""
+
+    @functools.wraps(fn)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return change(self, lambda old: fn(old, *args, **kwargs))
+
+    method.__name__ = method.__qualname__ = fn.__name__ + "_"
+    method.__doc__ = f"In-place version of `{fn.__name__}`."
+    return method

@@ -1,0 +1,195 @@
+"""Defining operators of one operand, element by element: a quick road for float tensors, and one for all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.dtype import get_default_dtype
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.namespace import RAW
+from mpigrad._graph.node import edge_of
+from mpigrad._graph.saved import raise_modified
+from mpigrad._tensor import Tensor, method
+from mpigrad._wrapping import wrap
+
+from .arguments import refuse_non_tensors
+from .binary import F32, F64, PLAIN, ndarray
+from .inplace import in_place
+from .operator import RESULT, Operator, OpNode, operator
+from .out import deliver
+
+OPERATORS: dict[Callable[..., Tensor], Operator] = {}  # public function -> what it applies to float tensors
+_SAVES: dict[str | None, tuple[int, ...]] = {None: (), "input": (0,), "result": (RESULT,)}
+
+
+def unary(
+    name: str,
+    ufunc: Callable[..., Any],
+    backward: Callable[..., Any],
+    *,
+    raw: Callable[[Any, Any], Any] | None = None,
+    saves: str | None = None,
+    node: str | None = None,
+    to_float: bool = False,
+    refuse: Callable[[Tensor], None] | None = None,
+    doc: str,
+    aliases: tuple[str, ...] = (),
+    known_as: str | None = None,
+    attach: bool = True,
+) -> Callable[..., Tensor]:
+    """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
+
+    `raw(g, saved)` is the derivative on arrays of real numbers, where it can be shorter than `backward`; `saves` is
+    "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
+    for tensors that the operator does not take; `known_as` is the name for derivatives where it differs;
+    `attach=False` keeps it off Tensor."""
+    base = OpNode if saves is None else _light_node(backward, raw)
+    made = operator(
+        known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base
+    )
+    public = _fast(made, _general(name, made, to_float, refuse))
+    public.__name__ = public.__qualname__ = name
+    public.__doc__ = doc
+    public.__module__ = "mpigrad"
+    OPERATORS[public] = made
+    changing = in_place(public)
+    for each in (name, *aliases) if attach else ():
+        method(public, each)
+        method(changing, each + "_")
+    return public
+
+
+class LightNode(OpNode):
+    """A node that saved one thing on the quick road, and no tuples around it: the input, with its version in
+    `versions`; or the result's array. The latter has no version until somebody asks for the result's counter, which is
+    when its elements may begin to change: from then on (`saved` is a tuple) it is kept like any other node's."""
+
+    __slots__ = ()
+    multiplies = True
+
+    def tensors(self) -> list[Tensor | None]:
+        saved = self.saved
+        if saved.__class__ is ndarray:
+            self.counter_of(0)
+        elif saved is not None and saved.__class__ is not tuple:
+            return [self._unchanged()]
+        return OpNode.tensors(self)
+
+    def _unchanged(self) -> Tensor:
+        tensor: Any = self.saved
+        if tensor._version != self.versions:
+            raise_modified(self, tensor, self.versions)  # type: ignore[arg-type]
+        return tensor
+
+    def counter_of(self, nr: int) -> list[Any]:
+        """Begin to count the changes of the result, if it is saved."""
+        saved: Any = self.saved
+        if saved.__class__ is ndarray:
+            alias = wrap(saved)
+            alias._counter = [0]
+            self.saved, self.versions = (alias,), (0,)
+            return alias._counter
+        kept = saved[0]._counter if saved.__class__ is tuple and saved and self.operator.places[0] < 0 else None
+        return [0] if kept is None else kept
+
+    def release(self) -> None:
+        self.saved = None
+
+
+def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
+    """A base class of nodes with this derivative, spelled out for what the quick road saves."""
+
+    def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
+        saved = self.saved
+        if F is not RAW or saved.__class__ is tuple or saved is None:
+            return (backward(F, self, grad, *self.tensors()),) if F is not RAW else OpNode.run(self, F, grad)
+        if saved.__class__ is not ndarray:
+            count = saved._counter
+            if count is not None and count[0] != self.versions:
+                raise_modified(self, saved, self.versions)
+            saved = saved._array
+        return (backward(RAW, self, grad, saved) if raw is None else raw(grad, saved),)
+
+    return type("LightNode", (LightNode,), {"__slots__": (), "run": run})
+
+
+def _general(
+    name: str, made: Operator, to_float: bool, refuse: Callable[[Tensor], None] | None
+) -> Callable[..., Tensor]:
+    def general(input: Tensor, out: Tensor | None) -> Tensor:
+        if not isinstance(input, Tensor):
+            refuse_non_tensors(name, input=input)
+        if refuse is not None:
+            refuse(input)
+        if to_float:
+            input = as_float(input)
+        result = made(input)
+        return result if out is None else deliver(result, out)
+
+    return general
+
+
+def as_float(input: Tensor) -> Tensor:
+    """The tensor itself, or integers and booleans as the default float type."""
+    if input._array.dtype.kind in "fc":
+        return input
+    return wrap(input._array.astype(get_default_dtype().numpy))
+
+
+def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The quick road as a closure: dense float tensors on the CPU."""
+    ufunc, node_type, new, place = made.forward, made.node_type, object.__new__, (*made.places, None)[0]
+    no_kw: dict[str, Any] = {}
+
+    def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if input.__class__ not in PLAIN or TRACING.detour or out is not None:
+            return general(input, out)
+        x = input._array
+        kind = x.__class__ is ndarray and x.dtype
+        if kind is not F32 and kind is not F64:
+            return general(input, out)
+        y = ufunc(x)
+        if y.__class__ is not ndarray:
+            y = np.asarray(y)
+        result = wrap(y)
+        if input._requires and MODE.enabled:
+            node: Any = new(node_type)
+            above = input._grad_fn
+            node.edges = ((above, input._nr) if above is not None and input._view is None else edge_of(input),)
+            node.hooks = node.meta = None
+            node.kw = no_kw
+            if place is None:
+                node.saved = ()
+            elif place:
+                node.saved = y
+            else:
+                node.saved = input
+                node.versions = 0 if input._counter is None else input._counter[0]
+            result._grad_fn, result._requires = node, True
+        return result
+
+    return call
+
+
+def refuse_complex(error: str) -> Callable[[Tensor], None]:
+    """A `refuse` for operators that have no meaning for complex numbers."""
+
+    def refuse(input: Tensor) -> None:
+        if input._array.dtype.kind == "c":
+            raise NotImplementedError(error)
+
+    return refuse
+
+
+def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
+    """A `refuse` for element types given by NumPy's letters ("b" booleans, "iu" integers, "c" complex numbers)."""
+    from .arguments import title
+
+    def refuse(input: Tensor) -> None:
+        if input._array.dtype.kind in kinds:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")
+
+    return refuse

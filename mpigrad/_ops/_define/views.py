@@ -1,0 +1,96 @@
+"""Operators whose results are views, made quickly; and reading and writing a gradient through a chain of views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import array_module
+from mpigrad._graph.engine import as_array
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.namespace import add_to_both
+from mpigrad._graph.node import edge_of
+from mpigrad._graph.views import Step, make_view, replay, replay_raw
+from mpigrad._tensor import Tensor
+
+from .inplace import check_writable
+from .operator import Operator, operator
+
+ndarray = np.ndarray
+_new = object.__new__
+
+
+class ViewOperator(Operator):
+    """An operator of one input whose result shares its memory; saves nothing, so that its call can be short."""
+
+    __slots__ = ()
+
+    def __call__(self, tensor: Tensor, **kw: Any) -> Tensor:  # type: ignore[override]
+        array = tensor._array
+        if array.__class__ is not ndarray or TRACING.detour:
+            return Operator.__call__(self, tensor, **kw)
+        made = _new(Tensor)
+        made._array = self.forward(array, **kw)
+        made._grad = made._extra = None
+        made._nr = 0
+        if tensor._requires and MODE.enabled:
+            node: Any = _new(self.node_type)
+            node.edges, node.kw, node.shapes, node.saved = (edge_of(tensor),), kw, (array.shape,), ()
+            node.hooks = node.meta = None
+            made._grad_fn, made._requires = node, True
+        else:
+            made._grad_fn, made._requires = None, False
+        make_view(made, tensor, (self, kw))
+        return made
+
+
+def view_operator(name: str, forward: Callable[..., Any], backward: Callable[..., Any], node: str) -> ViewOperator:
+    """Define a view operator and make it known to derivatives as `F.name`."""
+    made = ViewOperator(name, forward, backward, (), node, view=True)
+    add_to_both(name, forward, made)
+    return made
+
+
+def _read(x: Any, *, chain: tuple[Step, ...]) -> Any:
+    return replay_raw(as_array(x), chain).copy()
+
+
+def _copy(x: Any, order: tuple[int, ...] | None) -> Any:
+    """A copy whose dimensions lie in memory in the given order, so that the base's views are views of it too."""
+    if order is None:
+        return x.copy()
+    back = np.argsort(order).tolist()
+    return x.transpose(order).copy().transpose(back)
+
+
+def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[int, ...] | None = None) -> Any:
+    made = _copy(
+        as_array(x), order
+    )  # NumPy gives scalars for zero-dimensional results; nothing can be written into them
+    target = replay_raw(made, chain)
+    if target.size and not array_module(x).may_share_memory(target, made):
+        raise RuntimeError(
+            "an in-place change of a view cannot be differentiated: its base's memory has gaps. Please clone() "
+            "the base first."
+        )
+    check_writable(target)
+    target[...] = 0 if value is None else value
+    return made
+
+
+def _write_backward(F: Any, node: Any, g: Any) -> Any:
+    chain = node.kw["chain"]
+    return F.write_view(g, None, **node.kw), F.read_view(g, chain=chain) if node.needs[1] else None
+
+
+write_view = operator("write_view", _write, _write_backward, node="CopySlices")
+
+
+def read_view(tensor: Tensor, *, chain: tuple[Step, ...]) -> Tensor:
+    """The slice of a tensor that a chain of view operators leads to, differentiable."""
+    return replay(tensor, chain)
+
+
+add_to_both("read_view", _read, read_view)

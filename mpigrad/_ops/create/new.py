@@ -1,0 +1,83 @@
+"""`new_zeros` and relatives: new tensors of the type and place of one that exists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._array.device import resolve
+from mpigrad._array.dtype import as_dtype, dtype
+from mpigrad._array.layout import sparse_coo
+from mpigrad._tensor import Tensor, method
+
+from .._define.dims import size_from
+from .create import Place, filled, new, tensor
+from .sparse_empty import empty_of_shape
+
+
+def _arguments(self: Tensor, kind: Any, place: Any) -> tuple[Any, Any]:
+    return self.dtype if kind is None else kind, self.device if place is None else place
+
+
+def is_sparse_layout(like: Tensor, layout: Any) -> bool:
+    """Whether a tensor made like another is sparse."""
+    return like.is_sparse if layout is None else layout is sparse_coo
+
+
+def _all_sparse(name: str, size: Any) -> tuple[tuple[int, ...], int]:
+    shape = tuple(size_from(name, size))
+    return shape, len(shape)
+
+
+@method
+def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
+              layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Zeros of this tensor's type and place."""
+    kind, place = _arguments(self, dtype, device)
+    if is_sparse_layout(self, layout):
+        return new(empty_of_shape(resolve(place), *_all_sparse("new_zeros", size), as_dtype(kind).numpy), requires_grad)
+    return filled("new_zeros", 0, size, None, kind, place, requires_grad)
+
+
+@method
+def new_ones(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
+             layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Ones of this tensor's type and place."""
+    kind, place = _arguments(self, dtype, device)
+    return filled("new_ones", 1, size, None, kind, place, requires_grad)
+
+
+@method
+def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
+              layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """An unfilled tensor of this tensor's type and place."""
+    kind, place = _arguments(self, dtype, device)
+    if is_sparse_layout(self, layout):
+        return new(empty_of_shape(resolve(place), *_all_sparse("new_empty", size), as_dtype(kind).numpy), requires_grad)
+    return filled("new_empty", None, size, None, kind, place, requires_grad)
+
+
+@method
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, device: Place = None,
+             requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """One value, in this tensor's type and place."""
+    kind, place = _arguments(self, dtype, device)
+    return filled("new_full", fill_value, (tuple(size),), None, kind, place, requires_grad)
+
+
+@method
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Place = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A copy of `data`, in this tensor's type and place."""
+    kind, place = _arguments(self, dtype, device)
+    return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
+
+
+__all__: list[str] = []

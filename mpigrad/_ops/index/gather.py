@@ -1,0 +1,324 @@
+"""Reading and writing along one dimension by index tensors: gather, scatter, index_select and relatives."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import array_module
+from mpigrad._tensor import Tensor, method
+from mpigrad._wrapping import wrap
+
+from .._define.dims import wrap_dim
+from .._define.guarded import guarded
+from .._define.inplace import in_place
+from .._define.operator import operator
+from .._define.out import deliver
+from ..shape.broadcasting import check_pair
+from .scatter_add import add_at
+
+_ALL = slice(None)
+
+
+def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The key that takes, for every place of `index`, the element with that place's index along `dim`."""
+    ndim, shape = index.ndim, index.shape
+    if ndim == 1:
+        return (index,)
+    count = _count if xp is np else partial(_counted, xp)
+    return tuple([index if each == dim else count(shape[each], ndim - each - 1) for each in range(ndim)])
+
+
+def _counted(xp: Any, length: int, after: int) -> Any:
+    """0, 1, 2 ... along a dimension that has so many others after it."""
+    return xp.arange(length).reshape((length,) + (1,) * after)
+
+
+@lru_cache(maxsize=256)
+def _short_count(length: int, after: int) -> Any:
+    made = _counted(np, length, after)
+    made.flags.writeable = False
+    return made
+
+
+def _count(length: int, after: int) -> Any:
+    return _short_count(length, after) if length <= 1024 else _counted(np, length, after)
+
+
+def _gather(x: Any, index: Any, *, dim: int) -> Any:
+    if x.ndim == 0 or index.ndim == 0:
+        return x.reshape(-1)[index]
+    return x[grid(array_module(x), index, dim)]
+
+
+def _gather_back(x: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
+    """Zeros of a shape, with `x` added where `gather` would read."""
+    xp = array_module(x)
+    made = xp.zeros(shape, x.dtype)
+    if made.ndim == 0 or index.ndim == 0:
+        add_at(made.reshape(-1), (index.reshape(-1),), x.reshape(-1))
+    elif index.size:
+        add_at(made, grid(xp, index, dim), x)
+    return made
+
+
+GATHER = operator(
+    "gather",
+    _gather,
+    lambda F, node, g, index: (F.gather_back(g, index, shape=node.shapes[0], **node.kw), None),
+    saves=(1,),
+)
+operator(
+    "gather_back",
+    _gather_back,
+    lambda F, node, g, index: (F.gather(g, index, dim=node.kw["dim"]), None),
+    saves=(1,),
+    node="ScatterAddBackward0",
+)
+
+
+def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
+    """Refuse indices that are not integers."""
+    if index._array.dtype.kind != "i" or index._array.itemsize < 4:
+        raise RuntimeError(f"{name}(): Expected dtype {what} for index")
+
+
+def check_bounds(index: Any, length: int, dim: int) -> None:
+    """Refuse indices outside a dimension; negative ones too."""
+    if index.size and (index.min() < 0 or index.max() >= length):
+        wrong = index[(index < 0) | (index >= length)].reshape(-1)[0]
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
+
+
+def _check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
+    """Check an index tensor that goes element by element; gives the dimension."""
+    shape, other = input._array.shape, index._array.shape
+    at = wrap_dim(dim, len(shape))
+    check_index(name, index)
+    if max(len(shape), 1) != max(len(other), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if sized:
+        for i, (m, n) in enumerate(zip(shape, other)):
+            if i != at and n > m and index._array.size:
+                raise RuntimeError(
+                    f"Size does not match at dimension {i} expected index {list(other)} to be no larger than self "
+                    f"{list(shape)} apart from dimension {at}"
+                )
+    check_bounds(index._array, shape[at] if shape else 1, at)
+    return at
+
+
+@method
+@guarded
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
+
+    >>> import mpigrad
+    >>> mpigrad.tensor([[1, 2], [3, 4]]).gather(1, mpigrad.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    return deliver(GATHER(input, index, dim=_check_along("gather", input, dim, index)), out)
+
+
+@method
+@guarded
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
+    check_index("take_along_dim", indices)
+    if dim is None:
+        return gather(input.reshape(-1 if input._array.size else 0), 0, indices.reshape(-1), out=out)
+    if input._array.ndim != indices._array.ndim:
+        raise RuntimeError(
+            "mpigrad.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices"
+        )
+    at = wrap_dim(dim, input._array.ndim)
+    shape, other = list(input._array.shape), list(indices._array.shape)
+    shape[at] = other[at] = 1
+    check_pair(tuple(shape), tuple(other))
+    both = list(np.broadcast_shapes(tuple(shape), tuple(other)))
+    wide = [*both[:at], input._array.shape[at], *both[at + 1 :]]
+    long = [*both[:at], indices._array.shape[at], *both[at + 1 :]]
+    if indices._array.size and indices._array.min() < 0:  # counted from the end, unlike those of gather
+        indices = wrap(array_module(indices._array).where(indices._array < 0, indices._array + wide[at], indices._array))
+    return gather(input.broadcast_to(wide), at, indices.broadcast_to(long), out=out)
+
+
+# -- scatter
+# -------------------------------------------------------------------------------------------------------------
+def _part(index: Any, src: Any) -> Any:
+    return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
+
+
+def _scatter(x: Any, index: Any, src: Any = None, *, dim: int, value: Any = None) -> Any:
+    made = x.copy()
+    target = made.reshape(-1) if made.ndim == 0 else made
+    key = (index.reshape(-1),) if made.ndim == 0 else grid(array_module(x), index, dim)
+    if index.size:
+        target[key] = value if src is None else _part(index, src)
+    return made
+
+
+def _scatter_add(x: Any, index: Any, src: Any, *, dim: int) -> Any:
+    made = x.copy()
+    if made.ndim == 0:
+        add_at(made.reshape(-1), (index.reshape(-1),), src.reshape(-1))
+    elif index.size:
+        add_at(made, grid(array_module(x), index, dim), _part(index, src))
+    return made
+
+
+def back_to_source(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros for the elements of the source that were not used."""
+    if tuple(grad.shape) == shape:
+        return grad
+    return F.place(grad, shape=shape, key=tuple(slice(0, length) for length in grad.shape))
+
+
+def _scatter_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
+    dim = node.kw["dim"]
+    into_x = F.scatter_value(g, index, dim=dim, value=0) if node.needs[0] else None
+    into_src = back_to_source(F, F.gather(g, index, dim=dim), node.shapes[2]) if node.needs[2] else None
+    return into_x, None, into_src
+
+
+def _scatter_add_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
+    source = node.needs[2] and back_to_source(F, F.gather(g, index, dim=node.kw["dim"]), node.shapes[2])
+    return g, None, source if node.needs[2] else None
+
+
+SCATTER = operator("scatter", _scatter, _scatter_backward, saves=(1,), node="ScatterBackward0")
+SCATTER_VALUE = operator(
+    "scatter_value",
+    _scatter,
+    lambda F, node, g, index: (F.scatter_value(g, index, dim=node.kw["dim"], value=0), None),
+    saves=(1,),
+    node="ScatterBackward1",
+)
+SCATTER_ADD = operator("scatter_add", _scatter_add, _scatter_add_backward, saves=(1,))
+
+
+def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> int:
+    """Check the arguments of a scatter from a tensor; gives the dimension."""
+    if src._array.dtype != input._array.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    at = wrap_dim(dim, input._array.ndim)
+    shape, places, source = input._array.shape, index._array.shape, src._array.shape
+    same = max(len(shape), 1) == max(len(places), 1) == max(len(source), 1)
+    if not same:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    outside = any(n > m for i, (m, n) in enumerate(zip(shape, places)) if i != at)
+    if index._array.size and (outside or any(n > m for m, n in zip(source, places))):
+        raise RuntimeError(
+            f"Expected index {list(places)} to be no larger than self {list(shape)} apart from dimension {at} "
+            "and to be no "
+            f"larger size than src {list(source)}"
+        )
+    return _check_along(name, input, dim, index, sized=False)
+
+
+@guarded
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0.
+
+    >>> import mpigrad
+    >>> mpigrad.zeros(3).scatter(0, mpigrad.tensor([2, 0]), mpigrad.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
+    given = value if src is None else src
+    if reduce is not None:
+        return deliver(_scatter_with(input, dim, index, given, reduce), out)
+    if isinstance(given, Tensor) and (src is not None or given._array.ndim):
+        at = check_source("scatter", input, dim, index, given)
+        return deliver(SCATTER(input, index, given, dim=at), out)
+    number = given.item() if isinstance(given, Tensor) else given
+    at = _check_along("scatter", input, dim, index)
+    return deliver(SCATTER_VALUE(input, index, dim=at, value=number), out)
+
+
+def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: str) -> Tensor:
+    from .scatter_reduce import scatter_reduce
+
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
+    src = given if isinstance(given, Tensor) else index.new_full(index.shape, given, dtype=input.dtype)
+    return scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
+
+
+@method
+@guarded
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0.
+
+    >>> import mpigrad
+    >>> mpigrad.zeros(2).scatter_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2))
+    tensor([0., 2.])
+    """
+    return deliver(SCATTER_ADD(input, index, src, dim=check_source("scatter_add", input, dim, index, src)), out)
+
+
+method(scatter)
+method(in_place(scatter), "scatter_")
+method(in_place(scatter_add), "scatter_add_")
+
+
+# -- whole slices
+# ----------------------------------------------------------------------------------------------------------
+def _index_select(x: Any, index: Any, *, dim: int) -> Any:
+    places = index if index.ndim == 1 else index.reshape(-1)
+    return x.take(places, dim) if x.ndim else x.reshape(1)[places].reshape(())
+
+
+def _spread_slices(x: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
+    made = array_module(x).zeros(shape, x.dtype)
+    if not shape:
+        return made + x
+    add_at(made, (_ALL,) * dim + (index.reshape(-1),), x)
+    return made
+
+
+INDEX_SELECT = operator(
+    "index_select",
+    _index_select,
+    lambda F, node, g, index: (F.spread_slices(g, index, shape=node.shapes[0], **node.kw), None),
+    saves=(1,),
+)
+operator(
+    "spread_slices",
+    _spread_slices,
+    lambda F, node, g, index: (F.index_select(g, index, dim=node.kw["dim"]), None),
+    saves=(1,),
+    node="IndexAddBackward0",
+)
+
+
+@method
+@guarded
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices of a dimension at the given indices.
+
+    >>> import mpigrad
+    >>> mpigrad.tensor([[1, 2], [3, 4]]).index_select(1, mpigrad.tensor([1, 0]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    places, array = index._array, input._array
+    at = wrap_dim(dim, array.ndim)
+    if places.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    check_index("index_select", index, "int32 or int64")
+    try:
+        if places.size and places.min() < 0:
+            raise IndexError("indices from the end are not allowed here")
+        return deliver(INDEX_SELECT(input, index, dim=at), out)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
+
+
+__all__ = ["gather", "index_select", "scatter", "scatter_add", "take_along_dim"]

@@ -1,0 +1,115 @@
+"""Adding at indices, where several may be the same: what gradients of gathering need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import array_module
+from mpigrad._kernels.kernel import COMPLEX, FLOATS, INTEGERS, either
+from mpigrad._kernels.runs import scatter_rows
+
+Key = tuple[Any, ...]  # integer arrays and full slices
+_PIECE = 1 << 16  # elements
+
+
+def add_at(into: Any, key: Key, values: Any) -> None:
+    """`into[key] += values`, adding up where the key names an element more than once."""
+    dims = [dim for dim, each in enumerate(key) if each.__class__ is not slice]
+    if dims != list(range(len(key))):
+        _add_general(into, key, values, dims)
+    elif into.size:
+        _add_rows(into, key, values)
+    elif into.__class__ is np.ndarray:
+        np.add.at(into, key, values)  # has nothing to do, but refuses indices
+
+
+# What CuPy does with atomic operations. Its extremes of doubles are rounded to single precision (14.2), and skip nan.
+_ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8", "minimum": "i4 i8 u4 u8"}
+
+
+def combine_at(function: str, into: Any, key: Key, values: Any) -> None:
+    """`into[key] = function(into[key], values)`, one after the other where the key names an element more than once."""
+    xp = array_module(into)
+    if xp is np or into.dtype.str[1:] in _ATOMIC.get(function, "").split():
+        getattr(xp, function).at(into, key, values)
+    else:
+        _combine_sorted(getattr(xp, function), into, key, values, xp)
+
+
+def _combine_sorted(function: Any, into: Any, key: Key, values: Any, xp: Any) -> None:
+    """`combine_at` for what GPUs have no atomic operation for: values of one place are brought side by side, and the
+    span of those that each one holds the result of is doubled until it holds all before it."""
+    places = xp.arange(into.size).reshape(into.shape)[key]
+    order = xp.argsort(places, axis=None)
+    held = xp.broadcast_to(values, places.shape).reshape(-1)[order].astype(into.dtype)
+    places, span = places.reshape(-1)[order], 1
+    while span < places.size:
+        same = places[span:] == places[:-span]
+        held[span:] = xp.where(same, function(held[:-span], held[span:]), held[span:])
+        span *= 2
+    last = xp.ones(places.shape, bool)
+    last[:-1] = places[1:] != places[:-1]
+    flat, chosen = into.reshape(-1), places[last]
+    flat[chosen] = function(flat[chosen], held[last])
+    if not into.flags.c_contiguous:
+        into[...] = flat.reshape(into.shape)
+
+
+def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
+    """Bring the indexed dimensions to the front, in a view, and the values with them."""
+    rest = [dim for dim in range(into.ndim) if dim not in dims]
+    arrays = np.broadcast_arrays(*(key[dim] for dim in dims))
+    count = arrays[0].ndim
+    if dims == list(range(dims[0], dims[-1] + 1)):  # side by side: their result stands where they stood
+        values = np.moveaxis(values, range(dims[0], dims[0] + count), range(count))
+    add_at(into.transpose(dims + rest), tuple(arrays), values)
+
+
+def _add_rows(into: Any, key: Key, values: Any) -> None:
+    """Add rows (or single elements) named by one number each, so that NumPy's quick roads can be taken."""
+    arrays = np.broadcast_arrays(*key) if len(key) > 1 else key
+    count = len(arrays)
+    shape, rest = into.shape[:count], into.shape[count:]
+    flat = _flat(arrays, shape)
+    rows = np.broadcast_to(values, arrays[0].shape + rest).reshape((flat.size, *rest))
+    if into.flags.c_contiguous:
+        _add_elements(into.reshape(-1), flat, rows)
+    else:
+        sums = array_module(into).zeros(into.shape, into.dtype)
+        _add_elements(sums.reshape(-1), flat, rows)
+        into += sums
+
+
+def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
+    """One number for each tuple of indices; indices from the end are allowed."""
+    made: Any = 0
+    for each, length in zip(arrays, shape):
+        place = each.reshape(-1).astype(np.int64, copy=False)
+        if place.__class__ is not np.ndarray or place.size and place.min() < 0:  # a GPU is not asked: it would have to answer
+            place = np.where(place < 0, place + length, place)
+        made = made * length + place
+    return made
+
+
+def _on_host(into: Any, flat: Any, rows: Any) -> None:
+    """Add rows element by element: NumPy is quickest at that with one index into one vector. Piece by piece, since the
+    indices of single elements take more memory than the rows."""
+    width = rows[:1].size if rows.size else 1
+    if width == 1:
+        np.add.at(into, flat, rows.reshape(-1))
+        return
+    step, inner = max(1, _PIECE // width), np.arange(width)
+    for start in range(0, flat.size, step):
+        places = flat[start : start + step, None] * width + inner
+        np.add.at(into, places.reshape(-1), rows[start : start + step].reshape(-1))
+
+
+def _on_device(into: Any, flat: Any, rows: Any) -> None:
+    if rows.size:
+        width = rows.size // flat.size
+        scatter_rows(into.reshape(-1, width), flat, rows.reshape(-1, width))
+
+
+_add_elements = either(_on_host, _on_device, FLOATS + INTEGERS + COMPLEX + "?")

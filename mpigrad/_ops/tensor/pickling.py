@@ -1,0 +1,169 @@
+"""Pickling and copying tensors: memory that several tensors share is kept shared, history is left behind."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
+from mpigrad._array.sparse.array import SparseArray
+from mpigrad._tensor import Tensor, method
+from mpigrad._wrapping import wrap, wrap_as
+
+
+def memory_of(array: Any) -> tuple[Any, int]:
+    """The whole memory that an array is part of, and at which byte of it the array begins."""
+    root = array
+    while isinstance(root.base, type(array)) and not root.base.dtype.hasobject:
+        root = root.base
+    if root is array or not root.flags.forc:
+        return array, 0
+    return root, pointer(array) - pointer(root)
+
+
+def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> Any:
+    """An array inside the memory of another."""
+    if memory.shape == shape and memory.strides == strides and memory.dtype.str == kind:
+        return memory
+    flat = memory.ravel(order="K").view(np.uint8)
+    if isinstance(flat, np.ndarray):
+        return np.ndarray(shape, np.dtype(kind), buffer=flat, offset=offset, strides=strides)
+    item = np.dtype(kind).itemsize
+    rest = flat[offset : offset + (flat.size - offset) // item * item].view(kind)
+    return array_module(flat).lib.stride_tricks.as_strided(rest, shape, strides)
+
+
+class DeviceMemory:
+    """Memory of a GPU on its way into a pickle, as NumPy's. One object for each memory, so that pickle takes it once."""
+
+    __slots__ = ("__weakref__", "memory")
+    _known: weakref.WeakValueDictionary[tuple[Any, ...], DeviceMemory] = weakref.WeakValueDictionary()
+
+    @classmethod
+    def of(cls, memory: Any) -> DeviceMemory:
+        """The object that stands for this memory while anybody holds it."""
+        key = (device_of(memory), pointer(memory), memory.nbytes, memory.dtype.str, memory.shape, memory.strides)
+        found = cls._known.get(key)
+        if found is None:
+            found = cls._known[key] = cls()
+            found.memory = memory
+        return found
+
+    memory: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return host_memory, (host(self.memory),)
+
+
+def host_memory(memory: np.ndarray) -> np.ndarray:
+    """What a `DeviceMemory` becomes when it is loaded; `on_place` brings it to a device."""
+    return memory
+
+
+_moved: dict[tuple[int, device], tuple[Any, Any]] = {}  # (id of a host's memory, place): (weak reference, its copy there)
+
+
+def on_place(memory: Any, place: device) -> Any:
+    """A host's memory on a device; while the host's lives, all who ask get the same copy."""
+    if place is CPU:
+        return memory
+    key = id(memory), place
+    found = _moved.get(key)
+    if found is None or found[0]() is not memory:
+        found = weakref.ref(memory, lambda _: _moved.pop(key, None)), move(memory, place)
+        _moved[key] = found
+    return found[1]
+
+
+def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    array = self._array
+    state = dict(self.__dict__)
+    here = device_of(array)
+    if self.is_sparse:
+        parts = array if here is CPU else _device_parts(array)
+        return rebuild_sparse, (type(self), parts, self._requires, state, str(here))
+    memory, offset = memory_of(array)
+    if not memory.flags.forc:
+        with guard(array):
+            memory = array = array.copy()
+    place = (offset, array.shape, array.strides, array.dtype.str)
+    kept = memory if here is CPU else DeviceMemory.of(memory)
+    return rebuild, (type(self), kept, place, str(here), self._requires, state)
+
+
+def rebuild(
+    cls: type[Tensor], memory: Any, place: tuple[Any, ...], where: str, requires_grad: bool, state: dict[str, Any]
+) -> Tensor:
+    """The tensor that `__reduce_ex__` took apart; `place` says where in `memory` its elements are."""
+    if isinstance(memory, DeviceMemory):  # copy.copy: nothing was pickled
+        memory = memory.memory
+    elif where != "cpu":
+        memory = on_place(memory, resolve(device(where)))
+    return finish(cls, array_in(memory, *place), requires_grad, state)
+
+
+def _device_parts(array: SparseArray) -> tuple[Any, ...]:
+    """What a sparse array on a GPU is made of, as `SparseArray` takes it."""
+    with guard(array.values):
+        parts = [each if each.flags.forc else each.copy() for each in (array.indices, array.values)]
+    return (*map(DeviceMemory.of, parts), array.shape, array.is_coalesced)
+
+
+def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu") -> Tensor:
+    """A sparse tensor, from its array or, if that was on a GPU, from what it was made of."""
+    if where == "cpu":
+        return finish(cls, parts, requires_grad, state)
+    indices, values, shape, coalesced = parts
+    if isinstance(indices, DeviceMemory):  # copy.copy: nothing was pickled
+        indices, values = indices.memory, values.memory
+    else:
+        indices, values = (on_place(each, resolve(device(where))) for each in (indices, values))
+    return finish(cls, SparseArray(indices, values, shape, coalesced), requires_grad, state)
+
+
+def finish(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
+    """A leaf around an array, with the attributes that users gave it."""
+    made = wrap(array) if cls is Tensor else wrap_as(cls, array)
+    made._requires = requires_grad
+    if state:
+        made.__dict__.update(state)
+    return made
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    found = memo.get(id(self))
+    if found is not None:
+        return found
+    if self.grad_fn is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment.  If you "
+            "were attempting to deepcopy a module, this may be because one of its attributes was computed from "
+            "its parameters."
+        )
+    with guard(self._array):
+        array = _copied(self._array, memo)
+    made = finish(type(self), array, self._requires, copy.deepcopy(self.__dict__, memo))
+    memo[id(self)] = made
+    if self._grad is not None:
+        made._grad = copy.deepcopy(self._grad, memo)
+    return made
+
+
+def _copied(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array; copies of arrays that share memory share theirs."""
+    if getattr(array, "is_sparse_array", False):
+        return array.copy()
+    memory, offset = memory_of(array)
+    if not memory.flags.forc:
+        return array.copy()
+    return array_in(copy.deepcopy(memory, memo), offset, array.shape, array.strides, array.dtype.str)
+
+
+method(_reduce, "__reduce_ex__")
+method(_deepcopy, "__deepcopy__")
+
+__all__: list[str] = []

@@ -1,0 +1,94 @@
+"""What `load` may make without being told to trust a file, and how users allow more."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+_SAFE = {
+    "builtins": {"set", "frozenset", "complex", "slice", "range", "bytearray", "dict", "list", "tuple"},
+    "collections": {"OrderedDict", "Counter", "defaultdict", "deque"},
+    "mpigrad._tensor": {"Size", "Tensor"},
+    "mpigrad._array.dtype": {"_named"},
+    "mpigrad._array.device": {"device"},
+    "mpigrad._array.layout": {"strided", "sparse_coo", "contiguous_format", "preserve_format"},
+    "mpigrad._array.sparse.array": {"SparseArray"},
+    "mpigrad._ops.tensor.pickling": {"host_memory", "rebuild", "rebuild_sparse"},
+    "mpigrad.nn.parameter": {"_rebuild", "_rebuild_buffer", "Parameter", "Buffer"},
+    "mpigrad.return_types": {"_named"},
+    "datetime": {"datetime", "date", "timedelta"},
+}
+# Where files of version 0.1 say that things are, and where they are now.
+_MOVED = {
+    "mpigrad._dtype": "mpigrad._array.dtype",
+    "mpigrad._device": "mpigrad._array.device",
+    "mpigrad._layout": "mpigrad._array.layout",
+    "mpigrad._sparse_array.array": "mpigrad._array.sparse.array",
+    "mpigrad._ops.copying": "mpigrad._ops.tensor.pickling",
+}
+_allowed: dict[tuple[str, str], Any] = {}
+
+
+def moved(module: str) -> str:
+    """The module that holds what a file, perhaps of an earlier version, looks for in `module`."""
+    return _MOVED.get(module, module)
+
+
+def _key(each: Any) -> tuple[tuple[str, str], Any]:
+    if isinstance(each, tuple):
+        value, path = each
+        module, _, name = path.rpartition(".")
+        return (module, name), value
+    return (each.__module__, each.__qualname__), each
+
+
+def find_safe(module: str, name: str) -> Any:
+    """The class or function of that name if it is harmless or was allowed; else an error that says what to do."""
+    allowed = _allowed.get((module, name))
+    if allowed is not None:
+        return allowed
+    if name in _SAFE.get(module, ()):
+        return getattr(importlib.import_module(module), name)
+    full = f"{module}.{name}"
+    raise pickle.UnpicklingError(
+        "Weights only load failed. This file can still be loaded, if you trust its source: with "
+        "weights_only=False, which "
+        f"can run any code that the file names, or by allowing what it needs. Unsupported global: GLOBAL {full} "
+        "was not an "
+        f"allowed global by default. Please use `mpigrad.serialization.add_safe_globals([{full}])` or the "
+        f"`mpigrad.serialization.safe_globals([{full}])` context manager to allowlist this global if you trust this "
+        "class/function."
+    )
+
+
+def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
+    """Let `load` make objects of these classes (or call these functions) from now on."""
+    _allowed.update(_key(each) for each in safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was allowed with `add_safe_globals`."""
+    return list(_allowed.values())
+
+
+def clear_safe_globals() -> None:
+    """Allow no more than `load` does by itself."""
+    _allowed.clear()
+
+
+class safe_globals:
+    """Let `load` make objects of these classes inside a `with`."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self._added = safe_globals
+        self._before: dict[tuple[str, str], Any] = {}
+
+    def __enter__(self) -> None:
+        self._before = dict(_allowed)
+        add_safe_globals(self._added)
+
+    def __exit__(self, *error: object) -> None:
+        _allowed.clear()
+        _allowed.update(self._before)

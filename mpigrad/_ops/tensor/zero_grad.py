@@ -1,0 +1,19 @@
+"""Clearing the gradient of a leaf: what `zero_grad` of modules and optimizers does to each parameter."""
+
+from __future__ import annotations
+
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+
+
+def clear_grad(parameter: Tensor, set_to_none: bool) -> None:
+    """Drop the gradient, or make it zero: in place, unless it has a history."""
+    held = parameter._grad
+    if held is None or set_to_none:
+        parameter._grad = None
+    elif held._grad_fn is not None or held._requires or held.is_sparse:
+        parameter._grad = wrap(held._array * 0)
+    else:
+        held._array[...] = 0
+        if held._counter is not None:
+            held._counter[0] += 1

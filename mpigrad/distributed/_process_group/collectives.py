@@ -1,0 +1,444 @@
+"""Collectives and messages on tensors: broadcast, reduce, gather, scatter, all-to-all, send and receive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import array_module, guard, is_loaded
+from mpigrad._tensor import Tensor
+
+from .. import _mpi
+from .._gpu.finishing import finish_on_streams
+from .._mpi import mpi_turn
+from .buffers import (
+    arrived,
+    as_bytes,
+    check_list,
+    check_tensor,
+    incoming,
+    joined,
+    outgoing,
+    same_shape,
+    same_type,
+    settle,
+    space,
+    stacked,
+    typed,
+)
+from .groups import ProcessGroup, place_of, resolve
+from .reduce_op import ReduceOp, operation
+from .work import Work
+
+
+def _start(
+    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool,
+    gives: Sequence[Tensor] = (), timeout: timedelta | None = None,
+) -> Work | None:  # fmt: skip
+    """Begin an operation whose result is in the tensors `gives`, and wait for it unless `async_op`."""
+    settle(keep)
+    with mpi_turn():
+        request = begin()
+
+    def ended(_: Work) -> list[Tensor]:
+        finish()
+        return list(gives)
+
+    work = Work(name, request, ended, (timeout or found.timeout).total_seconds(), keep)
+    if is_loaded():
+        finish_on_streams(work)
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
+    """Wait until every rank of the group is here.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    return _start("barrier", found, found.comm.Ibarrier, lambda: None, None, async_op, timeout=timeout)
+
+
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
+    """Bring `src`'s elements into every rank's tensor.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    root = place_of(found, src, group_src, "src")
+    mine = found.rank() == root
+    buffer = outgoing(tensor) if mine else incoming(tensor)
+    return _start(
+        "broadcast", found, lambda: found.comm.Ibcast(as_bytes(buffer), root),
+        lambda: None if mine else arrived(tensor, buffer), buffer, async_op, [tensor],
+    )  # fmt: skip
+
+
+_WIDER: dict[Any, Any] = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
+
+
+def _reduced(buffer: Any, kind: np.dtype, op: ReduceOp, size: int) -> Any:
+    with guard(buffer):
+        if op is ReduceOp.AVG:
+            buffer = buffer / size
+        return buffer.astype(kind, copy=False)
+
+
+def _for_reduction(tensor: Tensor) -> tuple[Any, Any]:
+    array = outgoing(tensor)
+    with guard(array):
+        array = array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
+        return array, array_module(array).empty_like(array)
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Combine the ranks' elements and give everyone the result, in place.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.all_reduce(x)    # the sum over all ranks: here there is one
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    given, made = _for_reduction(tensor)
+    how, kind = operation(op, tensor._array.dtype), tensor._array.dtype
+    return _start(
+        "all_reduce", found, lambda: found.comm.Iallreduce(typed(given), typed(made), how),
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op, [tensor],
+    )  # fmt: skip
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Combine the ranks' elements into `dst`'s tensor.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> x = mpigrad.ones(2)
+    >>> dist.reduce(x, dst=0, op=dist.ReduceOp.MAX)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    root = place_of(found, dst, group_dst, "dst")
+    given, made = _for_reduction(tensor)
+    how, kind, mine = operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
+    return _start(
+        "reduce", found, lambda: found.comm.Ireduce(typed(given), typed(made) if mine else None, how, root),
+        lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op, [tensor],
+    )  # fmt: skip
+
+
+def _rows(size: int, like: Any) -> Any:
+    return space((size, *like.shape), like.dtype, like)
+
+
+def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
+    for tensor, row in zip(tensors, rows):
+        arrived(tensor, row)
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Give everyone the tensors of all ranks, in `tensor_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.all_gather(made, mpigrad.ones(2))
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(tensor_list, found.size(), "tensor_list")
+    check_tensor(tensor)
+    same_shape(tensor_list, tensor, "all_gather")
+    given = outgoing(tensor)
+    rows = _rows(found.size(), given)
+    return _start(
+        "all_gather", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(rows)),
+        lambda: _into_list(tensor_list, rows), (given, rows), async_op, tensor_list,
+    )  # fmt: skip
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """`all_gather` into one tensor, along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.all_gather_into_tensor(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    same_type([output_tensor], input_tensor)
+    if output_tensor.numel() != input_tensor.numel() * found.size():
+        raise ValueError(
+            f"output tensor size must be equal to world_size times input tensor size: {output_tensor.numel()} elements for "
+            f"{found.size()} x {input_tensor.numel()}"
+        )
+    given, made = outgoing(input_tensor), incoming(output_tensor)
+    return _start(
+        "all_gather_into_tensor", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(made)),
+        lambda: arrived(output_tensor, made), (given, made), async_op, [output_tensor],
+    )  # fmt: skip
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Give `dst` the tensors of all ranks, in its `gather_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.gather(mpigrad.ones(2), made, dst=0)
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    mine, given = found.rank() == root, outgoing(tensor)
+    if mine:
+        if not gather_list:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        check_list(gather_list, found.size(), "gather_list")
+        same_shape(gather_list, tensor, "gather")
+    elif gather_list:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    rows = _rows(found.size(), given) if mine else None
+    return _start(
+        "gather", found, lambda: found.comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root),
+        lambda: None if rows is None else _into_list(gather_list or [], rows), (given, rows), async_op, gather_list or [],
+    )  # fmt: skip
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Give each rank its tensor of `src`'s `scatter_list`.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.scatter(made, [mpigrad.ones(2)], src=0)
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    mine = found.rank() == root
+    if mine:
+        if not scatter_list:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+        check_list(scatter_list, found.size(), "scatter_list")
+        same_shape(scatter_list, tensor, "scatter")
+    elif scatter_list:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    rows = stacked([outgoing(each) for each in scatter_list]) if mine and scatter_list else None
+    made = incoming(tensor)
+    return _start(
+        "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
+        lambda: arrived(tensor, made), (rows, made), async_op, [tensor],
+    )  # fmt: skip
+
+
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Combine the ranks' lists element by element, and give each rank its place of the result.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.reduce_scatter(made, [mpigrad.ones(2)])
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(input_list, found.size(), "input_list")
+    same_shape(input_list, output, "reduce_scatter")
+    return _reduce_scatter(output, stacked([_for_reduction(each)[0] for each in input_list]), op, found, async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """`reduce_scatter` of one tensor, along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.reduce_scatter_tensor(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    same_type([output], input)
+    if input.numel() != output.numel() * found.size():
+        raise ValueError(
+            f"input tensor must be the same size as output size times world size: {input.numel()} elements for "
+            f"{found.size()} x {output.numel()}"
+        )
+    return _reduce_scatter(output, _for_reduction(input)[0], op, found, async_op)
+
+
+def _reduce_scatter(
+    output: Tensor, given: Any, op: ReduceOp, found: ProcessGroup, async_op: bool
+) -> Work | None:
+    made = space(output._array.shape, given.dtype, given)
+    how, kind = operation(op, output._array.dtype), output._array.dtype
+    return _start(
+        "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(typed(given), typed(made), how),
+        lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op, [output],
+    )  # fmt: skip
+
+
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Send the i-th input tensor to rank i, receive the i-th output tensor from it; shapes may differ by rank.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = [mpigrad.zeros(2)]
+    >>> dist.all_to_all(made, [mpigrad.ones(2)])
+    >>> made
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    check_list(output_tensor_list, found.size(), "output_tensor_list")
+    check_list(input_tensor_list, found.size(), "input_tensor_list")
+    same_type([*output_tensor_list, *input_tensor_list], input_tensor_list[0])
+    sent, back = [outgoing(each) for each in input_tensor_list], [each._array for each in output_tensor_list]
+    given = joined(sent)
+    made = space((sum(each.nbytes for each in back),), np.uint8, back[0])
+    counts, places = [each.nbytes for each in sent], [each.nbytes for each in back]
+
+    def finish() -> None:
+        start = 0
+        for tensor, array in zip(output_tensor_list, back):
+            with guard(made):
+                part = made[start : start + array.nbytes].copy().view(array.dtype)
+            start += array.nbytes
+            arrived(tensor, part)
+
+    def begin() -> Any:
+        MPI = _mpi.mpi()
+        buffers = [each if type(each) is np.ndarray else as_bytes(each)[0] for each in (given, made)]
+        return found.comm.Ialltoallv([buffers[0], counts, MPI.BYTE], [buffers[1], places, MPI.BYTE])
+
+    return _start("all_to_all", found, begin, finish, (given, made), async_op, output_tensor_list)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`all_to_all` on pieces of one tensor, split along its first dimension.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> made = mpigrad.zeros(2)
+    >>> dist.all_to_all_single(made, mpigrad.ones(2))
+    >>> made
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    pieces = [_split(each, sizes, found.size(), what) for each, sizes, what in (
+        (output, output_split_sizes, "output"), (input, input_split_sizes, "input"))]  # fmt: skip
+    return all_to_all(pieces[0], pieces[1], group, async_op)
+
+
+def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> list[Tensor]:
+    length = tensor.shape[0] if tensor.ndim else 0
+    if not sizes:
+        if length % ranks:
+            raise RuntimeError(
+                f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks"
+            )
+        sizes = [length // ranks] * ranks
+    if len(sizes) != ranks:
+        raise RuntimeError(
+            f"Number of tensor splits not equal to group size: {what}_split_sizes {sizes} for {ranks} ranks"
+        )
+    if sum(sizes) != length:
+        raise RuntimeError(
+            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}"
+        )
+    return list(tensor.split(sizes))

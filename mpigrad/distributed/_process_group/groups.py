@@ -1,0 +1,339 @@
+"""Process groups: ranks with a communicator of their own, apart from RPC's and from each other's."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from mpigrad._process.rank import local_rank
+
+from .. import _mpi
+from .._gpu.binding import bind_if_asked
+from .._mpi import mpi_turn
+from .buffers import choose
+from .work import Work
+
+logger = logging.getLogger(__name__)
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+_IGNORED = ("MASTER_ADDR", "MASTER_PORT")
+
+
+class ProcessGroup:
+    """Some ranks of the job, in order; made by `init_process_group` and `new_group`."""
+
+    def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
+        self.comm, self.ranks, self.timeout, self.group_name, self.group_desc = comm, ranks, timeout, name, desc
+        self.monitored = 0  # barriers of `monitored_barrier` so far
+        self.unanswered: list[Any] = []  # receives of theirs whose time was over
+
+    def rank(self) -> int:
+        """This process's rank in the group."""
+        return self.comm.Get_rank()
+
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The name of the backend."""
+        return "mpi"
+
+    def place(self, rank: int) -> int:
+        """A global rank's place in the group."""
+        if rank not in self.ranks:
+            raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
+        return self.ranks.index(rank)
+
+    def __repr__(self) -> str:
+        return f"<mpigrad.distributed.ProcessGroup {self.group_name!r}, ranks {self.ranks}>"
+
+
+def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
+    """The place in a group that a global rank or a rank of the group means."""
+    if given is None and in_group is None:
+        raise ValueError(f"Must specify global_rank or group_rank: neither {what} nor group_{what} was given")
+    if given is not None and in_group is not None:
+        raise ValueError(f"Can't specify both group_rank and global_rank: group_{what} and {what}")
+    if in_group is None:
+        return found.place(given)  # type: ignore[arg-type]
+    if not 0 <= in_group < found.size():
+        raise ValueError(f"Group rank {in_group} is not part of {found}")
+    return in_group
+
+
+class GroupMember:
+    """What `new_group` gives to ranks that are not in the group."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = object()
+
+
+class _Group:
+    """`group.WORLD`: the default group."""
+
+    @property
+    def WORLD(self) -> ProcessGroup | None:
+        return GroupMember.WORLD
+
+    @WORLD.setter
+    def WORLD(self, value: ProcessGroup | None) -> None:
+        GroupMember.WORLD = value
+
+
+group = _Group()
+_groups: list[ProcessGroup] = []
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Make the default process group of all ranks of the MPI job. Addresses and stores are not needed and not used.
+
+    Tensors of GPUs reach MPI as the environment variable MPIGRAD_DEVICE_TRANSFERS says, or an attribute `device_transfers`
+    of `pg_options`: see `MPIRpcBackendOptions`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group()
+    >>> dist.get_rank(), dist.get_world_size()
+    (0, 1)
+    >>> dist.destroy_process_group()
+    """
+    if GroupMember.WORLD is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    _check_timeout(timeout)
+    if init_method and store:
+        raise AssertionError("Cannot specify both init_method and store.")
+    MPI = _mpi.mpi()
+    _mpi.check_thread_level()
+    for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
+        if given not in (-1, None) and given != found:
+            raise ValueError(
+                f"init_process_group was given {what}={given}, but MPI says {found}; leave it out, or start the "
+                f"program with `mpiexec -n {world_size}`"
+            )
+    if init_method or store or any(name in os.environ for name in _IGNORED):
+        logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
+    seconds = timeout or DEFAULT_TIMEOUT
+    choose(getattr(pg_options, "device_transfers", None))
+    bind_if_asked()
+    with mpi_turn():
+        comm, request = MPI.COMM_WORLD.Idup()
+    Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
+    GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "0", "default_pg")
+    _groups.append(GroupMember.WORLD)
+
+
+def _check_timeout(timeout: Any) -> None:
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+
+
+def is_initialized() -> bool:
+    """Whether `init_process_group` has been called.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.is_initialized()
+    True
+    >>> dist.destroy_process_group()
+    """
+    return GroupMember.WORLD is not None
+
+
+def world() -> ProcessGroup:
+    """The default group, or PyTorch's complaint."""
+    if GroupMember.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return GroupMember.WORLD
+
+
+def resolve(given: Any) -> ProcessGroup | None:
+    """The group meant by an argument; None for ranks that are not in it."""
+    if given is GroupMember.NON_GROUP_MEMBER:
+        return None
+    whole = world()
+    if given is None:
+        return whole
+    if not any(given is each for each in _groups):
+        raise ValueError(f"Group {given} is not registered, please create group with mpigrad.distributed.new_group API")
+    return given
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
+    """Make a group of some ranks. Only they need to call it; others that do get `GroupMember.NON_GROUP_MEMBER`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.new_group([0]).size()
+    1
+    >>> dist.destroy_process_group()
+    """
+    whole = world()
+    members = sorted(ranks) if ranks is not None and sort_ranks else list(ranks) if ranks is not None else whole.ranks
+    _check_timeout(timeout)
+    if len(members) > whole.size():
+        raise ValueError(
+            "the new group's world size should be less or equal to the world size set by init_process_group"
+        )
+    for rank in members:
+        if not 0 <= rank < whole.size():
+            raise ValueError(
+                f"Rank {rank} is out of range. Valid ranks are 0 to {whole.size() - 1} (world_size={whole.size()})"
+            )
+    if len(set(members)) != len(members):
+        raise ValueError(f"ranks list must not contain duplicate entries, got {list(members)}")
+    if whole.rank() not in members:
+        return GroupMember.NON_GROUP_MEMBER
+    with mpi_turn():
+        chosen = whole.comm.Get_group().Incl(members)
+        comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
+    made = ProcessGroup(comm, members, timeout or whole.timeout, str(len(_groups)), group_desc or "undefined")
+    _groups.append(made)
+    return made
+
+
+def _tag_of(members: Sequence[int]) -> int:
+    """Groups of different members may be made at the same time by threads: keep their messages apart."""
+    return hash(tuple(members)) % 30000
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """End a group, or with the default group (or None) all of them.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
+    """
+    if group is GroupMember.NON_GROUP_MEMBER:
+        return
+    whole = GroupMember.WORLD
+    if whole is None:
+        raise AssertionError("Process group cannot be None")
+    ending = list(_groups) if group is None or group is whole else [group]
+    for each in reversed(ending):
+        if each not in _groups:
+            raise ValueError(f"Invalid process group specified: {each!r}")
+        _groups.remove(each)
+        with mpi_turn():
+            each.comm.Free()
+    if whole in ending:
+        GroupMember.WORLD = None
+
+
+def get_rank(group: Any = None) -> int:
+    """This process's rank in a group; -1 if it is not in it.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_rank()
+    0
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """The number of ranks in a group; -1 if this process is not in it.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: Any = None) -> str:
+    """The name of the backend: "mpi".
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_backend()
+    'mpi'
+    >>> dist.destroy_process_group()
+    """
+    if resolve(group) is None:
+        raise ValueError("Invalid process group specified")
+    return "mpi"
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This process's number among those of its host, as the launcher says; `fallback_rank` if none does.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.get_node_local_rank(fallback_rank=0)    # on one rank
+    0
+    """
+    found = local_rank()
+    if found is not None:
+        return found
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, assuming "
+        "you are not running in a multi-device context and want the code to run locally instead."
+    )
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The global rank of a place in a group.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_global_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
+    """
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group with ranks {group.ranks}")
+    return group.ranks[group_rank]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The place of a global rank in a group.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_group_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
+    """
+    return group.place(global_rank)
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The global ranks of a group, in order.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.get_process_group_ranks(dist.new_group([0]))
+    [0]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    return [] if found is None else list(found.ranks)

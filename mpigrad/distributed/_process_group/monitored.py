@@ -1,0 +1,89 @@
+"""`monitored_barrier`: a barrier through rank 0 of a group, which knows who did not come.
+
+Receives whose time is over stay with MPI: a message that comes late finds its own, and not one of a later group that was
+given the same place in MPI's tables.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import _mpi
+from .._mpi import mpi_turn
+from .groups import ProcessGroup, resolve
+
+_KEPT = 512  # tags that users do not get: messages of a barrier that failed never meet those of the next
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """A barrier whose error, after `timeout`, says who did not come: on rank 0 of the group the first missing rank, or with
+    `wait_all_ranks` all of them.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.monitored_barrier()
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return
+    seconds = (timeout or found.timeout).total_seconds()
+    tag = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB) - found.monitored % _KEPT
+    found.monitored += 1
+    if found.rank() == 0:
+        _call_the_roll(found, tag, seconds, wait_all_ranks)
+    else:
+        _report(found, tag, seconds)
+
+
+def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: bool) -> None:
+    waiting = {rank: _begin(partial(found.comm.Irecv, _nothing(), rank, tag)) for rank in range(1, found.size())}
+    deadline = time.monotonic() + seconds
+    missing = [rank for rank, request in waiting.items() if not _ended(request, deadline)]
+    if missing:
+        found.unanswered += [waiting[rank] for rank in missing]
+        named = [found.ranks[rank] for rank in missing]
+        who = f"Rank {named[0]}" if len(named) == 1 or not all_of_them else f"Ranks {', '.join(map(str, named))}"
+        raise RuntimeError(f"[Rank {found.ranks[0]}]: {who} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms")
+    for rank in waiting:
+        _ended(_begin(partial(found.comm.Isend, _nothing(), rank, tag)), deadline + seconds)
+
+
+def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    sent = _begin(lambda: found.comm.Isend(_nothing(), 0, tag))
+    answer = _begin(lambda: found.comm.Irecv(_nothing(), 0, tag))
+    if not _ended(sent, deadline) or not _ended(answer, deadline):
+        found.unanswered.append(answer)
+        raise RuntimeError(
+            f"Rank {found.ranks[found.rank()]} successfully reached monitoredBarrier, but received errors while waiting for "
+            f"send/recv from rank {found.ranks[0]} within {seconds * 1000:.0f} ms. Please check rank {found.ranks[0]} logs for "
+            "faulty rank."
+        )
+
+
+def _nothing() -> np.ndarray:
+    return np.empty(0, np.uint8)
+
+
+def _begin(start: Callable[[], Any]) -> Any:
+    with mpi_turn():
+        return start()
+
+
+def _ended(request: Any, deadline: float) -> bool:
+    """Wait for a request until the deadline; the last look is after it."""
+    while True:
+        late = time.monotonic() > deadline
+        with mpi_turn():
+            if request.Test():
+                return True
+        if late:
+            return False
+        time.sleep(2e-4)

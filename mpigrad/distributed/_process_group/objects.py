@@ -1,0 +1,192 @@
+"""Collectives on any Python objects: pickled, their lengths sent before them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from mpigrad import _cloud_pickle
+from mpigrad._wrapping import wrap
+
+from . import collectives as c
+from . import point_to_point as m
+from .groups import ProcessGroup, place_of, resolve
+
+
+def _dump(value: Any) -> np.ndarray:
+    try:
+        data = pickle.dumps(value, 5)
+    except Exception:
+        data = _cloud_pickle.dumps(value)
+    return np.frombuffer(data, np.uint8)
+
+
+def _load(data: Any) -> Any:
+    return pickle.loads(data.tobytes())
+
+
+def _lengths(found: ProcessGroup, mine: int) -> list[int]:
+    made = wrap(np.empty(found.size(), np.int64))
+    c.all_gather_into_tensor(made, wrap(np.array([mine], np.int64)), found)
+    return made._array.tolist()
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Give everyone the objects of all ranks, in `object_list`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> found = [None] * dist.get_world_size()
+    >>> dist.all_gather_object(found, {"rank": dist.get_rank()})
+    >>> found
+    [{'rank': 0}]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return
+    data = _dump(obj)
+    lengths = _lengths(found, data.size)
+    parts = [wrap(np.empty(length, np.uint8)) for length in lengths]
+    c.all_to_all(parts, [wrap(data)] * found.size(), found)
+    object_list[: found.size()] = [_load(part._array) for part in parts]
+
+
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
+    """Give `dst` the objects of all ranks, in its `object_gather_list`.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> found = [None]
+    >>> dist.gather_object("from 0", found, dst=0)
+    >>> found
+    ['from 0']
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return
+    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    mine = found.rank() == root
+    if mine and not object_gather_list:
+        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+    data = _dump(obj)
+    lengths = _lengths(found, data.size)
+    nothing = wrap(np.empty(0, np.uint8))
+    sent = [wrap(data) if rank == root else nothing for rank in range(found.size())]
+    parts = [wrap(np.empty(length if mine else 0, np.uint8)) for length in lengths]
+    c.all_to_all(parts, sent, found)
+    if mine and object_gather_list is not None:
+        object_gather_list[: found.size()] = [_load(part._array) for part in parts]
+
+
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
+    """Bring `src`'s objects into every rank's list, in place.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> settings = [{"lr": 0.1}]
+    >>> dist.broadcast_object_list(settings, src=0)
+    >>> settings
+    [{'lr': 0.1}]
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    mine = found.rank() == root
+    data = _dump(list(object_list)) if mine else None
+    length = wrap(np.array([0 if data is None else data.size], np.int64))
+    c.broadcast(length, group=found, group_src=root)
+    buffer = wrap(np.empty(int(length._array[0]), np.uint8) if data is None else data)
+    c.broadcast(buffer, group=found, group_src=root)
+    if not mine:
+        received = _load(buffer._array)
+        if len(received) != len(object_list):
+            raise RuntimeError(
+                f"broadcast_object_list: rank {root} of the group sent {len(received)} objects, "
+                f"this rank has room for {len(object_list)}"
+            )
+        object_list[:] = received
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Give each rank its object of `src`'s list, as the first element of its output list.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> mine = [None]
+    >>> dist.scatter_object_list(mine, ["for 0"], src=0)
+    >>> mine
+    ['for 0']
+    >>> dist.destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    given: list[np.ndarray] = []
+    if found.rank() == root:
+        if scatter_object_input_list is None or len(scatter_object_input_list) != found.size():
+            raise ValueError(f"scatter_object_input_list must have one object per rank of the group: {found.size()}")
+        given = [_dump(each) for each in scatter_object_input_list]
+    lengths = wrap(np.array([each.size for each in given] or [0] * found.size(), np.int64))
+    c.broadcast(lengths, group=found, group_src=root)
+    nothing = wrap(np.empty(0, np.uint8))
+    sent = [wrap(each) for each in given] or [nothing] * found.size()
+    mine = int(lengths._array[found.rank()])
+    parts = [wrap(np.empty(mine if rank == root else 0, np.uint8)) for rank in range(found.size())]
+    c.all_to_all(parts, sent, found)
+    scatter_object_output_list[0] = _load(parts[root]._array)
+
+
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send objects to a rank."""
+    data = _dump(list(object_list))
+    m.send(wrap(np.array([data.size], np.int64)), dst, group, 0, group_dst)
+    m.send(wrap(data), dst, group, 0, group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive objects from a rank (or any) into the list; gives the sender's rank."""
+    if resolve(group) is None:
+        raise ValueError("Invalid process group specified")
+    length = wrap(np.empty(1, np.int64))
+    sender = m.recv(length, src, group, 0, group_src)
+    buffer = wrap(np.empty(int(length._array[0]), np.uint8))
+    m.recv(buffer, sender, group)
+    object_list[:] = _load(buffer._array)
+    return sender

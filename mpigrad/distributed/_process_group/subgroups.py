@@ -1,0 +1,67 @@
+"""Several groups at once: the ranks divided, and each rank's own part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from .groups import get_process_group_ranks, get_rank, new_group
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide a group into groups of `group_size` neighbours: this rank's, and all of them.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> mine, everyones = dist.new_subgroups(1)
+    >>> dist.get_process_group_ranks(mine), len(everyones)
+    ([0], 1)
+    >>> dist.destroy_process_group()
+    """
+    if group_size is None:
+        raise ValueError("new_subgroups needs group_size: MPI does not say how many ranks belong together")
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    ranks = get_process_group_ranks(group)
+    if len(ranks) < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})")
+    if len(ranks) % group_size:
+        raise ValueError(f"The world size ({len(ranks)}) must be divisible by '{group_size=}'")
+    parts = [ranks[start : start + group_size] for start in range(0, len(ranks), group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Make several groups that share no rank: this rank's (None if it is in none), and all of them.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.init_process_group("mpi")
+    >>> dist.new_subgroups_by_enumeration([[0]])[0].size()
+    1
+    >>> dist.destroy_process_group()
+    """
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    seen: dict[int, Sequence[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
+            seen[rank] = ranks
+    made = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    mine = [each for each, ranks in zip(made, ranks_per_subgroup_list) if get_rank() in ranks]
+    return (mine[0] if mine else None), made

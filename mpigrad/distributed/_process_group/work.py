@@ -1,0 +1,150 @@
+"""`Work`: an MPI operation under way, and how to wait for it without standing in anybody's way.
+
+Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
+RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread; for
+futures, which complete without anybody waiting, by a thread that lives as long as there are any. With an MPI that allows
+only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC takes too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad.futures import Future
+
+from .. import _mpi
+from .._mpi import mpi_turn
+
+_SHORTEST, _LONGEST = 20e-6, 1e-3
+
+
+class Work:
+    """An operation that was started: `wait()` for it, or look with `is_completed()`."""
+
+    def __init__(
+        self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None
+    ) -> None:
+        self._name, self._request, self._finish, self._seconds = name, request, finish, seconds
+        self._keep = keep  # buffers that MPI still uses
+        self._lock = threading.Lock()
+        self._done = False
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._source, self._bytes = -1, 0
+        self._on_taking: Callable[[], None] | None = None  # with GPUs: lets the streams of whoever takes the result wait
+
+    def is_completed(self) -> bool:
+        """Whether the operation is over; completes it if so."""
+        with self._lock:
+            return self._test()
+
+    def _test(self) -> bool:
+        if not self._done:
+            MPI = _mpi.mpi()
+            status = MPI.Status()
+            try:
+                with mpi_turn():
+                    self._done = self._request.Test(status)
+                if self._done:
+                    self._source, self._bytes = status.Get_source(), status.Get_count(MPI.BYTE)
+                    self._result = self._finish(self)
+            except Exception as error:
+                self._done, self._error = True, error
+            if self._done:
+                self._keep = self._request = None
+        return self._done
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait until the operation is over; RuntimeError when its time runs out first."""
+        seconds = timeout.total_seconds() if timeout else self._seconds
+        deadline = None if seconds is None else time.monotonic() + seconds
+        pause = _SHORTEST
+        while not self.is_completed():
+            if deadline is not None and time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"{self._name} did not end within {seconds} s: another rank of the group has not called it, or is gone"
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.3, _LONGEST)
+        if self._error is not None:
+            raise self._error
+        if self._on_taking is not None:
+            self._on_taking()
+        return True
+
+    def is_success(self) -> bool:
+        """Whether the operation is over, and without an error."""
+        return self.is_completed() and self._error is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong; None if nothing did, or not yet."""
+        return self._error if self.is_completed() else None
+
+    def synchronize(self) -> None:
+        """Wait until the operation is over."""
+        self.wait()
+
+    def source_rank(self) -> int:
+        """The rank that sent, after a receive."""
+        return self._source
+
+    def result(self) -> Any:
+        """The tensors that hold what the operation gave, when it is over."""
+        self.wait()
+        return self._result
+
+    def get_future(self) -> Future:
+        """A Future of the tensors that hold the result, which completes when the operation does."""
+        future: Future = Future()
+        _complete_later(self, future)
+        return future
+
+
+_awaited: list[tuple[Work, Future, float | None]] = []  # with the time at which each is given up
+_awaiting = threading.Lock()
+
+
+def _complete_later(work: Work, future: Future) -> None:
+    """Have `future` completed when `work` is; starts the thread that does so, unless it runs."""
+    deadline = None if work._seconds is None else time.monotonic() + work._seconds
+    with _awaiting:
+        _awaited.append((work, future, deadline))
+        if len(_awaited) == 1:
+            threading.Thread(target=_complete_all, name="mpigrad-futures-of-work", daemon=True).start()
+
+
+def _complete_all() -> None:
+    pause = _SHORTEST
+    while True:
+        with _awaiting:
+            entries = list(_awaited)
+        ended = [entry for entry in entries if _completed(*entry)]
+        with _awaiting:
+            for entry in ended:
+                _awaited.remove(entry)
+            if not _awaited:
+                return
+        pause = _SHORTEST if ended else min(pause * 1.3, _LONGEST)
+        time.sleep(pause)
+
+
+def _completed(work: Work, future: Future, deadline: float | None) -> bool:
+    """Complete `future` if there is reason to."""
+    try:
+        if not work.is_completed():
+            if deadline is None or time.monotonic() < deadline:
+                return False
+            raise RuntimeError(
+                f"{work._name} did not end within {work._seconds} s: another rank of the group has not called it, or is gone"
+            )
+        if work._error is not None:
+            raise work._error
+        result = work._result
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    return True

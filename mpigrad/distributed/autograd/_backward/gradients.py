@@ -1,0 +1,154 @@
+"""Gradients on the wire: pairs of an autograd message id and the gradients for the send function of that message.
+
+Nothing is pickled: `kind | items | extras`, then bare arrays; for the most frequent message, plain arrays for one send
+function, the autograd message id is all there is to say. A sparse gradient travels as two arrays, its indices and its
+values. With `create_graph=True` the gradients themselves carry a graph; then the message is recorded like any other that
+carries tensors, and says which of its gradients need gradients.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy import ndarray
+
+from mpigrad._array.device import CPU, device
+from mpigrad._array.sparse.array import SparseArray
+from mpigrad._graph.engine import as_array
+from mpigrad._graph.namespace import RAW
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+from mpigrad.distributed.rpc._wire.arrays import Arrived, origins_of
+from mpigrad.distributed.rpc._wire.payload import Directed
+
+if TYPE_CHECKING:
+    from .._context.context import DistAutogradContext
+    from .backward_pass import Pass
+
+Item = tuple[int, list[Any]]  # (autograd message id, gradients)
+
+_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or a layout of every gradient follows the items
+_LONE = struct.Struct("<q")  # shorter than any other body
+_ITEM = struct.Struct("<qI")
+_COUNT = struct.Struct("<I")
+_RECORDED = struct.Struct("<q")
+_LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0: a plain array)
+
+
+def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
+    """Bytes and arrays for some items of a pass."""
+    if len(items) == 1 and one.F is RAW and context.origins is None:
+        message_id, grads = items[0]
+        for grad in grads:
+            if type(grad) is not ndarray:
+                break
+        else:
+            return _LONE.pack(message_id), grads
+    return _encode(items, context, one)
+
+
+def _encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
+    """`encode`, whatever the items are."""
+    head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
+    flat = [grad for _, grads in items for grad in grads]
+    values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
+    if one.F is not RAW:
+        head += _record(flat, context)
+    if any(type(value) is SparseArray for value in values):
+        head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
+    else:
+        head, arrays = _DENSE + head, values
+    return head, arrays if context.origins is None else _directed(items, values, context.origins)
+
+
+def _directed(items: Sequence[Item], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
+    """The arrays, each for the device that its tensor has left."""
+    targets = [place for message_id, grads in items for place in origins.get(message_id) or [CPU] * len(grads)]
+    return [Directed(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
+
+
+def _layout(value: Any) -> bytes:
+    if type(value) is not SparseArray:
+        return _LAYOUT.pack(False, 0)
+    return _LAYOUT.pack(value.is_coalesced, value.ndim) + struct.pack(f"<{value.ndim}q", *value.shape)
+
+
+def _flattened(values: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    for value in values:
+        made.extend((value.indices, value.values) if type(value) is SparseArray else (value,))
+    return made
+
+
+def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
+    """Record that gradients with a graph of their own leave here."""
+    from .._context import worker_state
+    from .._context.interceptor import record_send
+
+    message_id = worker_state.worker().container.new_message_id()
+    record_send(context, message_id, tensors)
+    return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
+
+
+def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
+    """The items again; raises if the message does not add up."""
+    if len(body) == _LONE.size:
+        return [(_LONE.unpack(body)[0], arrays)]
+    return _decode(body, arrays, src, context, one)
+
+
+def _decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
+    """`decode`, whatever was sent."""
+    (count,) = _COUNT.unpack_from(body, 1)
+    place = 1 + _COUNT.size
+    heads = [_ITEM.unpack_from(body, place + i * _ITEM.size) for i in range(count)]
+    place += count * _ITEM.size
+    total = sum(many for _, many in heads)
+    record = b""
+    if one.F is not RAW:
+        end = place + _RECORDED.size + total
+        record, place = body[place:end], end
+    values = arrays if body[:1] == _DENSE else _unflattened(body, place, arrays, total)
+    if len(values) != total:
+        raise RuntimeError(f"a gradient message from rank {src} names {total} gradients and carries {len(values)}")
+    if one.F is not RAW:
+        values = _received(record, values, src, context)
+    items, taken = [], 0
+    for message_id, many in heads:
+        items.append((message_id, values[taken : taken + many]))
+        taken += many
+    arrays.clear()  # nobody else holds the gradients then, and the context may keep them
+    return items
+
+
+def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
+    made: list[Any] = [] if origins_of(arrays) is None else Arrived([])
+    rest = iter(arrays)
+    for _ in range(total):
+        if type(made) is Arrived:
+            made.origins[len(made)] = arrays.origins.get(len(arrays) - rest.__length_hint__(), CPU)  # type: ignore[attr-defined]
+        coalesced, ndim = _LAYOUT.unpack_from(body, place)
+        place += _LAYOUT.size
+        if not ndim:
+            made.append(next(rest))
+            continue
+        shape = struct.unpack_from(f"<{ndim}q", body, place)
+        place += 8 * ndim
+        made.append(SparseArray(next(rest), next(rest), shape, coalesced))
+    return made
+
+
+def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
+    from .._context.interceptor import record_recv
+
+    (message_id,) = _RECORDED.unpack_from(record)
+    tensors = [wrap(array) for array in arrays]
+    if type(arrays) is Arrived:
+        tensors = Arrived(tensors)
+        tensors.origins = arrays.origins
+    for tensor, needs in zip(tensors, record[_RECORDED.size :]):
+        tensor._requires = bool(needs)
+    record_recv(context, src, message_id, tensors)
+    return tensors

@@ -1,0 +1,18 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._mutex cimport Mutex
+from mpigrad._tensor cimport Tensor
+from mpigrad._wrapping cimport wrap
+from mpigrad.distributed.autograd._graph.partition cimport Parts
+
+cdef class DistAutogradContext:
+    cdef public object context_id, origins
+    cdef public dict gradients, held, reached, reaches, recvs, roots, sends
+    cdef public set known_workers, unseen
+    cdef public Mutex lock
+    cdef public Parts parts
+    cdef public bint released
+
+    @cython.locals(held=Tensor)
+    cpdef accumulate(self, variable, grad, F)

@@ -1,0 +1,145 @@
+"""`DistAutogradContext`: one worker's share of a distributed graph: its send and recv functions, and the gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mpigrad._array.device import device, guard
+from mpigrad._graph.accumulate import Ownership, sum_of_tensors
+from mpigrad._graph.engine import as_array
+from mpigrad._graph.namespace import RAW
+from mpigrad._mutex import Mutex
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+
+from .._graph.partition import Parts, Source
+from .._nodes import RecvRpcBackward, SendRpcBackward
+
+if TYPE_CHECKING:
+    from .._backward.joined import HeldPart
+
+
+class DistAutogradContext:
+    """What this worker knows of one context. The methods with a leading underscore answer as PyTorch's do.
+
+    Invariants: `sends` and `recvs` only grow while the context lives; `gradients` is changed under `lock`; a context
+    that was `released` takes part in nothing new, and is dropped once nobody works on it.
+    """
+
+    __slots__ = (
+        "context_id",
+        "gradients",
+        "held",
+        "known_workers",
+        "lock",
+        "origins",
+        "parts",
+        "reached",
+        "reaches",
+        "recvs",
+        "released",
+        "roots",
+        "sends",
+        "unseen",
+    )
+
+    def __init__(self, context_id: int) -> None:
+        self.context_id = context_id
+        self.sends: dict[int, SendRpcBackward] = {}
+        self.recvs: dict[int, RecvRpcBackward] = {}
+        self.known_workers: set[int] = set()
+        self.gradients: dict[Tensor, Tensor] = {}
+        self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
+        self.lock = Mutex()
+        self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
+        self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
+        self.parts = Parts(self.sends, self.held, self.lock)
+        self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
+        self.roots: dict[tuple[Any, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
+        self.reaches: dict[tuple[Any, ...], int] = {}  # roots -> the id of a reach from them that is over
+        self.released = False
+
+    # -- what tests and debuggers ask ------------------------------------------------------------------------------
+    def _context_id(self) -> int:
+        return self.context_id
+
+    def _send_functions(self) -> dict[int, SendRpcBackward]:
+        return dict(self.sends)
+
+    def _recv_functions(self) -> dict[int, RecvRpcBackward]:
+        return dict(self.recvs)
+
+    def _known_worker_ids(self) -> set[int]:
+        return set(self.known_workers)
+
+    def retrieve_send_function(self, message_id: int) -> SendRpcBackward:
+        """The send function of one message."""
+        found = self.sends.get(message_id)
+        if found is None:
+            raise RuntimeError(
+                f"Could not find send function for autograd message id: {message_id} in context {self.context_id}"
+            )
+        return found
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+    def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
+        """Add a gradient of a leaf, in the context and never in `.grad`."""
+        self.lock.acquire()
+        try:
+            held = self.gradients.get(variable)
+            if F is not RAW:
+                self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
+            elif held is None:
+                self.gradients[variable] = wrap(_owner.keep(grad))
+                self.unseen.add(variable)
+            elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
+                held._array += grad
+            else:  # out of place: what was given out must not change
+                array = held._array  # with a name: NumPy may write over what it takes for a temporary array
+                with guard(array):
+                    self.gradients[variable] = wrap(as_array(array + grad))
+                self.unseen.add(variable)
+        finally:
+            self.lock.release()
+
+    def forget_roots(self, nodes: tuple[Any, ...]) -> None:
+        """Let go of what is below the roots of earlier passes; another one would walk again."""
+        self.roots.pop(nodes, None)
+        self.reaches.pop(nodes, None)
+
+    def note_origins(self, message_id: int, places: list[device]) -> None:
+        """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
+        with self.lock:
+            self.origins = {**(self.origins or {}), message_id: places}
+
+    def give_gradients(self) -> dict[Tensor, Tensor]:
+        """What passes have gathered here, by leaf."""
+        with self.lock:
+            self.unseen.clear()
+            return dict(self.gradients)
+
+
+def _rehearse() -> None:
+    from mpigrad._graph.engine import GraphTask
+    from mpigrad._graph.node import Node, accumulator
+
+    from .._graph.sink import Sink
+
+    class Source(Node):
+        __slots__ = ()
+
+        def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+            return (np.empty(2),)
+
+    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(Source)
+    root.edges, root.hooks = ((accumulator(leaf), 0),), None
+    sink = Sink(DistAutogradContext(-1), RAW)
+    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True, sink=sink)
+    task.feed(root, 0, np.empty(2))
+    task.ready.append(root)
+    task.run()
+
+
+_owner = Ownership(_rehearse)

@@ -1,0 +1,18 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._tensor cimport Tensor
+from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
+from mpigrad.distributed.autograd._context.worker_state cimport Worker, worker
+
+cpdef _walk(DistAutogradContext context)
+@cython.locals(tensor=Tensor, needing=list)
+cpdef list _needing(tensors)
+cpdef record_send(DistAutogradContext context, message_id, tensors)
+cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
+
+cdef class _Interceptor:
+    @cython.locals(context=DistAutogradContext, here=Worker)
+    cpdef on_send(self, dst, tensors)
+    @cython.locals(context=DistAutogradContext)
+    cpdef DistAutogradContext on_receive(self, src, context_id, message_id, tensors)

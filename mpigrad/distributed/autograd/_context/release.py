@@ -1,0 +1,96 @@
+"""Release: the end of a context on every worker it ever reached.
+
+The worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and tells those
+it knows, but for the one that told it. Every message is acknowledged, and counted until then. It says, too, below which
+id all contexts of the same maker are released (see `_context/container.py`), so that nobody has to remember them one by one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.distributed.rpc._protocol.extensions import register_handler
+from mpigrad.distributed.rpc._protocol.frame import RawMessage
+from mpigrad.distributed.rpc._protocol.message import MessageType
+
+from .container import LOCAL_BITS
+
+if TYPE_CHECKING:
+    from .context import DistAutogradContext
+    from .worker_state import Worker
+
+_TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
+_KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
+
+
+def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
+    """Forget a context here and have the others forget it; False if it was not here."""
+    context = worker.container.drop(context_id, floor)
+    if context is None:
+        return False
+    for rank in list(context.known_workers):
+        if rank not in (worker.worker_id, told_by):
+            _tell(worker, rank, context_id)
+    _fail_waiting(context)
+    return True
+
+
+def worker_left(worker: Worker, rank: int) -> None:
+    """A worker is gone: nobody else will end its contexts; others' may have come through it, whose makers know nothing of us."""
+    for context_id in worker.container.made_by(rank):
+        release(worker, context_id, rank)
+    worker.container.forget_maker(rank)
+    for context in list(worker.container.contexts.values()):
+        maker = context.context_id >> LOCAL_BITS
+        if maker != worker.worker_id and maker not in context.known_workers and maker not in worker.agent.gone:
+            context.known_workers.add(maker)
+            worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
+
+
+def _fail_waiting(context: DistAutogradContext) -> None:
+    """Drop the parts of passes that wait for gradients: messages will not find them any more."""
+    context.lock.acquire()  # whoever has it just now may be making one, not knowing of the release
+    try:
+        waiting = {part for held in context.held.values() for part in held.values()}
+    finally:
+        context.lock.release()
+    for part in waiting:
+        part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
+
+
+def _tell(worker: Worker, rank: int, context_id: int) -> None:
+    """Have a worker told of the release, while somebody waits anyway."""
+    agent = worker.agent
+    if agent is None or rank in agent.gone:
+        return
+    worker.releasing.add((rank, context_id))
+    agent.progress.later(_send_word, (worker, rank, context_id))
+
+
+def _send_word(told: tuple[Worker, int, int]) -> None:
+    worker, rank, context_id = told
+    heard = partial(_acknowledged, worker.releasing, (rank, context_id))
+    worker.agent.request_with_retries(rank, _TYPE, b"", context_id, worker.container.floor_of(context_id), heard)
+
+
+def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: Any) -> None:
+    releasing.discard(end)
+
+
+def _handle_know(agent: Any, message: RawMessage) -> None:
+    """A worker has a context of ours that came to it through one that is gone."""
+    worker = agent.autograd
+    context = worker.container.contexts.get(message.extra)
+    if context is not None:
+        context.known_workers.add(message.src)
+    if context is None or context.released:  # asked after the worker is known, as a release may come in between
+        _tell(worker, message.src, message.extra)
+
+
+def _handle(agent: Any, message: RawMessage) -> None:
+    release(agent.autograd, message.extra, message.src, message.extra2)
+
+
+register_handler(_TYPE, _handle)
+register_handler(_KNOW, _handle_know)

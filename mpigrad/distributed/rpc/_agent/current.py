@@ -1,0 +1,71 @@
+"""The current agent of this process (or of this thread, where several agents share a process)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mpigrad.futures import _future
+
+from .agent import Agent
+
+
+class Current:
+    """Holder of the agent; replaced by a thread-local one while agents share the process."""
+
+    agent: Agent | None = None
+
+
+class LocalCurrent(threading.local):
+    """One agent per thread."""
+
+    agent: Agent | None = None
+
+
+current: Any = Current()
+
+
+def get_agent() -> Agent:
+    """The agent; RuntimeError if RPC has not been initialised."""
+    agent = current.agent
+    if agent is None:
+        raise RuntimeError("RPC has not been initialized. Call mpigrad.distributed.rpc.init_rpc first.")
+    return agent
+
+
+def set_agent(agent: Agent | None) -> None:
+    """Make `agent` the current one: futures then wait by making progress for it."""
+    current.agent = agent
+    _future.set_wait_hook(None if agent is None else _wait)
+    _future.set_defer_hook(None if agent is None else _defer)
+
+
+@contextmanager
+def shared_process() -> Iterator[None]:
+    """Within the block every thread has its own current agent (several agents in one process)."""
+    global current
+    before = current
+    current = LocalCurrent()
+    try:
+        yield
+    finally:
+        current = before
+        set_agent(before.agent)
+
+
+def _wait(fut: Any, deadline: float | None) -> None:
+    agent = current.agent
+    while not fut._state:
+        if agent is None:
+            _future.block(fut, deadline)
+        else:
+            agent.wait(fut, deadline)
+        if deadline is not None:
+            return
+
+
+def _defer(run: Any) -> bool:
+    agent = current.agent
+    return agent is not None and agent.progress.defer(run)

@@ -1,0 +1,174 @@
+"""An agent whose messages carry arrays of GPUs: maps, streams and landing. Agents without devices know nothing of it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from mpigrad._array.device import CPU, device
+from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
+from mpigrad.futures import Future
+
+from .._protocol import extensions
+from .._protocol.header import read_header
+from .._protocol.message import MessageType
+from .._transport.base import Bulk
+from .._transport.device.receive import Landing
+from .._wire import payload
+from .agent import Agent
+from .device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
+
+_ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
+_PASSES = range(int(MessageType.BACKWARD_AUTOGRAD_REQ), int(MessageType.ABORT_AUTOGRAD) + 1)  # may compute gradients
+_arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()
+
+
+class DeviceFuture(Future):
+    """The future of an answer that brought device arrays: whoever takes it on another stream waits for them there."""
+
+    __slots__ = ()
+
+    def wait(self) -> Any:
+        value = super().wait()
+        self._order()
+        return value
+
+    def value(self) -> Any:
+        value = super().value()
+        self._order()
+        return value
+
+    def _order(self) -> None:
+        Streams.wait_for(_arrival.get(self, {}))
+
+
+class ValueFuture(DeviceFuture):
+    """The future of an RRef's value: whoever takes it waits for what its maker's streams had been given."""
+
+    __slots__ = ()
+
+    def set_result(self, result: Any) -> None:
+        _arrival[self] = Streams.current(_makers[self]).record()
+        super().set_result(result)
+
+
+_makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictionary()
+
+
+class _Pending(dict[int, Future]):
+    """Calls under way, with the streams of their callers."""
+
+    def __init__(self, devices: list[device]) -> None:
+        super().__init__()
+        self._devices = devices
+        self.streams: dict[int, Streams] = {}
+
+    def __setitem__(self, call_id: int, fut: Future) -> None:
+        self.streams[call_id] = Streams.current(self._devices)
+        super().__setitem__(call_id, fut)
+
+    def pop(self, call_id: int, *default: Any) -> Any:  # type: ignore[override]
+        self.streams.pop(call_id, None)
+        return super().pop(call_id, *default)
+
+
+class DeviceAgent(Agent):
+    """An agent that uses GPUs."""
+
+    _pending: _Pending
+
+    def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool, static: bool) -> None:
+        """Begin, knowing everybody's maps; in a dynamic group they come later, and may name any GPU."""
+        mine = profiles[self.info.name]
+        self._maps: dict[str, DeviceMap] = mine.maps
+        self._ways_back = reverse_maps(self.info.name, profiles)
+        devices = devices_in_use(mine, self._ways_back)
+        if not static and not mine.devices:
+            devices = [device("cuda", index) for index in range(mine.available)]
+        self.devices = devices
+        self.moves_host_tensors = any(CPU in each for each in (*self._maps.values(), *self._ways_back.values()))
+        payload.count_host_maps(int(self.moves_host_tensors))
+        self._streams = StreamPool(devices)
+        self._pending, self.future_type = _Pending(devices), DeviceFuture
+        self.transport.landing = Landing(devices, self._streams_for, cuda_aware)
+        self._defer, self.progress.defer = self.progress.defer, self._deferred  # type: ignore[method-assign]
+
+    def stop_using_devices(self) -> None:
+        """The agent is gone."""
+        payload.count_host_maps(-int(self.moves_host_tensors))
+
+    def learn(self, name: str, profile: Profile) -> None:
+        """A worker has joined: its answers' way back."""
+        self._ways_back.update(reverse_maps(self.info.name, {name: profile}))
+
+    def route(self, dst: int, what: str) -> Route:
+        name = self.workers[dst].name if dst in self.workers else str(dst)
+        return Route(what, name, (self._maps if what == "Request" else self._ways_back).get(name, {}))
+
+    def new_value(self) -> Future:
+        value = ValueFuture()
+        _makers[value] = self.devices
+        return value
+
+    def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
+        return self._streams.backward.working()
+
+    def _post(self, *message: Any) -> None:
+        publish()
+        super()._post(*message)
+
+    # -- streams -----------------------------------------------------------------------------------------------------
+    def _streams_for(self, frame: Any) -> Streams:
+        """The streams of whoever will use what a frame carries."""
+        kind = frame[0]
+        if kind in _ANSWERS:
+            return self._pending.streams.get(read_header(frame).call_id) or self._streams.next()
+        return self._streams.backward if kind in _PASSES else self._streams.next()
+
+    def _streams_of(self, frame: Any) -> Streams:
+        known = frame.streams if type(frame) is Bulk else None
+        return self._streams_for(frame) if known is None else known
+
+    def _serve_call(self, frame: Any) -> None:
+        with self._streams_of(frame).serving():
+            super()._serve_call(frame)
+
+    def _serve_special(self, frame: Any, handler: Any) -> None:
+        with self._streams_of(frame).serving():
+            super()._serve_special(frame, handler)
+
+    def _serve_internal(self, frame: Any, handler: Any) -> None:
+        if frame[0] in _PASSES or type(frame) is Bulk:
+            with self._streams_of(frame).serving():
+                super()._serve_internal(frame, handler)
+        else:
+            super()._serve_internal(frame, handler)
+
+    def _complete(self, frame: Any) -> None:
+        streams = self._streams_of(frame)
+        if type(frame) is Bulk and frame.streams is not None:
+            fut = self._pending.get(read_header(frame).call_id)
+            if fut is not None:
+                _arrival[fut] = streams.record()
+        with streams.acting():
+            super()._complete(frame)
+
+    def _deferred(self, run: Callable[[], None]) -> bool:
+        """Callbacks that another thread will run keep the streams of the thread that completed their future."""
+        streams = Streams.current(self.devices)
+
+        def inside() -> None:
+            with streams.acting():
+                run()
+
+        return self._defer(inside)
+
+
+def _stopped(agent: Agent) -> None:
+    if isinstance(agent, DeviceAgent):
+        agent.stop_using_devices()
+
+
+extensions.shutdown_hooks.append(_stopped)

@@ -1,0 +1,67 @@
+"""Injected faults: messages of chosen types whose first sends fail, or that leave late."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .._protocol.errors import SendFailedError
+from .._protocol.message import NO_CALL, MessageType
+from .._wire.payload import take_back
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+
+def message_types(names: Any, argument: str) -> set[int]:
+    """The numbers of message types given by name; ValueError with the valid names otherwise."""
+    unknown = [name for name in names if name not in MessageType.__members__]
+    if unknown:
+        raise ValueError(f"{argument}: {unknown} are no message types; those are {list(MessageType.__members__)}")
+    return {int(MessageType[name]) for name in names}
+
+
+class Faults:
+    """Decides for each message of an agent whether it fails, waits or goes."""
+
+    def __init__(self, messages_to_fail: Any, messages_to_delay: dict[str, float], num_fail_sends: int) -> None:
+        self._fail = message_types(messages_to_fail, "messages_to_fail")
+        message_types(messages_to_delay, "messages_to_delay")
+        self._delay = {int(MessageType[name]): seconds for name, seconds in messages_to_delay.items()}
+        self._num_fail_sends = num_fail_sends
+        self._failed: dict[Any, int] = {}
+        self._lock = threading.Lock()
+        self._late = threading.local()
+
+    def stops(self, agent: Agent, message: tuple[Any, ...]) -> bool:
+        """Whether the arguments of `_post` must not be sent now."""
+        dst, kind, payload, _, call_id, *_ = message
+        if getattr(self._late, "sending", False):
+            return False
+        if kind in self._fail and self._fails((dst, kind, payload[2])):
+            take_back(agent, dst, payload)
+            self._report(agent, dst, kind, call_id)
+            return True
+        seconds = self._delay.get(kind, 0)
+        if seconds:
+            agent.after(seconds, lambda: self._send_late(agent, message))
+        return bool(seconds)
+
+    def _fails(self, key: Any) -> bool:
+        with self._lock:
+            count = self._failed.get(key, 0)
+            self._failed[key] = count + 1
+        return count < self._num_fail_sends
+
+    def _report(self, agent: Agent, dst: int, kind: int, call_id: int) -> None:
+        name, to = MessageType(kind).name, agent.workers.get(dst, dst)
+        error = SendFailedError(f"Send attempt failed intentionally for {name} to {to}")
+        if call_id != NO_CALL and agent._give_up(call_id, error):
+            agent._unissued()
+
+    def _send_late(self, agent: Agent, message: tuple[Any, ...]) -> None:
+        self._late.sending = True
+        try:
+            agent._post(*message)
+        finally:
+            self._late.sending = False

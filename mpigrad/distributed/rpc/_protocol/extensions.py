@@ -1,0 +1,162 @@
+"""Where other layers plug into RPC: autograd's interceptor, internal messages, RRefs inside payloads, profiling.
+
+RPC imports none of the layers that use it. Each of them installs itself here, once, at import.
+
+1. Interceptor (distributed autograd): `install_interceptor(obj)`; see `Interceptor`.
+2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`, with `Agent.request` and `Agent.notify`
+   on the sending side;
+   see `Handler`. Requests that carry a user function but are not plain calls (`remote`): `register_call_handler`, and
+   `Agent.call(kind=...)` on the sending side.
+3. RRefs inside payloads: `install_rref_hook(obj)`; see `RRefHook`.
+4. Profiling: `install_profiler(fn)`; `fn(kind, WorkerInfo, func, args, kwargs, send)` makes the call; see `_agent/profiling.py`.
+
+The module variables are read on every call: None costs one comparison.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from .frame import RawMessage
+
+if TYPE_CHECKING:
+    from mpigrad._tensor import Tensor
+
+    from .._agent.agent import Agent
+
+
+class Interceptor(Protocol):
+    """What distributed autograd does with the tensors of user messages."""
+
+    def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
+        """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
+
+        Return (context id, autograd message id), which travel in the header, or None outside any context. It is called
+        for messages without tensors too, because the context travels with every call. For an answer it runs within the
+        `running` context of its request.
+        """
+
+    def on_receive(self, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
+        """Called for a received message that has a context; may attach graph nodes to `tensors` in place.
+
+        What it returns for a request is handed to `running`; for an answer it is ignored.
+        """
+
+    def running(self, context: Any) -> AbstractContextManager[Any]:
+        """The context manager around the user function and the building of its answer."""
+
+    current: Any  # its attribute `context` is that of the current thread: what `running` sets, without a call
+
+
+class RRefHook(Protocol):
+    """What the RRef layer does with RRefs inside payloads."""
+
+    types: tuple[type, ...]  # exact classes that are taken out of pickles
+
+    def pack(self, agent: Agent, dst: int, rrefs: list[Any]) -> bytes:
+        """Make a fork of each RRef for `dst` and return what `unpack` needs, after the rest has been pickled."""
+
+    def undo(self, agent: Agent, dst: int, data: bytes) -> None:
+        """Take back what `pack` made for a message that could not be sent."""
+
+    def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
+        """The RRefs again, in the same order, before the rest is unpickled."""
+
+
+class CallHeader(NamedTuple):
+    """What the header of a request to run a user function says."""
+
+    src: int
+    kind: int
+    call_id: int
+    extra: int
+    extra2: int
+    context_id: int
+    message_id: int
+
+
+# fn(agent, header, execute) -> answer (any object). `execute()` runs the function with its arguments.
+CallHandler = Callable[[Any, CallHeader, Callable[[], Any]], Any]
+
+# fn(agent, message) -> answer: None, bytes, (bytes, list of arrays), or a Future of one of these. Exceptions travel to
+# the caller.
+Handler = Callable[[Any, RawMessage], Any]
+
+
+class HandlerEntry(NamedTuple):
+    """A handler and where it may run."""
+
+    fn: Handler
+    in_place: (
+        bool  # True: cannot block, runs on whatever thread received it; False: may run user code, so leader or pool
+    )
+
+
+interceptor: Interceptor | None = None
+rref_hook: RRefHook | None = None
+profiler: Callable[..., Any] | None = None
+backward: Callable[[int, list[Any], bool], None] | None = None  # (context id, roots, retain_graph), for RRef.backward
+handlers: dict[int, HandlerEntry] = {}
+call_handlers: dict[int, CallHandler] = {}
+start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
+shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
+lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
+quiet_hooks: list[
+    Callable[[Agent], bool]
+] = []  # False while a layer still has work of its own; asked by graceful shutdown
+last_call_hooks: list[
+    Callable[[Agent], None]
+] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
+
+
+LAYERS = (
+    "mpigrad.distributed.rpc._rref.wire",
+    "mpigrad.distributed.rpc._rref.calls",
+    "mpigrad.distributed.rpc._rref.adoption",
+    "mpigrad.distributed.rpc._agent.profiling",
+    "mpigrad.distributed.autograd",
+    "mpigrad._watchdog.install",
+)
+"""Modules that plug themselves in when imported, which every worker must have done."""
+
+PACKAGES = ("mpigrad.sparse", "mpigrad.nn", "mpigrad.optim", "mpigrad.distributed.optim", "mpigrad.distributed.nn")
+"""Packages whose objects calls bring and whose names functions use: loaded before the first call is served. Python gives a
+half-made module to a thread that imports a package while another imports a module inside it (each holds what the other
+waits for), and threads that serve calls would do just that."""
+
+
+def load_layers() -> None:
+    """Import the layers above, so that this worker can take part in what others do with them."""
+    for name in LAYERS + PACKAGES:
+        importlib.import_module(name)
+
+
+def install_interceptor(new: Interceptor | None) -> None:
+    """Install (or remove) the interceptor of distributed autograd."""
+    global interceptor
+    interceptor = new
+
+
+def install_rref_hook(new: RRefHook | None) -> None:
+    """Install (or remove) the RRef layer."""
+    global rref_hook
+    rref_hook = new
+
+
+def install_profiler(new: Callable[..., Any] | None) -> None:
+    """Install (or remove) the profiling hook."""
+    global profiler
+    profiler = new
+
+
+def register_call_handler(message_type: int, fn: CallHandler) -> None:
+    """Have `fn` serve requests of a type that, like PYTHON_CALL, carry a user function (`Agent.call(kind=...)`)."""
+    call_handlers[int(message_type)] = fn
+
+
+def register_handler(message_type: int, fn: Handler, in_place: bool = True) -> None:
+    """Have `fn` answer internal messages of a type; see `HandlerEntry` for `in_place`."""
+    handlers[int(message_type)] = HandlerEntry(fn, in_place)

@@ -1,0 +1,118 @@
+"""Frames put together and opened, compiled in the place of `_protocol/header.py`. Headers are little-endian wherever they are read."""
+
+cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.string cimport memcpy, memset
+
+from mpigrad.distributed.rpc._protocol.message import HEADER
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #pragma pack(push, 1)
+    typedef struct {
+        uint8_t kind, mode;
+        uint16_t flags, epoch, transfers;
+        uint32_t src, length, name_length, meta_length;
+        uint64_t tag;
+        int64_t call_id, context_id, message_id, extra, extra2;
+        char padding[8];
+    } mpigrad_Fields;
+    #pragma pack(pop)
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    #define mpigrad_LITTLE_ENDIAN 1
+    #else
+    #define mpigrad_LITTLE_ENDIAN 0
+    #endif
+    """
+    ctypedef struct Fields "mpigrad_Fields":
+        unsigned char kind, mode
+        unsigned short flags, epoch, transfers
+        unsigned int src, length, name_length, meta_length
+        unsigned long long tag
+        long long call_id, context_id, message_id, extra, extra2
+    bint LITTLE_ENDIAN "mpigrad_LITTLE_ENDIAN"
+
+if not LITTLE_ENDIAN or HEADER.size != sizeof(Fields):
+    raise ImportError("headers of frames cannot be read in C on this machine: set MPIGRAD_COMPILED=0")
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Header:
+    """The fields of a frame's header (see `_protocol/message.py`)."""
+
+
+cpdef Header read_header(frame):
+    """The header of a received frame."""
+    cdef Fields fields
+    if not PyByteArray_Check(frame):
+        frame = bytearray(frame)
+    if PyByteArray_GET_SIZE(frame) < <Py_ssize_t>sizeof(Fields):
+        raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {sizeof(Fields)}")
+    memcpy(&fields, PyByteArray_AS_STRING(frame), sizeof(Fields))
+    cdef Header header = Header.__new__(Header)
+    header.kind, header.mode, header.flags, header.epoch = fields.kind, fields.mode, fields.flags, fields.epoch
+    header.transfers, header.src, header.length, header.tag = fields.transfers, fields.src, fields.length, fields.tag
+    header.name_length, header.meta_length, header.call_id = fields.name_length, fields.meta_length, fields.call_id
+    header.context_id, header.message_id = fields.context_id, fields.message_id
+    header.extra, header.extra2 = fields.extra, fields.extra2
+    return header
+
+
+cpdef bytes frame_of(
+    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int rank, long long call_id,
+    long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
+):
+    """A frame that nothing follows."""
+    cdef Fields fields
+    cdef Py_ssize_t data_length = len(data), meta_length = len(meta), name_length = len(name)
+    cdef Py_ssize_t length = <Py_ssize_t>sizeof(Fields) + data_length + meta_length + name_length
+    memset(&fields, 0, sizeof(Fields))
+    fields.kind, fields.mode, fields.flags, fields.epoch = kind, mode, flags, epoch
+    fields.src, fields.length = rank, <unsigned int>length
+    fields.name_length, fields.meta_length = <unsigned int>name_length, <unsigned int>meta_length
+    fields.call_id, fields.context_id, fields.message_id = call_id, context_id, message_id
+    fields.extra, fields.extra2 = extra, extra2
+    cdef bytes frame = PyBytes_FromStringAndSize(NULL, length)
+    cdef char *place = PyBytes_AS_STRING(frame)
+    memcpy(place, &fields, sizeof(Fields))
+    place += sizeof(Fields)
+    memcpy(place, PyBytes_AS_STRING(data), data_length)
+    memcpy(place + data_length, PyBytes_AS_STRING(meta), meta_length)
+    memcpy(place + data_length + meta_length, PyBytes_AS_STRING(name), name_length)
+    return frame
+
+
+cpdef bytes with_length(bytes text, bytes rest):
+    """A text behind its length, and what comes after it."""
+    cdef Py_ssize_t text_length = len(text), rest_length = len(rest)
+    cdef unsigned int length = <unsigned int>text_length
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>sizeof(length) + text_length + rest_length)
+    cdef char *place = PyBytes_AS_STRING(made)
+    memcpy(place, &length, sizeof(length))
+    memcpy(place + sizeof(length), PyBytes_AS_STRING(text), text_length)
+    memcpy(place + sizeof(length) + text_length, PyBytes_AS_STRING(rest), rest_length)
+    return made
+
+
+cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
+    """The length of what `with_length` has put behind a place in a text; ValueError if the text is too short for either."""
+    cdef unsigned int length
+    cdef Py_ssize_t left = len(text) - place - <Py_ssize_t>sizeof(length)
+    if place < 0 or left < 0:
+        raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
+    memcpy(&length, PyBytes_AS_STRING(text) + place, sizeof(length))
+    if <Py_ssize_t>length > left:
+        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+    return length
+
+
+cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end):
+    """Some of a buffer's bytes; ValueError if it does not have them."""
+    if not 0 <= start <= end <= len(buffer):
+        raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
+    if not PyByteArray_Check(buffer):
+        return bytes(buffer[start:end])
+    return PyBytes_FromStringAndSize(PyByteArray_AS_STRING(buffer) + start, end - start)

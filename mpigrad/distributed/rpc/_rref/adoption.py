@@ -1,0 +1,103 @@
+"""Forks whose parent has left find another one, so that the value they refer to lives on.
+
+A worker that leaves takes its forks with it, but not the forks that it made of them: those are on other workers, and only the one
+that left counted them. So whoever had counted a fork of the lost worker (the owner, or a user) asks everybody for forks of that
+RRef without a parent, *orphans*, and becomes their parent. It goes on counting the lost fork until all have answered, so that
+nothing ends meanwhile. Workers answer when they know of the loss, too: whatever the lost worker has sent them has arrived then.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.futures import Future
+
+from .._protocol import extensions
+from .._protocol.message import MessageType
+from .table import ORPHAN, Owner, User
+
+if TYPE_CHECKING:
+    from .table import Table
+
+_ASK = int(MessageType.RREF_FORK_REQUEST)
+_LIFE = struct.Struct("<IQ")  # rank, epoch
+_RECORD = struct.Struct("<QQ")  # number, the asker's own fork (0: it is the owner)
+_COUNT = struct.Struct("<I")
+PATIENCE = 5.0  # how long the answer of a worker waits for its own news of the loss
+_LOOK = 0.01
+
+
+class Adoption:
+    """One worker's search for the orphans of some of its records, which had forks on a worker that was lost."""
+
+    def __init__(self, table: Table, held: dict[Owner | User, int], rank: int) -> None:
+        self._table, self._held, self._ranks, self._left = table, held, [rank], 0
+        self._ask()
+
+    def _ask(self) -> None:
+        agent, lost = self._table.agent, self._table.lost
+        body = _COUNT.pack(len(lost)) + b"".join(_LIFE.pack(*life) for life in lost.items())
+        body += b"".join(_RECORD.pack(each.number, 0 if isinstance(each, Owner) else each.fork) for each in self._held)
+        others = [rank for rank in list(agent.workers) if rank != agent.rank and rank not in agent.gone]
+        self._left += 1 + len(others)
+        for rank in others:
+            agent.request_with_retries(rank, _ASK, body, then=partial(self._answered, rank))
+        self._one_less()
+
+    def _answered(self, rank: int, fut: Future) -> None:
+        self._table.happen(self._take, rank, fut.value()[0] if fut._state == 1 else b"")
+
+    def _take(self, rank: int, counts: bytes) -> None:
+        for record, (count,) in zip(self._held, _COUNT.iter_unpack(counts)):
+            if count:
+                record.children[rank] += count
+                self._table.end_if_childless(record, rank)  # its word may have come before the number
+        if not counts and rank in self._table.agent.gone and rank not in self._ranks:
+            self._ranks.append(rank)  # it was lost before it could answer: what did it leave?
+            self._ask()
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._left -= 1
+        if not self._left:
+            self._table.adopted(self._held, self._ranks[0])
+
+
+def _handle(agent: Any, message: extensions.RawMessage) -> Future:
+    (count,) = _COUNT.unpack_from(message.body)
+    end = _COUNT.size + count * _LIFE.size
+    lives, records = message.body[_COUNT.size : end], message.body[end:]
+    answer = Future()
+    asked = set(_LIFE.iter_unpack(lives)), list(_RECORD.iter_unpack(records)), message.src
+    _answer_when_known(agent.rrefs, asked, answer, time.monotonic() + PATIENCE)
+    return answer
+
+
+def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -> None:
+    if all(table.has_lost(*life) for life in asked[0]) or time.monotonic() > limit:
+        table.happen(_give, table, asked, answer)
+    else:
+        table.agent.after(_LOOK, lambda: _answer_when_known(table, asked, answer, limit))
+
+
+def _give(table: Table, asked: Any, answer: Future) -> None:
+    """Give orphans to who asked for them, unless that one has left meanwhile."""
+    lives, records, parent = asked
+    if parent in table.agent.gone:
+        answer.set_result(b"")
+        return
+    # of the latter there is no news here, but there is where the question comes from
+    without = {ORPHAN, *(rank for rank, epoch in lives if not table.has_lost(rank, epoch))}
+    counts = []
+    for number, parent_fork in records:
+        found = [user for user in list(table.users.values()) if user.number == number and user.parent in without]
+        for user in found:
+            user.parent, user.parent_fork = parent, parent_fork
+        counts.append(_COUNT.pack(len(found)))
+    answer.set_result(b"".join(counts))
+
+
+extensions.register_handler(_ASK, _handle)

@@ -1,0 +1,108 @@
+"""Landing: device arrays of a received frame come to be, on the streams of whoever will use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import CPU, cupy, device, keep_until_done, on_device, pointer
+from mpigrad.distributed._gpu.streams import Streams, enter, leave
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
+from mpigrad.distributed.rpc._wire.arrays import stranded
+
+from ..receive_pool import receive_array
+from .channel import Channel
+from .cuda_aware import AwareReceive
+from .send import Outgoing
+from .staging import StagedReceive
+
+
+class Landing:
+    """Where the device arrays of an agent's messages arrive."""
+
+    def __init__(self, devices: list[device], streams_for: Callable[[Any], Streams], cuda_aware: bool) -> None:
+        self.devices, self.streams_for, self.cuda_aware = frozenset(devices), streams_for, cuda_aware
+
+    def streams(self, bulk: Any) -> Streams:
+        """The streams of whoever will use what a message carries."""
+        if bulk.streams is None:
+            bulk.streams = self.streams_for(bulk)
+        return bulk.streams
+
+    def memory(self, bulk: Any, nbytes: int, target: device) -> Any:
+        """Memory for one transfer; on the host if the GPU is not one of ours or has none left: decoding tells the sender."""
+        if target not in self.devices:
+            return receive_array(nbytes)
+        stream = self.streams(bulk).of(target)
+        with on_device(target):
+            before = enter(stream)
+            try:
+                return cupy().empty(nbytes, "u1")
+            except Exception as error:
+                return stranded(receive_array(nbytes), error)
+            finally:
+                leave(stream, before)
+
+    def receive(self, bulk: Any, number: int, channel: Channel) -> tuple[Any, Any]:
+        """Begin to receive a transfer: its memory, and a request."""
+        nbytes, target, length = read_entry(number)
+        array = self.memory(bulk, nbytes, target)
+        if isinstance(array, np.ndarray):
+            return array, HostReceive(channel, array, length)
+        stream = bulk.streams.of(target)
+        kind = AwareReceive if self.cuda_aware and nbytes > PACKED_MAX else StagedReceive
+        return array, kind(channel, array, target, stream, length)
+
+    def receive_here(self, bulk: Any, outgoing: Outgoing) -> Any:
+        """A transfer that does not leave this process."""
+        array = self.memory(bulk, outgoing.nbytes, outgoing.target)
+        if isinstance(array, np.ndarray):
+            _copy_to_host(outgoing, array)
+            return array
+        stream = bulk.streams.of(outgoing.target)
+        with on_device(outgoing.target):
+            if outgoing.ready is not None:
+                stream.wait_event(outgoing.ready)
+            outgoing.copy_into(pointer(array), 0, outgoing.nbytes, stream)
+            keep_until_done(stream, *outgoing.arrays)
+        return array
+
+
+NOWHERE = Landing([], lambda frame: Streams({}), False)
+
+
+def _copy_to_host(outgoing: Outgoing, array: Any) -> None:
+    if outgoing.source is CPU:
+        array[:] = outgoing.host_bytes()
+        return
+    with on_device(outgoing.source):
+        stream = cupy().cuda.get_current_stream()
+        stream.wait_event(outgoing.ready)
+        outgoing.copy_into(pointer(array), 0, outgoing.nbytes, stream)
+        stream.synchronize()
+
+
+class HostReceive:
+    """A transfer into host memory, in the pieces in which it is sent."""
+
+    def __init__(self, channel: Channel, array: Any, length: int) -> None:
+        self._channel = channel
+        self._requests = [channel.receive(array[start:end]) for start, end in pieces(array.nbytes, length)]
+
+    def Test(self) -> bool:
+        """Whether all pieces are there."""
+        return self._channel.test_all(self._requests)
+
+
+class Together:
+    """Several requests as one."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self._requests = requests
+
+    def Test(self) -> bool:
+        """Whether all of them are over."""
+        self._requests = [each for each in self._requests if not each.Test()]
+        return not self._requests

@@ -1,0 +1,125 @@
+"""Arrays that leave for a device elsewhere: what a message carries of them, and how their transfers are started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.device import CPU, cupy, current_stream, device, device_of, on_device, pointer
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS, aligned, entry, pieces
+
+from .channel import Channel
+from .cuda_aware import AwareSend
+from .staging import StagedSend
+
+
+class Outgoing:
+    """One transfer: a large array, or a pack of small ones, of one device here for one device there."""
+
+    __slots__ = ("arrays", "direct", "nbytes", "offsets", "ready", "source", "target")
+
+    def __init__(self, source: device, target: device) -> None:
+        self.source, self.target = source, target
+        self.arrays: list[Any] = []
+        self.offsets: list[int] = []
+        self.nbytes = 0
+        self.ready: Any = None  # the event behind the last change of the arrays
+        self.direct = False  # a large array, which a CUDA-aware MPI may read itself
+
+    def add(self, array: Any) -> int:
+        """Take an array in, contiguous; where it begins."""
+        offset = aligned(self.nbytes)
+        self.arrays.append(array)
+        self.offsets.append(offset)
+        self.nbytes = offset + array.nbytes
+        return offset
+
+    @property
+    def entry(self) -> int:
+        """Its line in the table of the frame."""
+        return entry(self.nbytes, self.target)
+
+    def copy_into(self, address: int, start: int, end: int, stream: Any) -> None:
+        """Let a stream of the source (the current device) copy a part of the transfer to an address."""
+        runtime = cupy().cuda.runtime
+        for array, offset in zip(self.arrays, self.offsets):
+            first, last = max(start, offset), min(end, offset + array.nbytes)
+            if first < last:
+                origin = pointer(array) + first - offset
+                runtime.memcpyAsync(address + first - start, origin, last - first, runtime.memcpyDefault, stream.ptr)
+
+    def host_bytes(self) -> np.ndarray:
+        """The transfer in host memory, of arrays of the host."""
+        if len(self.arrays) == 1:
+            return self.arrays[0].reshape(-1).view(np.uint8)
+        made = np.zeros(self.nbytes, np.uint8)
+        for array, offset in zip(self.arrays, self.offsets):
+            made[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+        return made
+
+    def start(self, channel: Channel, cuda_aware: bool) -> Any:
+        """A request (something with `Test`) for the sending of it."""
+        if self.source is CPU:
+            return HostSend(channel, self.host_bytes())
+        if cuda_aware and self.direct:
+            return AwareSend(channel, self)
+        return StagedSend(channel, self)
+
+
+class HostSend:
+    """A transfer from host memory, in the pieces that the receiver expects."""
+
+    def __init__(self, channel: Channel, raw: np.ndarray) -> None:
+        self._channel = channel
+        self._requests = [channel.send(raw[start:end]) for start, end in pieces(raw.nbytes, 1 << PIECE_BITS)]
+
+    def Test(self) -> bool:
+        """Whether all pieces have left."""
+        return self._channel.test_all(self._requests)
+
+
+class Departures:
+    """The transfers of one message, while it is being encoded."""
+
+    MOST = 256  # large arrays with a transfer of their own
+
+    def __init__(self) -> None:
+        self.transfers: list[Outgoing] = []
+        self._packs: dict[tuple[device, device], int] = {}
+
+    def add(self, array: Any, target: device) -> tuple[int, int]:
+        """Take an array in; the number of its transfer and where it begins there."""
+        source = device_of(array)
+        array = _contiguous(array, source)
+        if array.nbytes > PACKED_MAX and len(self.transfers) < self.MOST:
+            number = self._new(source, target)
+            self.transfers[number].direct = True
+        else:
+            number = self._packs.get((source, target), -1)
+            if number < 0:
+                number = self._packs[source, target] = self._new(source, target)
+        return number, self.transfers[number].add(array)
+
+    def _new(self, source: device, target: device) -> int:
+        self.transfers.append(Outgoing(source, target))
+        return len(self.transfers) - 1
+
+    def seal(self) -> list[Outgoing]:
+        """The transfers, complete: they may leave when the current streams have done what they were given so far."""
+        events: dict[device, Any] = {}
+        for each in self.transfers:
+            if each.source is not CPU:
+                if each.source not in events:
+                    with on_device(each.source):
+                        events[each.source] = current_stream(each.source).record()
+                each.ready = events[each.source]
+        return self.transfers
+
+
+def _contiguous(array: Any, source: device) -> Any:
+    if source is CPU:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    with on_device(source):
+        return cupy().ascontiguousarray(array).reshape(array.shape)

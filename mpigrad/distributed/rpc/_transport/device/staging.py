@@ -1,0 +1,105 @@
+"""Staged transfers: device memory <-> pinned buffers <-> MPI, with the pieces of one array overlapping.
+
+While one piece is on its way through MPI, the GPU copies the next. Both classes are requests as MPI's are: `Test()` does
+what can be done now and tells whether all is over. They are tested by the thread that holds the transport's lock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from mpigrad._array.device import cupy, device, on_device, pointer
+from mpigrad.distributed._gpu.pinned import FOR_RECEIVES, FOR_SENDS
+from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
+
+DEPTH = 3  # pieces of one transfer under way
+_copy_streams: dict[int, Any] = {}
+
+
+def copy_stream(place: device) -> Any:
+    """The stream on which arrays leave a GPU: copies do not wait behind what the program does meanwhile."""
+    index = place.index or 0
+    if index not in _copy_streams:
+        with on_device(place):
+            _copy_streams[index] = cupy().cuda.Stream(non_blocking=True)
+    return _copy_streams[index]
+
+
+class StagedSend:
+    """One transfer that leaves a GPU through pinned buffers."""
+
+    def __init__(self, channel: Any, outgoing: Any) -> None:
+        self._channel, self._outgoing = channel, outgoing
+        self._left = deque(pieces(outgoing.nbytes, 1 << PIECE_BITS))
+        self._copying: deque[tuple[Any, Any, int]] = deque()
+        self._sending: deque[tuple[Any, Any]] = deque()
+        with on_device(outgoing.source):
+            copy_stream(outgoing.source).wait_event(outgoing.ready)
+
+    def Test(self) -> bool:
+        """Go on; True when the last piece has left."""
+        self._copy()
+        self._send()
+        while self._sending and self._sending[0][0].Test():
+            FOR_SENDS.release(self._sending.popleft()[1])
+        return not (self._left or self._copying or self._sending)
+
+    def _copy(self) -> None:
+        while self._left and len(self._copying) + len(self._sending) < DEPTH:
+            start, end = self._left[0]
+            buffer = FOR_SENDS.acquire(end - start)
+            if buffer is None:
+                return
+            self._left.popleft()
+            place = self._outgoing.source
+            stream = copy_stream(place)
+            with on_device(place):
+                self._outgoing.copy_into(pointer(buffer), start, end, stream)
+                self._copying.append((stream.record(), buffer, end - start))
+
+    def _send(self) -> None:
+        while self._copying and self._copying[0][0].done:
+            _, buffer, length = self._copying.popleft()
+            self._sending.append((self._channel.send(buffer[:length]), buffer))
+
+
+class StagedReceive:
+    """One transfer that arrives on a GPU through pinned buffers; its copies join the stream of whoever uses it."""
+
+    def __init__(self, channel: Any, array: Any, place: device, stream: Any, length: int) -> None:
+        self._channel, self._array, self._place, self._stream = channel, array, place, stream
+        self._left = deque(pieces(array.nbytes, length))
+        self._matched: Any = None
+        self._receiving: deque[tuple[Any, Any, int, int]] = deque()
+
+    def Test(self) -> bool:
+        """Go on; True when the last copy has joined the stream."""
+        while self._receiving and self._receiving[0][0].Test():
+            self._land(*self._receiving.popleft()[1:])
+        while self._left and len(self._receiving) < DEPTH and self._receive():
+            pass
+        return not (self._left or self._receiving)
+
+    def _receive(self) -> bool:
+        """Receive the next piece if it has come and there is a buffer."""
+        if self._matched is None:
+            self._matched = self._channel.probe()
+        if self._matched is None:
+            return False
+        start, end = self._left[0]
+        buffer = FOR_RECEIVES.acquire(end - start)
+        if buffer is None:
+            return False
+        self._left.popleft()
+        request = self._channel.receive_matched(self._matched, buffer[: end - start])
+        self._receiving.append((request, buffer, start, end))
+        self._matched = None
+        return True
+
+    def _land(self, buffer: Any, start: int, end: int) -> None:
+        runtime = cupy().cuda.runtime
+        with on_device(self._place):
+            target = pointer(self._array) + start
+            runtime.memcpyAsync(target, pointer(buffer), end - start, runtime.memcpyHostToDevice, self._stream.ptr)
+            FOR_RECEIVES.release_after(self._stream.record(), buffer)

@@ -1,0 +1,119 @@
+"""Transport inside one process, for tests: several agents that exchange frames through queues, with faults on request.
+
+A `MemoryNetwork` may delay, drop and reorder. Frames between the same two ranks keep their order unless `reorder` is
+set, frames of different senders may overtake each other.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from .base import Transport, copied
+
+# (src, dst, frame) -> seconds until it arrives, or None to lose it
+Fate = Callable[[int, int, bytes], "float | None"]
+
+
+class MemoryNetwork:
+    """The wires between the agents of one process."""
+
+    def __init__(self, size: int, fate: Fate | None = None, seed: int | None = None) -> None:
+        self.size = size
+        self.fate = fate
+        self.random = random.Random(seed) if seed is not None else None
+        self.lost = 0
+        self._lock = threading.RLock()  # a collection inside `get` may end an RRef of another agent, which sends
+        self._queues: list[dict[int, deque[tuple[float, bytearray]]]] = [
+            {src: deque() for src in range(size)} for _ in range(size)
+        ]
+        self._gathered: dict[int, bytes] = {}
+        self._turn = [0] * size
+        self.landings: dict[int, Any] = {}  # where device arrays for each rank arrive
+
+    def transport(self, rank: int) -> MemoryTransport:
+        """The end of the wires at a rank."""
+        return MemoryTransport(self, rank)
+
+    def put(self, src: int, dst: int, frame: bytes, message: bytearray) -> None:
+        """Send a message on its way."""
+        seconds = 0.0 if self.fate is None else self.fate(src, dst, frame)
+        if seconds is None:
+            self.lost += 1
+            return
+        with self._lock:
+            self._queues[dst][src].append((time.monotonic() + seconds, message))
+
+    def get(self, dst: int) -> bytearray | None:
+        """A message that has arrived, from any sender; with a seed, from a random one."""
+        queues = self._queues[dst]
+        if not any(queues.values()):
+            return None
+        now = time.monotonic()
+        with self._lock:
+            ready = [queue for queue in queues.values() if queue and queue[0][0] <= now]
+            if not ready:
+                return None
+            self._turn[dst] += 1
+            return ready[self._choose(len(ready), self._turn[dst])].popleft()[1]
+
+    def _choose(self, count: int, turn: int) -> int:
+        return turn % count if self.random is None else self.random.randrange(count)
+
+    def gather(self, rank: int, data: bytes, deadline: float) -> list[bytes]:
+        """Everybody's data, once everybody has given theirs."""
+        self._gathered[rank] = data
+        while len(self._gathered) < self.size:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"waited in vain for ranks {sorted(set(range(self.size)) - set(self._gathered))}")
+            time.sleep(0.0005)
+        return [self._gathered[other] for other in range(self.size)]
+
+
+class MemoryTransport(Transport):
+    """One rank of a `MemoryNetwork`."""
+
+    oversubscribed = True
+
+    def __init__(self, network: MemoryNetwork, rank: int) -> None:
+        self.network = network
+        self.rank = rank
+        self.size = network.size
+        self.closed = False
+
+    def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        if not 0 <= dst < self.size:
+            raise ValueError(f"rank {dst} is not one of {self.size}")
+        self.bytes_sent += len(frame) + sum(array.nbytes for array in follow)
+        self.network.put(self.rank, dst, frame, copied(frame, follow, self.network.landings.get(dst)))
+
+    def poll(self, tries: int) -> bytearray | None:
+        message = self.network.get(self.rank)
+        if message is not None:
+            self.bytes_received += len(message)
+        return message
+
+    @property
+    def landing(self) -> Any:  # type: ignore[override]
+        """Where device arrays arrive; senders, in the same process, use it."""
+        return self.network.landings.get(self.rank)
+
+    @landing.setter
+    def landing(self, landing: Any) -> None:
+        self.network.landings[self.rank] = landing
+
+    def pending(self) -> bool:
+        return False
+
+    def unsent(self) -> int:
+        return 0
+
+    def allgather(self, data: bytes, deadline: float) -> list[bytes]:
+        return self.network.gather(self.rank, data, deadline)
+
+    def close(self, clean: bool) -> None:
+        self.closed = True

@@ -1,0 +1,4 @@
+"""Large arrays between ranks of one host: offers, slots in shared memory, and cross-memory attach.
+
+Used by `_transport/mpi.py` alone.
+"""

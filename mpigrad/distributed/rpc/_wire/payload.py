@@ -1,0 +1,211 @@
+"""Wire format: payloads <-> meta, data and arrays; frames <-> header and parts.
+
+`meta` is `u32 length of layout | layout | rest`, where the rest depends on the mode: FLAT a pickled tuple of the plain
+scalars (or nothing), PICKLE `u32 length of RRef data | RRef data | pickle`, RAW the bytes as given. EMPTY has no meta.
+
+Budget on the hot path (2 us each way): one dictionary lookup for the function, one per array layout, one struct, one
+join.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from typing import Any, NamedTuple
+
+from mpigrad._array.device import device, device_of
+from mpigrad._tensor import Tensor
+
+from .._protocol import extensions
+from .._protocol.header import length_at, with_length
+from .._protocol.message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
+from .array_bytes import layout_key, padded_bytes
+from .arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
+from .pickling import Tables, dumps, loads
+
+_U32 = struct.Struct("<I")
+_NO_LAYOUT = _U32.pack(0)
+_flat: dict[bytes, Any] = {}  # meta of messages without plain scalars -> entries of their layout
+_PLAIN_TYPES = frozenset({int, float, bool, str, bytes, complex, type(None)})
+_PLAIN_MARK = bytes([PLAIN])
+_ndarray = type(__import__("numpy").empty(0))
+
+
+# An encoded payload: how, the inline bytes of its arrays, meta, the arrays that follow, and the tensors in it. A plain
+# tuple, because making an instance of a class for each message would cost half a microsecond.
+Payload = tuple[int, bytes, bytes, list[Any], list[Tensor]]
+
+custom_pickler: Any = None  # see `use_pickler`
+host_maps = 0  # how many agents of the process have device maps that move tensors of the host
+_never_flat = False  # because of either of these
+NOTHING: Payload = (EMPTY, b"", b"", [], [])
+
+
+class Directed(NamedTuple):
+    """An array in a message without pickle, and the device on which it shall arrive."""
+
+    array: Any
+    target: device
+
+
+def use_pickler(pickler: Any) -> Any:
+    """Install a pickler for all payloads (None: our own); the one before."""
+    global custom_pickler, _never_flat
+    before, custom_pickler = custom_pickler, pickler
+    _never_flat = pickler is not None or host_maps > 0
+    return before
+
+
+def count_host_maps(change: int) -> None:
+    """An agent whose device maps move tensors of the host came (1) or went (-1)."""
+    global host_maps, _never_flat
+    host_maps += change
+    _never_flat = custom_pickler is not None or host_maps > 0
+
+
+def encode_flat(items: tuple[Any, ...]) -> Payload | None:
+    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it, or a tensor twice."""
+    if _never_flat or type(items) is not tuple:
+        return None
+    text = b""
+    data: list[bytes] = []
+    follow: list[Any] = []
+    tensors: list[Tensor] = []
+    plain: list[Any] = []
+    for item in items:
+        kind = type(item)
+        if kind is Tensor:
+            tensor = item
+            array, code = tensor._array, TENSOR_GRAD if tensor._requires else TENSOR
+            tensors.append(tensor)
+        elif kind in _PLAIN_TYPES:
+            plain.append(item)
+            text += _PLAIN_MARK
+            continue
+        else:
+            array, code = item, ARRAY
+        if type(array) is not _ndarray:
+            return None
+        entry = texts.get(layout_key(code, array)) or known(code, array)
+        if entry is None:
+            return None
+        padding = entry[1]
+        if padding is not None:
+            text += entry[0]
+            data.append(padded_bytes(array, padding))
+        else:
+            layout: list[bytes] = []
+            put(code, array, layout, data, follow)
+            text += layout[0]
+    if len(tensors) > 1 and _one_is_twice_in(tensors):
+        return None  # it arrives as one: pickle sees to that
+    meta = with_length(text, pickle.dumps(tuple(plain), 5) if plain else b"")
+    return FLAT, b"".join(data), meta, follow, tensors
+
+
+def _one_is_twice_in(tensors: list[Tensor]) -> bool:
+    if len(tensors) == 2:
+        return tensors[0] is tensors[1]
+    return len(set(map(id, tensors))) != len(tensors)
+
+
+def encode_any(agent: Any, dst: int, obj: Any, what: str = "Request") -> Payload:
+    """Encode any object that pickle or cloudpickle can do; `what` is it, "Request" or "Response"?"""
+    if custom_pickler is not None:
+        return _encode_custom(obj, (agent, dst, what))
+    text, tables = dumps(obj, (agent, dst, what))
+    hook = extensions.rref_hook
+    rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
+    layout = b"".join(tables.layout)
+    meta = b"".join((_U32.pack(len(layout)), layout, _U32.pack(len(rrefs)), rrefs, text))
+    return PICKLE, b"".join(tables.data), meta, tables.followers(), tables.tensors + tables.sparse
+
+
+def take_back(agent: Any, dst: int, payload: Payload) -> None:
+    """Undo the forks of RRefs in a payload that could not be sent."""
+    hook = extensions.rref_hook
+    if hook is None or payload[0] != PICKLE:
+        return
+    meta = payload[2]
+    place = _U32.size + _U32.unpack_from(meta)[0]
+    (length,) = _U32.unpack_from(meta, place)
+    hook.undo(agent, dst, meta[place + _U32.size : place + _U32.size + length])
+
+
+def _encode_custom(obj: Any, to: Any) -> Payload:
+    text, tensors = custom_pickler.serialize(obj)
+    tensors = list(tensors)
+    return CUSTOM, *encode_raw(text, tensors, to)[1:4], tensors
+
+
+def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
+    """Encode bytes and a list of arrays or tensors, with no pickle at all; `to` as in `Tables`."""
+    if not arrays:
+        return RAW, b"", _NO_LAYOUT + body, [], []
+    text = b""
+    data = []
+    for array in arrays:  # small arrays of known shapes: nothing to build
+        entry = texts.get(layout_key(ARRAY, array)) if type(array) is _ndarray else None
+        if entry is None or entry[1] is None:
+            break
+        text += entry[0]
+        data.append(padded_bytes(array, entry[1]))
+    else:
+        return RAW, b"".join(data), with_length(text, bytes(body)), [], []
+    tables = Tables(to)
+    for array in arrays:
+        if type(array) is Tensor:
+            add = tables.add if to is None else tables.add_routed
+            add(TENSOR_GRAD if array._requires else TENSOR, array._array)
+        elif type(array) is Directed:
+            tables.add_for(ARRAY, array.array, device_of(array.array), array.target)
+        else:
+            tables.add(ARRAY, array)
+    layout = b"".join(tables.layout)
+    return RAW, b"".join(tables.data), b"".join((_U32.pack(len(layout)), layout, body)), tables.followers(), []
+
+
+def decode(
+    agent: Any, src: int, mode: int, buffer: Any, offset: int, meta: bytes, followed: list[Any]
+) -> tuple[Any, list[Tensor]]:
+    """The payload again, and the tensors in it. FLAT gives a list of items, PICKLE the object, RAW (body, arrays)."""
+    if mode == EMPTY:
+        return (), []
+    entries = _flat.get(meta)
+    if entries is not None and mode == FLAT:
+        return take(entries, buffer, offset, followed, ())
+    end = 4 + length_at(meta, 0)
+    entries = parse(meta[4:end])
+    if mode == FLAT:
+        plain = pickle.loads(meta[end:]) if end < len(meta) else ()
+        if end == len(meta) <= 256:
+            if len(_flat) >= 4096:
+                _flat.clear()
+            _flat[meta] = entries
+        return take(entries, buffer, offset, followed, plain)
+    values, tensors = take(entries, buffer, offset, followed, ())
+    if mode == RAW:
+        return (meta[end:], values), tensors
+    if mode == CUSTOM:
+        pickler = custom_pickler or _default_pickler()
+        return pickler.deserialize(bytes(meta[end:]), values), tensors
+    if mode != PICKLE:
+        raise ValueError(f"malformed message: payload mode {mode} is unknown")
+    return _decode_pickle(agent, src, meta, end, entries, values, tensors)
+
+
+def _decode_pickle(
+    agent: Any, src: int, meta: bytes, at: int, entries: list[Any], values: list[Any], tensors: list[Tensor]
+) -> tuple[Any, list[Tensor]]:
+    start = at + 4 + _U32.unpack_from(meta, at)[0]
+    data = meta[at + 4 : start]
+    hook = extensions.rref_hook
+    rrefs = hook.unpack(agent, src, data) if hook is not None and data else []
+    buffers = [value for entry, value in zip(entries, values) if BUFFER <= entry[0] <= BUFFER + 1]
+    return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
+
+
+def _default_pickler() -> Any:
+    from ..internal import _internal_rpc_pickler
+
+    return _internal_rpc_pickler

@@ -1,0 +1,238 @@
+"""Dynamic groups: ranks join and leave at any time, with no collective operation.
+
+A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer
+with theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all ranks, too, members or
+not. Messages of one rank to another arrive in order, so a stale "join" is always followed by its "leave". Nobody is
+welcomed after the last word: `close` comes first.
+
+There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is
+given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on
+COMM_WORLD must give the group a communicator of its own. Frames carry the epoch of the life they are meant for; others
+are dropped.
+
+Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
+answered or left, at the latest after GRACE seconds without news of them. If nobody answers at all it gives up after
+LOOKS looks, 2 ms apart, and PAUSES times the longest of them: on a machine so busy that this rank had to wait for a core,
+members may be waiting for one now. But LONGEST seconds without an answer are enough, however few looks they were.
+A name or rank that is unknown is waited for during GRACE seconds before a call fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.distributed._mpi import mpi
+from mpigrad.futures import Future
+
+from .._agent import current
+from .._agent.device_maps import Profile
+from .._protocol import extensions
+from .._protocol.message import MessageType
+from .._protocol.worker_info import WorkerInfo
+from .._transport.mpi_probing import open_transport
+from .device_profiles import agent_class, begin, introduced, introduction, met, own_profile
+from .drain import note_bye, used_group
+from .static import new_agent
+
+if TYPE_CHECKING:
+    from .._agent.agent import Agent
+    from .._transport.base import Transport
+
+LOOKS = 100
+PAUSES = 20
+LONGEST = 5.0
+GRACE = 2.0
+logger = logging.getLogger(__name__)
+_RANK = struct.Struct("<I")
+_lives = itertools.count(1)
+
+
+def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
+    """Join the dynamic group of a communicator."""
+    upper = comm.Get_attr(mpi().TAG_UB) or 32767
+    used_group(comm, upper // 2)
+    return join(name, open_transport(comm, first_tag=upper // 2), options)
+
+
+def join(name: str, transport: Transport, options: Any) -> Agent:
+    """Join the dynamic group of a transport; RuntimeError if the name is taken."""
+    profiles = own_profile(name, options)
+    agent = new_agent(name, transport, options, agent_class(name, profiles))
+    begin(agent, profiles, options, static=False)
+    agent.static = False
+    agent.epoch = (next(_lives) - 1) % 65535 + 1
+    agent.membership = Membership(agent)
+    agent.unknown_worker = agent.membership.await_worker
+    current.set_agent(agent)
+    agent.membership.announce()
+    agent.progress.start()
+    try:
+        agent.membership.join()
+    except BaseException:
+        current.set_agent(None)
+        agent.membership.close()
+        agent.progress.stop()
+        transport.close(clean=False)
+        raise
+    return agent
+
+
+class Membership:
+    """What one member of a dynamic group knows and does about joining and leaving."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._expected: set[int] = set()
+        self._welcomed: set[int] = set()
+        self._refused: str | None = None
+        self._joining = True
+        self._news = time.monotonic()
+        self._open = True
+        self._door = threading.Lock()  # held while somebody is welcomed, and when that ends
+
+    def announce(self) -> None:
+        """Tell everybody. Before anything is received: the word is for whichever life of a rank finds it, and no earlier
+        life must have been heard of."""
+        agent = self._agent
+        for rank in self._others():
+            agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
+
+    def join(self) -> None:
+        """Wait for the members that are heard of."""
+        agent = self._agent
+        self._news, looks, longest = time.monotonic(), 0, 0.0
+        while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
+            began = time.monotonic()
+            agent.progress.idle(Future(), began + 0.002)
+            looks, longest = looks + 1, max(longest, time.monotonic() - began)
+        self._joining = False
+        if self._refused is not None:
+            raise RuntimeError(self._refused)
+
+    def close(self) -> None:
+        """Welcome nobody any more and tell everybody, whoever may have heard of this life, that it is over."""
+        with self._door:
+            self._open = False
+        agent = self._agent
+        agent.epochs.clear()  # the word is for whichever life of a rank finds it
+        for rank in self._others():
+            agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
+
+    def _others(self) -> list[int]:
+        return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
+
+    def _settled(self, silence: float, looks: int, longest: float) -> bool:
+        """Whether nothing more is to be waited for after that many seconds without news, and that many looks; the longest."""
+        if not self._expected:
+            return looks >= LOOKS and silence >= PAUSES * longest or silence > LONGEST
+        return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
+
+    def on_join(self, message: extensions.RawMessage) -> None:
+        with self._door:
+            if self._open:
+                self._answer_join(message)
+
+    def _answer_join(self, message: extensions.RawMessage) -> None:
+        agent = self._agent
+        name, profile = introduced(message.body)
+        taken = agent.by_name.get(name)
+        if taken is not None and taken.id != message.src:
+            text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
+            if taken.id == agent.rank and self._joining and message.src < agent.rank:  # both at once: one must yield
+                self._refused = f"RPC worker name {name} is not unique: rank {message.src} uses it, so rank {taken.id} cannot"
+            else:
+                agent.epochs[message.src] = message.extra  # an earlier life may have been known here
+                agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode(), extra=message.extra)
+            return
+        self._add(message.src, name, profile, message.extra)
+        members = b"".join(_RANK.pack(rank) for rank in list(agent.workers))
+        mine = introduction(agent)
+        body = b"\1" + _RANK.pack(len(mine)) + mine + members
+        agent.notify(message.src, MessageType.WELCOME, body, extra=agent.epoch)
+
+    def on_welcome(self, message: extensions.RawMessage) -> None:
+        body = message.body
+        self._news = time.monotonic()
+        if body[:1] == b"\0":
+            if message.extra == self._agent.epoch:
+                self._refused = body[1:].decode()
+                if not self._joining:
+                    logger.error("%s joined, but should not have: %s", self._agent.info, self._refused)
+            return
+        end = 5 + _RANK.unpack_from(body, 1)[0]
+        self._add(message.src, *introduced(body[5:end]), message.extra)
+        known = {rank for (rank,) in _RANK.iter_unpack(body[end:])}
+        self._welcomed.add(message.src)
+        self._expected |= known - {self._agent.rank}
+
+    def _add(self, rank: int, name: str, profile: Profile, epoch: int) -> None:
+        agent = self._agent
+        known = agent.workers.get(rank)
+        if known is not None and agent.epochs.get(rank) == epoch:
+            return
+        if known is not None:
+            agent.lose(rank, f"{known} has left this RPC world, so calls to it cannot be answered")
+        agent.gone.pop(rank, None)
+        agent.epochs[rank] = epoch
+        agent.workers[rank] = agent.by_name[name] = WorkerInfo(name, rank)
+        met(agent, name, profile)
+
+    def await_worker(self, to: Any) -> WorkerInfo | None:
+        """Wait a while for a worker that may be about to join."""
+        agent = self._agent
+        limit = time.monotonic() + GRACE
+        while to not in agent.gone and time.monotonic() < limit:
+            found = agent.by_name.get(to) if isinstance(to, str) else agent.workers.get(to)
+            if found is not None:
+                return found
+            if isinstance(to, str) and any(f"name={to})" in why for why in agent.gone.values()):
+                return None
+            agent.progress.idle(Future(), time.monotonic() + 0.002)
+        return None
+
+    def leave(self, deadline: float | None) -> None:
+        """Finish what is under way, let the members finish their calls to this one, then go."""
+        agent = self._agent
+        self._until(agent.quiet, deadline)
+        told = [
+            agent.request(rank, MessageType.DEPART, timeout=0) for rank in list(agent.workers) if rank != agent.rank
+        ]
+        self._until(lambda: all(fut.done() for fut in told), deadline)
+        self._until(agent.quiet, deadline)
+
+    def _until(self, condition: Any, deadline: float | None) -> None:
+        while not condition():
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"{self._agent.info} still had calls under way")
+            self._agent.progress.idle(Future(), time.monotonic() + 0.002)
+
+    def on_depart(self, message: extensions.RawMessage) -> Future:
+        """A member wants to leave: no new calls to it, and an answer once the old ones are done."""
+        agent = self._agent
+        info = agent.workers.pop(message.src, None)
+        if info is not None:
+            agent.by_name.pop(info.name, None)
+            agent.gone[message.src] = f"{info} has left this RPC world, so calls to it cannot be answered"
+        ready = Future()
+        self._answer_departing(message.src, ready)
+        return ready
+
+    def _answer_departing(self, rank: int, ready: Future) -> None:
+        calls = [
+            fut for fut in list(self._agent._pending.values()) if fut._info[0] == rank and fut._info[1] != "DEPART"
+        ]
+        if calls:
+            self._agent.after(0.005, lambda: self._answer_departing(rank, ready))
+        else:
+            ready.set_result(None)
+
+
+extensions.register_handler(MessageType.JOIN, lambda agent, m: agent.membership and agent.membership.on_join(m))
+extensions.register_handler(MessageType.WELCOME, lambda agent, m: agent.membership and agent.membership.on_welcome(m))
+extensions.register_handler(MessageType.BYE, lambda agent, m: note_bye(m.src))
+extensions.register_handler(MessageType.DEPART, lambda agent, m: agent.membership.on_depart(m))

@@ -1,0 +1,116 @@
+"""All-gather of Python objects between workers, on calls: one worker collects, then tells the others.
+
+The workers that take part are given by name; the first in alphabetical order leads. Several gathers of the same workers
+are told apart by a number that each of them counts for itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.futures import Future
+
+from .._agent.current import get_agent
+from ..constants import UNSET_RPC_TIMEOUT
+
+if TYPE_CHECKING:
+    from .._agent.agent import Agent
+
+
+class _Gather:
+    """One gather on one worker: what has come, and the future of all of it."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self.result = Future()
+
+
+class _Gathers:
+    """The gathers of one agent."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.counts: Counter[str] = Counter()
+        self.open: dict[str, _Gather] = {}
+
+    def get(self, key: str) -> _Gather:
+        with self.lock:
+            return self.open.setdefault(key, _Gather())
+
+
+def _of(agent: Agent) -> _Gathers:
+    return agent.slots.setdefault("gathers", _Gathers())
+
+
+def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
+    """Everybody's object by worker name; see `api._all_gather`."""
+    agent = get_agent()
+    names = sorted(agent.by_name if worker_names is None else worker_names)
+    if agent.info.name not in names:
+        raise ValueError(f"{agent.info.name} is not one of the workers of this gather: {names}")
+    seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
+    gathers = _of(agent)
+    group = ",".join(names)
+    with gathers.lock:
+        gathers.counts[group] += 1
+        key = f"{gathers.counts[group]}:{group}"
+    try:
+        if names[0] == agent.info.name:
+            return _lead(agent, gathers, key, names, obj, seconds)
+        agent.call_sync(agent.find(names[0]).id, _to_leader, (key, agent.info.name, obj, names), None, seconds)
+        return _await(agent, gathers, key, names, seconds)
+    finally:
+        with gathers.lock:
+            gathers.open.pop(key, None)
+
+
+def _lead(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj: Any, seconds: float) -> dict[str, Any]:
+    _to_leader(key, agent.info.name, obj, names)
+    objects = _await(agent, gathers, key, names, seconds)
+    told = [
+        (name, agent.call(agent.find(name).id, _to_follower, (key, objects), None, seconds))
+        for name in names
+        if name != agent.info.name
+    ]
+    errors = []
+    for name, fut in told:
+        try:
+            fut.wait()
+        except RuntimeError as error:
+            errors.append((name, error))
+    if errors:
+        raise RuntimeError(
+            f"Followers {[name for name, _ in errors]} timed out in _all_gather after {seconds:.2f} seconds. "
+            f"The first exception is {errors[0][1]}"
+        )
+    return objects
+
+
+def _await(agent: Agent, gathers: _Gathers, key: str, names: list[str], seconds: float) -> dict[str, Any]:
+    gather = gathers.get(key)
+    agent.wait(gather.result, time.monotonic() + seconds if seconds else None)
+    if not gather.result.done():
+        missing = sorted(set(names) - set(gather.objects))
+        raise RuntimeError(f"timed out in _all_gather after {seconds:.2f} seconds, waiting for {missing or names[:1]}")
+    return gather.result.value()
+
+
+def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
+    """Runs on the leader."""
+    gathers = _of(get_agent())
+    gather = gathers.get(key)
+    with gathers.lock:
+        gather.objects[name] = obj
+        complete = len(gather.objects) == len(names)
+    if complete:
+        gather.result.set_result(dict(gather.objects))
+
+
+def _to_follower(key: str, objects: dict[str, Any]) -> None:
+    """Runs on a follower."""
+    gather = _of(get_agent()).get(key)
+    if not gather.result.done():
+        gather.result.set_result(objects)

@@ -1,0 +1,86 @@
+"""Several agents in one process, over the in-memory transport: for tests on one rank.
+
+Every thread has its own current agent then: the pool threads of an agent theirs, the test's thread the one of the
+`with` block.
+
+    with in_process_world(3) as agents:
+        with acting_as(agents[0]):
+            rpc.rpc_sync("worker1", ...)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._agent import current
+from .._agent.agent import Agent
+from .._agent.device_maps import profile_of
+from .._transport.in_memory import Fate, MemoryNetwork
+from ..options import MPIRpcBackendOptions
+from .static import leave, start_static
+
+
+@contextmanager
+def in_process_world(
+    size: int, fate: Fate | None = None, seed: int | None = None, graceful: bool = True, **options: Any
+) -> Iterator[list[Agent]]:
+    """Agents worker0, worker1 ... that are shut down at the end of the block; `fate` and `seed` as in `MemoryNetwork`.
+    """
+    network = MemoryNetwork(size, fate, seed)
+    with current.shared_process():
+        agents: list[Agent] = []
+        for rank in range(size):
+            network._gathered[rank] = f"worker{rank}".encode()
+        for rank in range(size):
+            given = MPIRpcBackendOptions(**options)
+            profiles = {f"worker{each}": profile_of(given) for each in range(size)} if profile_of(given) else {}
+            agent = start_static(
+                f"worker{rank}", network.transport(rank), given, time.monotonic() + 10, _adopt, profiles
+            )
+            agents.append(agent)
+        try:
+            yield agents
+            if graceful:
+                _leave_together(agents)
+        finally:
+            for agent in agents:
+                if not agent.progress._stopping:
+                    leave(agent, False, 0)
+
+
+def _adopt(agent: Agent) -> None:
+    agent.progress.adopt_thread = lambda: current.set_agent(agent)  # type: ignore[method-assign]
+
+
+@contextmanager
+def acting_as(agent: Agent) -> Iterator[Agent]:
+    """Make `agent` the current one of this thread."""
+    before = current.current.agent
+    current.set_agent(agent)
+    try:
+        yield agent
+    finally:
+        current.current.agent = before
+
+
+def _leave_together(agents: list[Agent]) -> None:
+    errors: list[BaseException] = []
+
+    def one(agent: Agent) -> None:
+        try:
+            with acting_as(agent):
+                leave(agent, True, 20)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=one, args=(agent,), daemon=True) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    if errors:
+        raise errors[0]

@@ -1,0 +1,143 @@
+"""Graceful shutdown: leave together, once nothing is under way anywhere.
+
+The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they
+have finished for others. When everybody is in `shutdown`, nobody has anything under way, the sums are equal, and they
+are the same in two rounds one after the other, no request exists that could start new work (a request not yet received
+would make the sums differ; one received between the rounds would change them). Everybody serves all the time. A worker
+that left without grace is left out, and then the sums need not be equal: its share is lost.
+
+This is done twice. After the first time comes the last call: everybody ends its RRefs, which nobody can need any more, and
+the second time waits for the words about that. A worker that is first in `shutdown` still serves, so its RRefs must last.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from mpigrad.futures import Future
+
+from .._protocol import extensions
+from .._protocol.message import MessageType
+
+if TYPE_CHECKING:
+    from .._agent.agent import Agent
+
+_REPORT = struct.Struct("<QB3xQQ")
+_MAX_PAUSE = 0.02
+
+
+class Closing:
+    """This worker's part in leaving together."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._entered = False
+        self._last_called = False
+        self._number = 0
+        self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
+        self._changed = Future()
+        self.closed = Future()
+
+    def run(self, deadline: float | None) -> None:
+        """Return when all workers may leave; TimeoutError after the deadline."""
+        agent = self._agent
+        self._entered = True
+        told: int | None = None
+        while not self.closed.done():
+            coordinator = min(agent.workers)
+            if coordinator == agent.rank:
+                self._coordinate(deadline)
+                return
+            if coordinator != told:
+                told = coordinator
+                agent.notify(coordinator, MessageType.REPORT, self._report(0))
+            self._pause(self.closed, 0.05, deadline)
+
+    def _coordinate(self, deadline: float | None) -> None:
+        self._agree(deadline)
+        self._last_call()
+        self._agree(deadline)
+        for rank in self._others():
+            self._agent.notify(rank, MessageType.CLOSE)
+
+    def _agree(self, deadline: float | None) -> None:
+        """Ask until two rounds one after the other find that nothing is under way."""
+        before: tuple[int, int] | None = None
+        pause = 0.0005
+        while True:
+            self._number += 1
+            sums = self._round(self._number, deadline)
+            if sums is not None and sums == before:
+                return
+            before = sums
+            self._pause(Future(), pause, deadline)
+            pause = min(pause * 1.5, _MAX_PAUSE)
+
+    def _last_call(self) -> None:
+        """Nobody has work left: what is kept for others can end."""
+        if not self._last_called:
+            self._last_called = True
+            for hook in extensions.last_call_hooks:
+                hook(self._agent)
+
+    def _others(self) -> list[int]:
+        return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
+
+    def _round(self, number: int, deadline: float | None) -> tuple[int, int] | None:
+        """The sums of requests issued and finished; None if anybody is busy."""
+        agent = self._agent
+        for rank in self._others():
+            agent.notify(rank, MessageType.PROBE, extra=number, extra2=self._last_called)
+        while True:
+            self._changed = Future()
+            missing = [rank for rank in self._others() if self._reports.get(rank, (-1,))[0] < number]
+            if not missing:
+                break
+            self._pause(self._changed, 0.05, deadline, missing)
+        reports = [self._reports[rank] for rank in self._others()] + [_REPORT.unpack(self._report(number))]
+        if not all(report[1] for report in reports):
+            return None
+        issued, handled = sum(report[2] for report in reports), sum(report[3] for report in reports)
+        return (issued, handled) if issued == handled or agent.gone else None
+
+    def _report(self, number: int) -> bytes:
+        agent = self._agent
+        issued, handled = agent.issued_and_handled()
+        quiet = self._entered and agent.quiet() and all(hook(agent) for hook in extensions.quiet_hooks)
+        return _REPORT.pack(number, quiet, issued, handled)
+
+    def _pause(self, fut: Future, seconds: float, deadline: float | None, missing: list[int] | None = None) -> None:
+        """Serve for a while, or until `fut` is done."""
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
+            names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
+            raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
+        self._agent.progress.idle(fut, now + seconds if deadline is None else min(deadline, now + seconds))
+
+    def on_probe(self, message: extensions.RawMessage) -> None:
+        if message.extra2:
+            self._last_call()
+        self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))
+
+    def on_report(self, message: extensions.RawMessage) -> None:
+        report = _REPORT.unpack(message.body)
+        # two threads may handle a worker's reports in the wrong order: an old one must not hide the newest
+        if report[0] >= self._reports.get(message.src, report)[0]:
+            self._reports[message.src] = report
+        if not self._changed.done():
+            self._changed.set_result(None)
+
+    def on_close(self) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+
+def _register() -> None:
+    extensions.register_handler(MessageType.PROBE, lambda agent, message: agent.closing_protocol.on_probe(message))
+    extensions.register_handler(MessageType.REPORT, lambda agent, message: agent.closing_protocol.on_report(message))
+    extensions.register_handler(MessageType.CLOSE, lambda agent, message: agent.closing_protocol.on_close())
+
+
+_register()

@@ -1,0 +1,4 @@
+"""Code generation: passes over graphs, fusion, and the Python (or CUDA) source that runs them.
+
+Imports `_ir`.
+"""

@@ -1,0 +1,139 @@
+"""Operators of compiled graphs as functions, called without the detour through Python's operators and optional arguments.
+
+What is known when a graph is compiled need not be found out again: which operator it is, and that a number is a constant.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mpigrad._ops._define.binary import PLAIN, Binary
+from mpigrad._ops._define.operator import Operator
+from mpigrad._ops._define.unary import OPERATORS
+from mpigrad._ops.elementwise import arithmetic
+from mpigrad._ops.linalg import matmul
+from mpigrad._ops.reduce import sums
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+
+from .._ir.graph import Node
+from .._ir.types import FLOAT, INT, TENSOR
+from .recording import of_all, of_one, of_product, of_two
+from .variants import is_constant, written
+
+_SIGNS: dict[str, tuple[Binary, Callable[[Any, Any], Any]]] = {
+    "+": (arithmetic.ADD, operator.add), "-": (arithmetic.SUB, operator.sub), "*": (arithmetic.MUL, operator.mul),
+    "/": (arithmetic.DIV, operator.truediv),
+}  # fmt: skip
+_TWO: dict[Any, Binary] = {
+    arithmetic.add: arithmetic.ADD, arithmetic.sub: arithmetic.SUB, arithmetic.mul: arithmetic.MUL, arithmetic.div: arithmetic.DIV
+}  # fmt: skip
+_ALL: dict[Any, Operator] = {sums.sum: sums.SUM_ALL, sums.mean: sums.MEAN_ALL}
+_PRODUCTS = (matmul.matmul, matmul.mm)
+
+
+class Direct(NamedTuple):
+    """The function to call, and which of the inputs it takes."""
+
+    function: Callable[..., Any]
+    places: tuple[int, ...]
+
+
+def direct_sign(sign: str, node: Node) -> Direct | None:
+    """For one of Python's operators; None where there is nothing to gain."""
+    kinds = [each.type for each in node.inputs]
+    if sign == "@" and kinds == [TENSOR, TENSOR]:
+        return Direct(_product(operator.matmul), (0, 1))
+    if sign not in _SIGNS or TENSOR not in kinds:
+        return None
+    if kinds == [TENSOR, TENSOR]:
+        return Direct(_two(*_SIGNS[sign]), (0, 1))
+    first = kinds.index(TENSOR)
+    number = _number(node, 1 - first)
+    if first == 1 and (number is None or sign not in "+*"):
+        return None  # the operands would change places
+    made = _with_any_number(*_SIGNS[sign]) if number is None else _with_number(*_SIGNS[sign], number)
+    return Direct(made, (first, 1 - first))
+
+
+def direct_function(function: Any, node: Node) -> Direct | None:
+    """For a function of the library, called with tensors alone."""
+    if node.keywords or any(each.type != TENSOR for each in node.inputs):
+        return None
+    if len(node.inputs) == 1:
+        found = _one(function) if function in OPERATORS else _all(function) if function in _ALL else None
+        return None if found is None else Direct(found, (0,))
+    if len(node.inputs) == 2 and (function in _TWO or function in _PRODUCTS):
+        return Direct(_two(_TWO[function], function) if function in _TWO else _product(function), (0, 1))
+    return None
+
+
+def direct_method(name: str, node: Node) -> Direct | None:
+    """For a method of tensors."""
+    return direct_function(getattr(Tensor, name, None), node)
+
+
+def _number(node: Node, place: int) -> Any:
+    """A constant operand; None for anything else."""
+    source = node.inputs[place].node
+    value = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
+    return value if node.inputs[place].type in (INT, FLOAT) and is_constant(value) else None
+
+
+@functools.cache
+def _two(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    recording, uses = of_two(op.operator, "x1")
+    uses["ufunc"] = op.ufunc
+    return written(2, (0, 1), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, recording=recording)
+
+
+def _with_number(op: Binary, plain: Callable[[Any, Any], Any], number: float) -> Callable[[Any, Any], Any]:
+    recording, uses = of_two(op.operator, "b1")
+    uses["ufunc"] = op.ufunc
+    return written(2, (0,), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, numbers={1: number}, recording=recording)
+
+
+@functools.cache
+def _with_any_number(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    recording, uses = of_two(op.operator, "b1")
+    uses.update(ufunc=op.ufunc, array=np.array, wrap=wrap)
+    steps = ["a1 = array(x1, kind)", "out = ufunc(a0, a1)"]
+    number = "(x1.__class__ is float or x1.__class__ is int)"
+    return written(2, (0,), steps, _otherwise(op, plain), uses, also=number, recording=["b1 = wrap(a1)", *recording])
+
+
+def _otherwise(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    fast = op.fast
+
+    def otherwise(a: Any, b: Any) -> Any:
+        return fast(a, b) if a.__class__ in PLAIN else plain(a, b)
+
+    return otherwise
+
+
+@functools.cache
+def _one(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    recording, uses = of_one(OPERATORS[function])
+    uses["forward"] = OPERATORS[function].forward
+    return written(1, (0,), ["out = forward(a0)"], function, uses, recording=recording)
+
+
+@functools.cache
+def _all(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    recording, uses = of_all(_ALL[function])
+    uses["forward"] = _ALL[function].forward
+    return written(1, (0,), ["out = forward(a0)"], function, uses, recording=recording)
+
+
+@functools.cache
+def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Matrices that fit together; `function` sees to vectors, batches and complaints."""
+    recording, uses = of_product(matmul.mm_op)
+    uses["product"] = np.matmul
+    fit = "a0.ndim == 2 and a1.ndim == 2 and a0.shape[1] == a1.shape[0]"
+    return written(2, (0, 1), ["out = product(a0, a1)"], function, uses, also=fit, same_shape=False, recording=recording)

@@ -1,0 +1,97 @@
+"""The shortest road of operators in compiled graphs, written out: for dense float tensors on the host.
+
+On this road nothing is called but NumPy: the operands' classes, types and shapes are compared, the arrays worked on, the tensor
+around the result filled in on the spot, and its node if something is recorded. All else takes the road given by `otherwise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._ops._define.binary import F32, F64
+from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
+
+_NAMES: dict[str, Any] = {
+    "Tensor": Tensor, "TRACING": TRACING, "MODE": MODE, "ndarray": np.ndarray, "F32": F32, "F64": F64, "new": object.__new__,
+    "asarray": np.asarray,
+}  # fmt: skip
+
+
+def written(
+    inputs: int,
+    tensors: Sequence[int],
+    steps: Sequence[str],
+    otherwise: Callable[..., Any],
+    uses: dict[str, Any],
+    *,
+    numbers: dict[int, float] | None = None,
+    also: str = "",
+    same_shape: bool = True,
+    recording: Sequence[str] | Callable[..., Any],
+) -> Callable[..., Any]:
+    """A function of `inputs` operands `x0`, `x1`, ...; those in `tensors` are tensors with arrays `a0`, `a1`, ...
+
+    `steps` compute `out` from them, with the objects that `uses` names. `numbers` are constant operands: tensors `b<n>` with
+    arrays `a<n>` of the others' type. `also` must hold too; `same_shape` says whether all arrays must have one shape.
+    `recording` makes the node, or is the road to take where there must be one."""
+    numbers = numbers or {}
+    space = {**_NAMES, **uses, "otherwise": otherwise}
+    given = [f"x{number}" for number in range(inputs)]
+    leave = f"return otherwise({', '.join(given)})"
+    first, *others = (f"a{number}" for number in tensors)
+    classes = [f"x{number}.__class__ is not Tensor" for number in tensors]
+    required = " or ".join(f"x{number}._requires" for number in tensors)
+    fit = [f"{each}.__class__ is ndarray and {each}.dtype is kind" for each in others]
+    fit += [f"{each}.shape == {first}.shape" for each in others if same_shape]
+    fit += [also] if also else []
+    node = []
+    if callable(recording):
+        space["elsewhere"] = recording
+    else:
+        node = [f"    if ({required}) and MODE.enabled:", *(f"        {each}" for each in recording),
+                "        made._grad_fn, made._requires = node, True"]  # fmt: skip
+    lines = [
+        f"def call({', '.join(given)}):",
+        f"    if {' or '.join([*classes, 'TRACING.detour'])}: {leave}",
+        *([] if node else [f"    if {required}: return elsewhere({', '.join(given)})"]),
+        *(f"    a{number} = x{number}._array" for number in tensors),
+        f"    kind = {first}.__class__ is ndarray and {first}.dtype",
+        f"    if kind is F32: {_chosen(numbers, 'single')}",
+        f"    elif kind is F64: {_chosen(numbers, 'double')}",
+        f"    else: {leave}",
+        *([f"    if not ({' and '.join(fit)}): {leave}"] if fit else []),
+        *(f"    {step}" for step in steps),
+        "    made = new(Tensor)",
+        "    made._array = out = out if out.__class__ is ndarray else asarray(out)",
+        "    made._requires = False",
+        "    made._grad_fn = made._grad = made._counter = made._view = made._extra = None",
+        "    made._nr = 0",
+        *node,
+        "    return made",
+    ]
+    for place, number in numbers.items():
+        space[f"single{place}"], space[f"double{place}"] = map(wrap, constants(number))
+    exec("\n".join(lines), space)
+    return space["call"]
+
+
+def _chosen(numbers: dict[int, float], precision: str) -> str:
+    return "; ".join(f"b{place} = {precision}{place}; a{place} = b{place}._array" for place in numbers) or "pass"
+
+
+def constants(number: float) -> tuple[Any, Any]:
+    """A number as arrays of single and double precision, which nobody can change."""
+    made = np.array(number, F32), np.array(number, F64)
+    for each in made:
+        each.flags.writeable = False
+    return made
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a number can be an array of single precision."""
+    return type(value) in (int, float) and abs(value) < 1e30

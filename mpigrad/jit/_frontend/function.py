@@ -1,0 +1,174 @@
+"""ScriptFunction: what is known of a scripted function: graph, code, schema, and a name to travel by."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from types import MethodType
+from typing import Any
+
+from .._codegen.code import code_of
+from .._codegen.explain import remember
+from .._ir.errors import Source
+from .._ir.graph import Graph
+from .._ir.schema import Schema
+from .callable import Anchor, is_script, new_entry, replace_code
+
+by_name: dict[str, ScriptFunction] = {}  # qualified name -> the function, for calls from other workers
+_compiling = threading.RLock()  # functions compile those that they call
+
+
+class _Kind(type):
+    """`isinstance(jit.script(f), ScriptFunction)` holds: see `callable.py`."""
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return type.__instancecheck__(cls, obj) or is_script(obj)
+
+
+class ScriptFunction(metaclass=_Kind):
+    """A scripted function.
+
+    >>> import mpigrad
+    >>> fn = mpigrad.jit._example()
+    >>> fn(mpigrad.ones(2)).tolist()
+    [3.0, 3.0]
+    >>> fn.schema
+    double_and_add(Tensor x) -> Tensor
+    >>> isinstance(fn, mpigrad.jit.ScriptFunction)
+    True
+    """
+
+    def __init__(
+        self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str, original: Any = None
+    ) -> None:
+        self.graph, self._schema, self._source = graph, schema, source
+        self.name, self.qualified_name = schema.name, qualified_name
+        self.returns = schema.returns
+        self.space: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
+        self._optimised: Graph | None = None
+        self._text = ""
+        self._inner: Any = None
+        self.entry = new_entry(self, original)
+        self.call = MethodType(self.entry, Anchor(self))
+
+    def shown(self) -> dict[str, Any]:
+        """What users find on the callable."""
+        return {
+            "_record": self, "_travels_by_name": True,  # see distributed.rpc._functions
+            "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
+            "code": code_of(self.graph, self._schema), "save": self.save, "name": self.name,
+            "qualified_name": self.qualified_name, "returns": self.returns,
+        }  # fmt: skip
+
+    @property
+    def schema(self) -> Any:
+        """Arguments and result: prints like `f(Tensor x, int n) -> Tensor`."""
+        return _Shown(self._schema)
+
+    @property
+    def code(self) -> str:
+        """The graph as Python text."""
+        return code_of(self.graph, self._schema)
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph (calls stay calls)."""
+        return self.graph
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that runs: constants folded, common subexpressions once, elementwise chains fused."""
+        self._compile()
+        assert self._optimised is not None
+        return self._optimised
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+    def _start(self, me: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first call."""
+        self._compile()
+        return self.entry(me, *args, **kwargs)
+
+    def _compile(self) -> None:
+        from .._codegen.entry import compile_entry
+        from .._codegen.passes import optimised
+
+        with _compiling:
+            if self._optimised is None:
+                graph = optimised(self.graph)
+                made, self._text, places = compile_entry(graph, self._schema, self.name, self.space)
+                remember(made.__code__, self, places)
+                replace_code(self.entry, made)
+                self._optimised = graph
+
+    def inner(self) -> Any:
+        """The function for calls from other graphs."""
+        return self._inner or self._compile_inner()
+
+    def _compile_inner(self) -> Any:
+        from .._codegen.entry import compile_inner
+
+        with _compiling:
+            if self._inner is None:
+                made, _, places = compile_inner(self.graph_for(), self._schema, self.name, self.space)
+                remember(made.__code__, self, places)
+                self._inner = made
+        return self._inner
+
+    def save(self, f: Any, **kwargs: Any) -> None:
+        """Write the function to a file; see `mpigrad.jit.save`."""
+        from .._files.save import save
+
+        save(self, f)
+
+    def __reduce__(self) -> Any:
+        return find, (self.qualified_name,)
+
+    def __deepcopy__(self, memo: Any) -> ScriptFunction:
+        return self  # nothing in it changes
+
+    def __repr__(self) -> str:
+        return f"<mpigrad.jit.ScriptFunction {self.schema}>"
+
+
+class _Shown:
+    """A schema that prints like PyTorch's."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_schema":
+            raise AttributeError(name)  # before it is set, by copy and its like
+        return getattr(self._schema, name)
+
+    def __repr__(self) -> str:
+        return str(self._schema)
+
+    __str__ = __repr__
+
+
+def record_of(obj: Any) -> ScriptFunction:
+    """What is known of a scripted function that users hold."""
+    return obj._record if is_script(obj) else obj
+
+
+def find(qualified_name: str) -> ScriptFunction:
+    """The scripted function that this process knows by a name."""
+    found = by_name.get(qualified_name)
+    if found is None:
+        module = qualified_name.removeprefix("__mpigrad__.").rpartition(".")[0]
+        while module and module not in sys.modules:
+            try:
+                importlib.import_module(module)
+                break
+            except ImportError:
+                module = module.rpartition(".")[0]
+        found = by_name.get(qualified_name)
+    if found is None:
+        raise RuntimeError(
+            f"Script function '{qualified_name}' is not defined on this worker. Functions decorated with @mpigrad.jit.script "
+            "travel by name: they must be defined on both caller and callee."
+        )
+    return found

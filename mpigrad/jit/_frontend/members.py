@@ -1,0 +1,145 @@
+"""A module while its methods are lowered: its parameters, submodules, attributes and methods, as scripted code sees them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from mpigrad.nn.modules.container import ModuleList, Sequential
+
+from .._ir.graph import Value
+from .._ir.types import BOOL, NONE, TENSOR, Type, optional, qualified, tuple_of, type_of
+from .._lower.builder import Known, Members
+from .names import Names
+
+_RESULTS = {
+    "LSTM": tuple_of(TENSOR, tuple_of(TENSOR, TENSOR)), "GRU": tuple_of(TENSOR, TENSOR), "RNN": tuple_of(TENSOR, TENSOR),
+    "LSTMCell": tuple_of(TENSOR, TENSOR), "MultiheadAttention": tuple_of(TENSOR, optional(TENSOR)),
+}  # fmt: skip
+
+
+class ModuleMember:
+    """A method of a module that is about to be called."""
+
+    def __init__(self, description: Description, owner: Value, module: Any, name: str) -> None:
+        self.description, self.owner, self.module, self.name = description, owner, module, name
+
+    def call(self, builder: Any, node: ast.Call) -> Value:
+        return self.description.call(builder, node, self.owner, self.name, self.module)
+
+
+def is_library(module: Any) -> bool:
+    """Whether a module is one of the library's, with nothing but such inside: it is called as an operator."""
+    return all(f"{type(each).__module__}.".startswith("mpigrad.nn.") for each in module.modules())
+
+
+def class_values(cls: type) -> dict[str, Any]:
+    """The values that users' classes give to all their modules."""
+    own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
+    every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
+    return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
+
+
+class Description:
+    """What lowering asks about the module whose method it lowers."""
+
+    def __init__(self, scripted: Any, original: Any) -> None:
+        self.scripted, self.original = scripted, original
+        self.type_name = qualified(type(original))
+        self.values: dict[int, tuple[Value, Any]] = {}  # values of the graph that are modules
+
+    def knows(self, builder: Any, value: Any) -> bool:
+        """Whether a value of the graph is a module."""
+        return value is builder.me or id(value) in self.values
+
+    def module_of(self, builder: Any, value: Value) -> Any:
+        return self.scripted if value is builder.me else self.values[id(value)][1]
+
+    # -- attributes --------------------------------------------------------------------------------------------------
+    def attribute(self, builder: Any, node: ast.Attribute, owner: Value) -> Any:
+        module, name = self.module_of(builder, owner), node.attr
+        if name in module._modules:
+            return self._child(builder, node, owner, module._modules[name], name)
+        for tensors in (module._parameters, module._buffers):
+            if name in tensors:
+                return (
+                    self._get(builder, node, owner, name, TENSOR)
+                    if tensors[name] is not None
+                    else builder.constant(node, None)
+                )
+        source = self._source(module)
+        function = getattr(type(source), name, None)
+        if inspect.isfunction(function):
+            return Known(ModuleMember(self, owner, module, name), f"self.{name}")
+        if name == "training":
+            return self._get(builder, node, owner, name, BOOL)
+        if not hasattr(source, name):
+            raise builder.fail(node, f"Module '{type(source).__name__}' has no attribute '{name}'")
+        return self._plain(builder, node, owner, source, name)
+
+    def _source(self, module: Any) -> Any:
+        return self.original if module is self.scripted else getattr(module, "_original", module)
+
+    def _plain(self, builder: Any, node: ast.Attribute, owner: Value, source: Any, name: str) -> Any:
+        value = getattr(source, name)
+        hints = {
+            key: each
+            for cls in reversed(type(source).__mro__)
+            for key, each in vars(cls).get("__annotations__", {}).items()
+        }
+        kind = Names(type(source).forward).of_argument(hints[name]) if name in hints else type_of(value)
+        if kind is None:
+            if callable(value):
+                return Known(value, name)
+            raise builder.fail(
+                node, f"Module '{type(source).__name__}' has no attribute '{name}' (This attribute exists on the Python module, "
+                f"but we failed to convert Python type: '{type(value).__name__}' to a scripted type)",
+            )  # fmt: skip
+        return builder.constant(node, None) if kind == NONE else self._get(builder, node, owner, name, kind)
+
+    def _get(self, builder: Any, node: Any, owner: Value, name: str, kind: Type) -> Value:
+        return builder.add(node, "prim::GetAttr", [owner], kind, "getattr", name=name)
+
+    def _child(self, builder: Any, node: Any, owner: Value, child: Any, name: str) -> Any:
+        value = self._get(builder, node, owner, name, Type(qualified(type(self._source(child)))))
+        self.values[id(value)] = (value, child)
+        if isinstance(child, ModuleList) or (isinstance(child, Sequential) and not is_library(child)):
+            return Members([self._child(builder, node, value, each, key) for key, each in child._modules.items()])
+        return value
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+    def call(self, builder: Any, node: ast.Call, owner: Value, name: str, module: Any = None) -> Value:
+        module = module if module is not None else self.module_of(builder, owner)
+        args, kwargs = builder.arguments(node)
+        return self._invoke(builder, node, owner, module, name, args, kwargs)
+
+    def call_each(self, builder: Any, node: ast.Call, members: Members) -> Value:
+        """A Sequential: one after the other."""
+        args, kwargs = builder.arguments(node)
+        for each in members.items:
+            if isinstance(each, Members):
+                raise builder.refuse(node, "Sequentials of Sequentials of scripted modules aren't supported")
+            args = [self._invoke(builder, node, each, self.module_of(builder, each), "forward", args, kwargs)]
+            kwargs = {}
+        return args[0]
+
+    def _invoke(self, builder: Any, node: Any, owner: Value, module: Any, name: str, args: Any, kwargs: Any) -> Value:
+        function = getattr(type(self._source(module)), name)
+        mark = getattr(function, "_jit_mark", None)
+        if mark == "unused":
+            return builder._as_unused(node, function, args, kwargs)
+        if mark == "ignore":
+            return builder._as_ignored(node, function, [owner, *args], kwargs)
+        if module is not self.scripted and is_library(module):
+            if name != "forward":
+                raise builder.fail(
+                    node, f"only forward of {type(module).__name__} can be called in scripted code, not '{name}'"
+                )
+            kind = _RESULTS.get(type(module).__name__, TENSOR)
+            if kwargs:
+                raise builder.fail(node, f"{type(module).__name__} takes positional arguments only in scripted code")
+            return builder.add(node, "prim::CallMethod", [owner, *args], kind, "callmethod", name="forward")
+        method = module._compiled_method(name)
+        inputs = builder.bind(node, method.schema, args, kwargs)
+        return builder.add(node, "prim::CallMethod", [owner, *inputs], method.returns, "callmethod", name=name)

@@ -1,0 +1,160 @@
+"""Scripted modules: `jit.script(module)`, and `ScriptModule` classes with `script_method`."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from types import MethodType
+from typing import Any
+
+from mpigrad.nn.modules.container import ModuleList, Sequential
+from mpigrad.nn.modules.module import Module
+
+from .._ir.types import qualified
+from .function import ScriptFunction
+from .members import Description, class_values, is_library
+from .names import Names
+from .script import compile_function
+
+_INTERNAL = ("_parameters", "_buffers", "_modules")
+
+
+class _CompilesAfterInit(type):
+    """Compiles the scripted methods of a ScriptModule when its `__init__` is over."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        made._finish_script()
+        return made
+
+
+class ScriptModule(Module, metaclass=_CompilesAfterInit):
+    """A module whose methods marked with `script_method` are scripted.
+
+    >>> import mpigrad
+    >>> issubclass(mpigrad.jit.ScriptModule, mpigrad.nn.Module)
+    True
+    """
+
+    _is_script_module = True
+
+    def _finish_script(self) -> None:
+        self._begin(self)
+        for name in dir(type(self)):
+            if getattr(inspect.getattr_static(type(self), name), "_jit_mark", None) == "script_method":
+                self._compiled_method(name)
+
+    def _begin(self, original: Any) -> None:
+        self.__dict__["_script_methods"] = {}
+        self.__dict__["_original"] = original
+        self.__dict__["_script_type"] = qualified(type(original))
+        self.__dict__["_description"] = Description(self, original)
+        for name, child in list(self._modules.items()):
+            self._modules[name] = scripted_child(child)
+
+    def _compiled_method(self, name: str) -> ScriptFunction:
+        """The script of a method; compiled when first asked for."""
+        found = self._script_methods.get(name)
+        if found is None:
+            if name in self.__dict__.setdefault("_compiling", set()):
+                raise RuntimeError(f"method '{name}' is called recursively: recursive calls aren't supported\n")
+            self._compiling.add(name)
+            try:
+                function = inspect.unwrap(getattr(type(self._original), name))
+                found = compile_function(function, Names(function), self._description)
+            finally:
+                self._compiling.discard(name)
+            self._add_method(name, found)
+        return found
+
+    def _add_method(self, name: str, function: ScriptFunction) -> None:
+        self._script_methods[name] = function
+        self.__dict__[name] = MethodType(function.entry, self)
+
+    def _script_method(self, name: str) -> Any:
+        """A scripted method, for calls from graphs: nothing else of a module can be called from there."""
+        return MethodType(self._script_methods[name].inner(), self)
+
+    @property
+    def graph(self) -> Any:
+        """The graph of forward."""
+        return self._script_methods["forward"].graph
+
+    @property
+    def code(self) -> str:
+        """The code of forward."""
+        return self._script_methods["forward"].code
+
+    @property
+    def original_name(self) -> str:
+        """The name of the class that was scripted."""
+        return self._script_type.rpartition(".")[2]
+
+    def save(self, f: Any, **kwargs: Any) -> None:
+        """Write the module to a file; see `mpigrad.jit.save`."""
+        from .._files.save import save
+
+        save(self, f)
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What `jit.script(module)` gives: it shares the parameters and buffers of the module."""
+
+    def __init__(self, original: Any) -> None:
+        super().__init__()
+        for name in _INTERNAL[:2]:
+            self.__dict__[name] = original.__dict__[name]
+        self._modules.update(original._modules)
+        for name, value in {**class_values(type(original)), **original.__dict__}.items():
+            if name not in self.__dict__ and name not in _INTERNAL:
+                self.__dict__[name] = value
+        self.__dict__["training"] = original.training
+        self.__dict__["_original_module"] = original
+
+    def _finish_script(self) -> None:
+        original = self._original_module
+        self._begin(original)
+        wanted = [name for name in dir(type(original)) if _mark(type(original), name) == "export"]
+        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in (
+            "ignore",
+            "unused",
+        ):
+            wanted.insert(0, "forward")
+        for name in wanted:
+            self._compiled_method(name)
+
+    def extra_repr(self) -> str:
+        return f"original_name={self.original_name}"
+
+
+def _mark(cls: type, name: str) -> Any:
+    return getattr(inspect.getattr_static(cls, name, None), "_jit_mark", None)
+
+
+def scripted_child(child: Any) -> Any:
+    """A submodule as scripted code calls it: the library's as they are, those of users scripted."""
+    if child is None or isinstance(child, ScriptModule) or is_library(child):
+        return child
+    if type(child) in (ModuleList, Sequential):
+        members = OrderedDict((name, scripted_child(each)) for name, each in child._modules.items())
+        made = type(child)()
+        made._modules.update(members)
+        made.training = child.training
+        return made
+    return script_module(child)
+
+
+def script_module(module: Any) -> RecursiveScriptModule:
+    """Script a module's forward, its exported methods, and what they call."""
+    return RecursiveScriptModule(module)
+
+
+def script_method(fn: Any) -> Any:
+    """Mark a method of a ScriptModule to be scripted.
+
+    >>> import mpigrad
+    >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
+    'script_method'
+    """
+    fn._jit_mark = "script_method"
+    return fn

@@ -1,0 +1,128 @@
+"""Names in a function's source: what they mean there, and the functions that are compiled because they are called."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import typing
+from types import ModuleType
+from typing import Any
+
+from .._ir.errors import FrontendError
+from .._ir.types import TENSOR, Type, from_annotation
+from .._lower.builder import Known
+
+_MISSING = object()
+
+
+class Names:
+    """The names that a function sees: its closure, its module, Python's built-ins."""
+
+    def __init__(self, function: Any, extra: dict[str, Any] | None = None) -> None:
+        self.function = function
+        self.globals = getattr(function, "__globals__", {})
+        self.extra = extra or {}
+        closure, names = getattr(function, "__closure__", None) or (), function.__code__.co_freevars
+        self.closure = dict(zip(names, closure))
+
+    def lookup(self, name: str) -> Any:
+        """The object that a name stands for, or a mark for none."""
+        if name in self.closure:
+            try:
+                return self.closure[name].cell_contents
+            except ValueError:
+                return _MISSING
+        return self.globals.get(name, getattr(builtins, name, _MISSING))
+
+    def find(self, name: str) -> Known | None:
+        found = self.lookup(name)
+        return None if found is _MISSING else Known(found, name)
+
+    def attribute(self, builder: Any, node: ast.Attribute, owner: Known) -> Known:
+        """An attribute of a module (or of a class, such as the members of typing)."""
+        if not isinstance(owner.obj, (ModuleType, type)):
+            raise builder.fail(
+                node, f"attribute lookup is not defined on python value of type '{type(owner.obj).__name__}'"
+            )
+        found = getattr(owner.obj, node.attr, _MISSING)
+        if found is _MISSING:
+            raise builder.fail(node, f"module '{owner.name}' has no attribute {node.attr}")
+        return Known(found, f"{owner.name}.{node.attr}")
+
+    def subscript(self, builder: Any, node: ast.Subscript, owner: Known) -> Any:
+        """`List[int]` and its like; containers of Python are no values."""
+        if (
+            typing.get_origin(owner.obj) is None
+            and not isinstance(owner.obj, type)
+            and owner.obj is not typing.Optional
+        ):
+            raise builder.fail(node, f"python value of type '{type(owner.obj).__name__}' cannot be used as a value")
+        return Known(self._evaluate(ast.unparse(node)), ast.unparse(node))
+
+    # -- annotations -------------------------------------------------------------------------------------------------
+    def _evaluate(self, text: str) -> Any:
+        seen = _Seen(self)
+        return eval(text, {}, seen)
+
+    def annotation(self, builder: Any, node: ast.expr) -> Type:
+        """The type that an annotation inside the function means."""
+        try:
+            given = self._evaluate(
+                node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+            )
+            return from_annotation(given)
+        except (TypeError, NameError, AttributeError) as error:
+            raise builder.fail(node, str(error)) from None
+
+    def kind_of(self, builder: Any, node: ast.AST, given: Any) -> Type:
+        """The type that a class means."""
+        try:
+            return from_annotation(given)
+        except (TypeError, NameError) as error:
+            raise builder.fail(node, str(error)) from None
+
+    def of_argument(self, given: Any) -> Type:
+        """The type of an annotation in `__annotations__`, which may be its text."""
+        return from_annotation(self._evaluate(given) if isinstance(given, str) else given)
+
+    def return_type(self, function: Any) -> Type:
+        """What an ignored function says that it returns: Tensor by default."""
+        given = inspect.get_annotations(function).get("return", inspect.Parameter.empty)
+        if given is inspect.Parameter.empty:
+            return TENSOR
+        return Names(inspect.unwrap(function)).of_argument(given)
+
+    def compiled(self, builder: Any, node: ast.AST, function: Any) -> Any:
+        """The scripted function of a function that is called."""
+        from .function import ScriptFunction, record_of
+        from .script import script_function
+
+        if isinstance(function, ScriptFunction):
+            return record_of(function)
+        try:
+            return script_function(function)
+        except (FrontendError, RuntimeError) as error:
+            text = (
+                f"{error}'{function.__name__}' is being compiled since it was called from '{builder.source.name}'\n"
+                f'  File "{builder.source.file}", line {builder.source.line(node)}, in {builder.source.name}\n'
+            )
+            if isinstance(error, FrontendError):
+                raise type(error)(text) from None
+            raise RuntimeError(text) from None
+
+
+class _Seen(dict):  # type: ignore[type-arg]
+    """The namespace in which annotations are evaluated."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__()
+        self._names = names
+
+    def __missing__(self, name: str) -> Any:
+        found = self._names.lookup(name)
+        if found is _MISSING:
+            found = self._names.extra.get(name, _MISSING)
+        if found is _MISSING:
+            raise KeyError(name)
+        return found

@@ -1,0 +1,97 @@
+"""Values at the border of scripted code: does an argument fit its type, and what it becomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._array.device import device as Device
+from mpigrad._array.dtype import dtype as DType
+from mpigrad._array.layout import layout, memory_format
+from mpigrad._tensor import Tensor
+from mpigrad.futures import Future
+
+from .types import Type, class_of, classes
+
+NO = object()  # the value does not fit
+
+
+def convert(wanted: Type, value: Any) -> Any:
+    """The value as scripted code gets it (ints become floats where floats are wanted), or NO."""
+    test = _TESTS.get(wanted.kind)
+    return value if test is None and _is_module(wanted, value) else NO if test is None else test(wanted, value)
+
+
+def _of(*classes: type) -> Any:
+    return lambda wanted, value: value if isinstance(value, classes) else NO
+
+
+def _float(wanted: Type, value: Any) -> Any:
+    if isinstance(value, float):
+        return value
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else NO
+
+
+def _all_are(kind: Type, values: Any) -> bool:
+    """Whether all values are of a type's own class, so that they fit as they are; quick for long lists."""
+    own = _OWN.get(kind.kind)
+    return own is not None and set(map(type, values)) <= own
+
+
+def _list(wanted: Type, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return NO
+    if _all_are(wanted.args[0], value):
+        return value if isinstance(value, list) else list(value)
+    made = [convert(wanted.args[0], each) for each in value]
+    if any(each is NO for each in made):
+        return NO
+    same = isinstance(value, list) and all(a is b for a, b in zip(made, value))
+    return value if same else made
+
+
+def _tuple(wanted: Type, value: Any) -> Any:
+    if not isinstance(value, tuple) or len(value) != len(wanted.args):
+        return NO
+    if wanted.fields and getattr(value, "_fields", None) != wanted.fields:
+        return NO
+    made = tuple(convert(kind, each) for kind, each in zip(wanted.args, value))
+    if any(each is NO for each in made):
+        return NO
+    return class_of(wanted)(*made) if wanted.fields else made
+
+
+def _dict(wanted: Type, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return NO
+    if _all_are(wanted.args[0], value) and _all_are(wanted.args[1], value.values()):
+        return value
+    fits = all(convert(wanted.args[0], k) is not NO and convert(wanted.args[1], v) is not NO for k, v in value.items())
+    return value if fits else NO
+
+
+def _optional(wanted: Type, value: Any) -> Any:
+    return None if value is None else convert(wanted.args[0], value)
+
+
+def _enum(wanted: Type, value: Any) -> Any:
+    return value if type(value) is classes.get(wanted.name) else NO
+
+
+def _rref(wanted: Type, value: Any) -> Any:
+    return value if any(cls.__name__ == "RRef" for cls in type(value).__mro__) else NO
+
+
+def _is_module(wanted: Type, value: Any) -> bool:
+    from .._frontend.interface import implements
+
+    return implements(wanted.kind, value)
+
+
+_OWN: dict[str, set[type]] = {"Tensor": {Tensor}, "int": {int}, "float": {float}, "bool": {bool}, "str": {str}}
+_TESTS: dict[str, Any] = {
+    "Tensor": _of(Tensor), "int": _of(int), "float": _float, "bool": _of(bool), "str": _of(str),
+    "complex": _of(complex, float, int), "number": _of(int, float, complex), "NoneType": _of(type(None)),
+    "Any": lambda wanted, value: value, "Device": _of(Device, str), "dtype": _of(DType), "Layout": _of(layout),
+    "MemoryFormat": _of(memory_format), "Future": _of(Future), "RRef": _rref, "List": _list, "Tuple": _tuple,
+    "Dict": _dict, "Enum": _enum, "Optional": _optional, "Function": lambda wanted, value: value,
+}  # fmt: skip

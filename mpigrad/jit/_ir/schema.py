@@ -1,0 +1,75 @@
+"""Schemas: the arguments of a scripted function, binding them, and complaints about those that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .convert import NO, convert
+from .types import Type
+
+MISSING: Any = object()  # stands where an argument without a default was not given
+
+
+class Argument(NamedTuple):
+    """One argument."""
+
+    name: str
+    type: Type
+    inferred: bool = False  # a Tensor because nothing else was said
+    has_default: bool = False
+    default: Any = None
+
+
+class Schema(NamedTuple):
+    """The declaration of a scripted function."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    returns: Type
+
+    def __str__(self) -> str:
+        parts = [
+            f"{each.type} {each.name}{f'={each.default!r}' if each.has_default else ''}" for each in self.arguments
+        ]
+        result = f"({self.returns})" if self.returns.kind != "Tuple" else f"({self.returns})"
+        plain = self.returns.kind != "Tuple"
+        return f"{self.name}({', '.join(parts)}) -> {self.returns if plain else result}"
+
+    def refusal(self, bound: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> RuntimeError:
+        """The complaint about arguments that are left over, beside those that are bound."""
+        if more:
+            return RuntimeError(
+                f"{self.name}() expected at most {len(bound)} argument(s) but received {len(bound) + len(more) + len(named)} "
+                f"argument(s). Declaration: {self}"
+            )
+        for each, value in zip(self.arguments, bound):
+            if value is MISSING:
+                return self._missing(each)
+        return RuntimeError(f"Unknown keyword argument '{next(iter(named))}' for operator '{self.name}'. Schema: {self}")
+
+    def _missing(self, argument: Argument) -> RuntimeError:
+        return RuntimeError(f"{self.name}() is missing value for argument '{argument.name}'. Declaration: {self}")
+
+    def check(self, position: int, value: Any) -> Any:
+        """The argument as the function gets it; RuntimeError if it does not fit its type."""
+        argument = self.arguments[position]
+        if value is MISSING:
+            raise self._missing(argument)
+        made = convert(argument.type, value)
+        if made is not NO:
+            return made
+        wanted = argument.type.python() + (" (inferred)" if argument.inferred else "")
+        why = (
+            f"Inferred '{argument.name}' to be of type 'Tensor' because it was not annotated with an explicit type.\n"
+            if argument.inferred
+            else ""
+        )
+        raise RuntimeError(
+            f"{self.name}() Expected a value of type '{wanted}' for argument '{argument.name}' but instead found type "
+            f"'{type(value).__name__}'.\n{why}Position: {position}\nValue: {_shown(value)}\nDeclaration: {self}"
+        )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 200 else text[:200] + "..."

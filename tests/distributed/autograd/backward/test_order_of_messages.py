@@ -1,0 +1,213 @@
+"""Passes while messages overtake each other, other passes run in the same context, and parts are dropped in mid-run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.autograd._backward import initiator
+from mpigrad.distributed.autograd._backward.backward_pass import Pass
+from mpigrad.distributed.autograd._backward.branch import _REQUEST
+from mpigrad.distributed.autograd._backward.joined import held_part
+from mpigrad.distributed.autograd._context.interceptor import record_send
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._agent.faults import Faults
+from tests.support.in_memory import acting_as, world_in_memory
+
+from .. import functions as fn
+from .test_meeting_gradients import GATE, Started, leaf, settled, square, until, waiting
+
+
+@pytest.fixture
+def agents():
+    with world_in_memory(4, graceful=False, rpc_timeout=8) as made, acting_as(made[0]):
+        yield made
+        settled(made)
+
+
+def meeting_at(function: Any, x: mpigrad.Tensor) -> mpigrad.Tensor:
+    """Two calls of this worker whose gradients meet at a function of the user's."""
+    y = function(x)
+    return square("worker2", y) + square("worker3", y)
+
+
+def at_a_failing_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
+    return meeting_at(fn.failing, x)
+
+
+def at_a_waiting_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
+    return meeting_at(waiting, x)
+
+
+def test_the_news_of_a_failure_comes_late(agents) -> None:
+    """Nothing that a worker says afterwards may look like the end of the pass."""
+    agents[1].faults = Faults([], {"FAILED_AUTOGRAD": 0.15}, 0)
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        loss = rpc.rpc_sync("worker1", at_a_failing_one, args=(a,)).sum()
+        with pytest.raises(KeyError, match="no gradient today"):
+            dist_autograd.backward(context_id, [loss])
+
+
+def test_a_part_that_the_initiator_cannot_wait_for_fails_the_pass(agents, monkeypatch) -> None:
+    def refused(*_: Any) -> Any:
+        raise ConnectionError("no way to ask")
+
+    monkeypatch.setattr(initiator, "reach", refused)
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        y = a * 3
+        with pytest.raises(ConnectionError, match="no way to ask"):
+            dist_autograd.backward(context_id, [(square("worker1", y) + square("worker2", y)).sum()])
+        with pytest.raises(ConnectionError, match="no way to ask"):
+            dist_autograd.backward(context_id, [(square("worker1", y) + y).sum()])
+        loss = rpc.rpc_sync("worker1", at_a_waiting_one, args=(a,)).sum()
+        with pytest.raises(ConnectionError, match="no way to ask"):
+            dist_autograd.backward(context_id, [loss])
+
+
+def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
+    GATE.clear()
+    a, sent = leaf(1.0, 2.0), []
+    with dist_autograd.context() as context_id:
+        far = rpc.rpc_sync("worker1", at_a_waiting_one, args=(a,))
+        one = Started(agents[0], context_id, far.sum())
+        until(lambda: any(part._running for part in parts_of(agents[1], context_id)))
+        (part,) = parts_of(agents[1], context_id)
+        sending = agents[1].request
+        monkeypatch.setattr(agents[1], "request", lambda *args: sent.append(args[1]) or sending(*args))
+        (started,) = agents[0].autograd.initiated.values()
+        started.fail(ArithmeticError("given up"))
+        until(lambda: part._aborted)
+        assert part.branch in agents[1].autograd.live, "its own work still runs"
+        GATE.set()
+        assert isinstance(one.end(), ArithmeticError)
+        settled(agents)
+        assert _REQUEST not in sent, "a part that was dropped sends nothing"
+
+
+def parts_of(agent: Any, context_id: int) -> list[Any]:
+    context = agent.autograd.container.contexts[context_id]
+    return list({part for held in list(context.held.values()) for part in list(held.values())})
+
+
+def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents) -> None:
+    """Two passes have run a source on its own when a new send joins it with another, whose gradients one of them awaits."""
+    a, b = leaf(1.0, 2.0) * 2, leaf(3.0, 4.0) * 3
+    with dist_autograd.context():
+        context, worker = dist_autograd._current_context(), agents[0].autograd
+        record_send(context, 1, [a])
+        record_send(context, 2, [b])
+        context.parts.catch_up()
+        first, second = context.parts.source(1), context.parts.source(2)
+        one, other = (Pass.begin(0, number, True, True, False) for number in (1, 2))
+        assert context.parts.runs_alone(first, one) and context.parts.runs_alone(first, other)
+        record_send(context, 3, [a + b])
+        context.parts.catch_up()
+        assert not context.parts.runs_alone(second, one)
+        part, new = held_part(worker, context, one, second)
+        assert new and first not in part.sources and second in part.sources
+        part.abort()
+
+
+def test_recorded_passes_at_once_in_one_context(agents) -> None:
+    """What one pass records may join parts that another has run half of."""
+    a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    agents[2].faults = Faults([], {"BACKWARD_AUTOGRAD_REQ": 0.002, "REPLY": 0.003}, 0)
+    with dist_autograd.context() as context_id:
+        loss = (square("worker1", a * 2) * square("worker2", b * 3) * square("worker3", a * 5)).sum()
+        errors: list[BaseException] = []
+
+        def differentiate() -> None:
+            with acting_as(agents[0]):
+                try:
+                    for _ in range(4):
+                        found = dist_autograd.grad(context_id, loss, [a, b], create_graph=True)
+                        assert [each.tolist() for each in found] == wanted
+                except BaseException as error:
+                    errors.append(error)
+
+        there = (4 * a * a * 9 * b * b * 25 * a * a).sum()
+        wanted = [each.tolist() for each in mpigrad.autograd.grad(there, [a, b])]
+        threads = [threading.Thread(target=differentiate, daemon=True) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(40)
+            assert not thread.is_alive(), "a pass hangs"
+        assert not errors, errors
+
+
+def test_hooks_of_recv_functions_are_called_by_grad_too(agents) -> None:
+    a, seen = leaf(1.0, 2.0), []
+    with dist_autograd.context() as context_id:
+        far = square("worker1", a)
+        far.grad_fn.register_prehook(lambda grads: seen.append(grads[0].tolist()))
+        (found,) = dist_autograd.grad(context_id, far.sum(), a)
+        assert found.tolist() == [2.0, 4.0] and seen == [[1.0, 1.0]]
+
+
+def context_of(_: Any = None) -> int | None:
+    return dist_autograd._current_context()._context_id() if dist_autograd._has_valid_context() else None
+
+
+def slowly(x: Any) -> Any:
+    time.sleep(0.02)
+    return x
+
+
+def test_callbacks_run_in_the_context_in_which_they_were_added(agents) -> None:
+    outside = rpc.rpc_async("worker1", slowly, args=(1,)).then(context_of)
+    with dist_autograd.context() as context_id:
+        inside = rpc.rpc_async("worker1", slowly, args=(1,)).then(context_of)
+        seen: list[Any] = []
+        rpc.rpc_async("worker1", slowly, args=(1,)).add_done_callback(lambda _: seen.append(context_of()))
+        assert outside.wait() is None and inside.wait() == context_id
+        until(lambda: seen)
+        assert seen == [context_id] and context_of() == context_id
+
+
+def test_contexts_of_a_worker_that_is_gone_end_everywhere(agents) -> None:
+    with acting_as(agents[1]):
+        context = dist_autograd._new_context()
+        rpc.rpc_sync("worker2", fn.nested, args=(leaf(1.0), 2.0, ["worker3"]))
+        dist_autograd._context.container.CURRENT.context = None
+    assert all(context.context_id in agent.autograd.container.contexts for agent in agents[1:])
+    agents[2].lose(1, "worker1 (rank 1) has left")
+    until(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))
+
+
+def test_a_context_that_came_through_a_worker_that_is_gone_ends_with_its_makers(agents) -> None:
+    """worker0 knows worker1, which called worker2, which called worker3; both learn from worker0 of the end."""
+    for moment in ("before", "after"):
+        context = dist_autograd._new_context()
+        context_id = context.context_id
+        rpc.rpc_sync("worker1", fn.nested, args=(leaf(1.0), 2.0, ["worker2", "worker3"]))
+        if moment == "after":
+            agents[0].gone[1] = "worker1 has left"
+            dist_autograd._release_context(context_id)
+        for agent in agents[2:]:
+            agent.lose(1, "worker1 (rank 1) has left")
+        if moment == "before":
+            until(lambda known=context._known_worker_ids: known() == {1, 2, 3})
+            agents[0].gone[1] = "worker1 has left"
+            dist_autograd._release_context(context_id)
+        until(lambda gone=context_id: not any(gone in agent.autograd.container.contexts for agent in agents[2:]))
+        for agent in (agents[0], *agents[2:]):  # it is back
+            agent.gone.pop(1, None)
+            agent.workers[1], agent.by_name["worker1"] = agents[1].info, agents[1].info
+
+
+def test_rpc_ends_inside_a_context() -> None:
+    with world_in_memory(2, graceful=False) as made:
+        with acting_as(made[0]):
+            with dist_autograd.context():
+                rpc.rpc_sync("worker1", fn.add, args=(leaf(1.0), 2.0))
+                current.set_agent(None)
+            assert not dist_autograd._has_valid_context()

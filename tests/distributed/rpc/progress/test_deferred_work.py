@@ -1,0 +1,102 @@
+"""Work that is left for later: done by whoever polls in vain, never lost, never too much of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._progress.waiting import LATER, Waiting
+from tests.support.in_memory import acting_as, world_in_memory
+
+from .. import support_functions as far
+
+
+class Still:
+    """A transport in which nothing moves."""
+
+    lock, oversubscribed = None, False
+
+    def pending(self) -> bool:
+        return False
+
+
+def idle_waiting() -> Waiting:
+    return Waiting(Still(), lambda *_: None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+
+
+def until(condition, seconds: float = 20.0) -> bool:
+    limit = time.monotonic() + seconds
+    while not condition() and time.monotonic() < limit:
+        time.sleep(0.001)
+    return bool(condition())
+
+
+def test_whoever_rests_does_one_piece_and_looks_again() -> None:
+    waiting, done = idle_waiting(), []
+    for piece in range(3):
+        waiting.later(done.append, piece)
+    assert done == []
+    for seen in ([0], [0, 1], [0, 1, 2], [0, 1, 2]):
+        waiting._rest(time.monotonic(), 0.0, None)
+        assert done == seen
+
+
+def test_a_worker_that_never_rests_works_the_oldest_off() -> None:
+    waiting, done = idle_waiting(), []
+    for piece in range(3 * LATER):
+        waiting.later(done.append, piece)
+        assert len(waiting._later) <= LATER
+    assert done == list(range(2 * LATER))
+
+
+def test_a_piece_that_fails_is_said_and_holds_up_nothing(caplog) -> None:
+    waiting, done = idle_waiting(), []
+    waiting.later(lambda number: 1 // number, 0)
+    waiting.later(done.append, 1)
+    for _ in range(2):
+        waiting._rest(time.monotonic(), 0.0, None)
+    assert done == [1]
+    assert "work that was left for later failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_the_leader_does_it_when_nobody_waits() -> None:
+    with world_in_memory(1) as agents:
+        done = threading.Event()
+        agents[0].progress.later(lambda event: event.set(), done)
+        assert done.wait(20)
+
+
+def test_releases_arrive_without_another_call() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        tensor = mpigrad.ones(2, requires_grad=True)
+        with dist_autograd.context() as context_id:
+            rpc.rpc_sync(1, far.add, args=(tensor, tensor))
+            assert context_id in agents[1].autograd.container.contexts
+        assert context_id not in agents[0].autograd.container.contexts
+        assert until(lambda: context_id not in agents[1].autograd.container.contexts)
+        assert until(lambda: not agents[0].autograd.releasing)
+
+
+def test_what_was_sent_is_walked_before_gradients_come() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        tensor = mpigrad.ones(2, requires_grad=True)
+        with dist_autograd.context() as context_id:
+            rpc.rpc_sync(1, far.add, args=(tensor, tensor))
+            for agent in agents:
+                context = agent.autograd.container.contexts[context_id]
+                assert until(lambda context=context: len(context.parts.sources) == len(context.sends) == 1)
+
+
+def test_a_world_that_closes_at_once_has_told_everybody() -> None:
+    for _ in range(20):
+        with world_in_memory(3) as agents, acting_as(agents[0]):
+            tensor = mpigrad.ones(2, requires_grad=True)
+            with dist_autograd.context():
+                for rank in (1, 2):
+                    rpc.rpc_sync(rank, far.add, args=(tensor, tensor))
+        assert [len(agent.autograd.container.contexts) for agent in agents] == [0, 0, 0]
+        assert not agents[0].autograd.releasing

@@ -1,0 +1,92 @@
+"""Headers and frames: what is put together is what is read, in C as in Python, and nothing is read that is not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpigrad.distributed.rpc._protocol import header as running
+from mpigrad.distributed.rpc._protocol.frame import parts
+from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE
+from tests.support.forms import plain_form
+
+PLAIN = plain_form("distributed.rpc._protocol.header")
+FORMS = pytest.mark.parametrize("form", [running, PLAIN], ids=["running", "plain"])
+FIELDS = (
+    "kind mode flags epoch transfers src length name_length meta_length tag call_id context_id message_id extra extra2"
+).split()
+
+byte, short, word = (st.integers(0, (1 << bits) - 1) for bits in (8, 16, 32))
+number = st.integers(-(1 << 63), (1 << 63) - 1)
+text = st.binary(max_size=40)
+
+
+@given(st.tuples(byte, byte, short, short, word, number, number, number, number, number, text, text, text))
+def test_frames_are_alike_in_both_forms(arguments) -> None:
+    kind, mode, flags, epoch, rank, call_id, context_id, message_id, extra, extra2, data, meta, name = arguments
+    frame = running.frame_of(*arguments)
+    assert frame == PLAIN.frame_of(*arguments)
+    header = running.read_header(bytearray(frame))
+    assert (header.kind, header.mode, header.flags, header.epoch, header.src) == (kind, mode, flags, epoch, rank)
+    assert (header.call_id, header.context_id, header.message_id) == (call_id, context_id, message_id)
+    assert (header.extra, header.extra2, header.length, header.transfers) == (extra, extra2, len(frame), 0)
+    buffer, offset, *found, followed = parts(bytearray(frame), header)
+    assert (buffer, offset, found, followed) == (frame, HEADER_SIZE, [meta, name], ())
+    assert frame[HEADER_SIZE : HEADER_SIZE + len(data)] == data
+
+
+@given(st.binary(min_size=HEADER_SIZE, max_size=HEADER_SIZE + 20), st.sampled_from([bytes, bytearray]))
+def test_any_bytes_have_a_header(frame, kind) -> None:
+    read = running.read_header(kind(frame))
+    assert [getattr(read, name) for name in FIELDS] == list(HEADER.unpack_from(frame))
+    assert list(PLAIN.read_header(frame)) == list(HEADER.unpack_from(frame))
+
+
+@FORMS
+@pytest.mark.parametrize("length", [0, 1, HEADER_SIZE - 1])
+def test_a_frame_without_a_whole_header(form, length) -> None:
+    with pytest.raises(ValueError, match=f"malformed message: {length} bytes are too few for a header of {HEADER_SIZE}"):
+        form.read_header(bytearray(length))
+
+
+@FORMS
+@given(text, text)
+def test_a_text_behind_its_length(form, first, rest) -> None:
+    made = form.with_length(first, rest)
+    assert made == len(first).to_bytes(4, "little") + first + rest
+    assert form.length_at(made, 0) == len(first)
+    assert form.length_at(b"abc" + made, 3) == len(first)
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "wrong, place", [(b"", 0), (b"\1\0\0", 0), (b"\2\0\0\0x", 0), (b"\xff\xff\xff\xffabc", 0), (b"\0\0\0\0", 1)]
+)
+def test_a_length_that_is_not_there(form, wrong, place) -> None:
+    with pytest.raises(ValueError, match="malformed message"):
+        form.length_at(wrong, place)
+
+
+@FORMS
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda text: np.frombuffer(text, np.uint8)])
+def test_pieces(form, kind) -> None:
+    buffer = kind(b"0123456789")
+    assert [form.piece(buffer, *ends) for ends in ((0, 10), (3, 5), (4, 4))] == [b"0123456789", b"34", b""]
+
+
+@FORMS
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+@pytest.mark.parametrize("ends", [(0, 11), (-1, 3), (5, 4)])
+def test_pieces_that_are_not_there(form, kind, ends) -> None:
+    with pytest.raises(ValueError, match="malformed message: bytes"):
+        form.piece(kind(10), *ends)
+
+
+def test_lengths_that_do_not_fit_into_their_frame() -> None:
+    frame = bytearray(HEADER.pack(2, 0, 0, 0, 0, 0, HEADER_SIZE + 4, 3, 2, 0, 1, 0, 0, 0, 0) + b"abcd")
+    with pytest.raises(ValueError, match="malformed message: function of 3 and meta of 2 bytes in a frame of"):
+        parts(frame, running.read_header(frame))
+    with pytest.raises(ValueError, match=f"{HEADER_SIZE + 4} bytes announced, {HEADER_SIZE + 3} received"):
+        parts(frame[:-1], running.read_header(frame))

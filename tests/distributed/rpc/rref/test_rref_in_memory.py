@@ -1,0 +1,190 @@
+"""RRefs over a transport that delays and reorders, with faults and lost workers: counts always come back to zero."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+
+import pytest
+
+import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc._agent.faults import Faults
+from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._world.static import leave
+from tests.support.in_memory import acting_as, world_in_memory
+
+from .. import support_functions as far
+
+
+@pytest.fixture(autouse=True)
+def nothing_held():
+    far.HELD.clear()
+    yield
+    far.HELD.clear()
+
+
+def busy(agents) -> list[dict[str, str]]:
+    gc.collect()
+    found = [{k: v for k, v in agent.rrefs.debug_info().items() if v != "0"} for agent in agents]
+    return [each for each in found if each] + [agent.rrefs.deleting for agent in agents if agent.rrefs.deleting]
+
+
+def settle(agents) -> None:
+    deadline = time.monotonic() + 20
+    while busy(agents):
+        assert time.monotonic() < deadline, busy(agents)
+        time.sleep(0.002)
+
+
+def wander(rref, path):
+    if not path:
+        return rref.to_here()
+    return rpc.rpc_sync(path[0], wander, args=(rref, path[1:]))
+
+
+def fork_and_forget(rref, path):
+    """Hand an RRef on without waiting, and let go of it at once."""
+    if path:
+        rpc.rpc_async(path[0], fork_and_forget, args=(rref, path[1:]))
+        rpc.remote(path[0], wander, args=(rref, path[1:]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_journeys(seed: int) -> None:
+    rng = random.Random(seed)
+    with world_in_memory(4, fate=lambda *_: rng.random() * 0.003 * (rng.random() < 0.3), seed=seed) as agents:
+        for turn in range(25):
+            with acting_as(agents[rng.randrange(4)]):
+                path = [rng.randrange(4) for _ in range(rng.randrange(5))]
+                rref = rpc.RRef(turn) if rng.random() < 0.5 else rpc.remote(rng.randrange(4), far.add, args=(turn, 0))
+                if rng.random() < 0.5:
+                    assert wander(rref, path) == turn
+                else:
+                    fork_and_forget(rref, path)
+                del rref
+        settle(agents)
+
+
+@pytest.mark.parametrize("kind", ["PYTHON_CALL", "PYTHON_REMOTE_CALL", "RREF_USER_DELETE", "PYTHON_RREF_FETCH_CALL"])
+def test_failed_sends_leave_nothing(kind: str) -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        mine = rpc.RRef(7)
+        agents[0].faults = Faults([kind], {}, 2)
+        for _ in range(6):
+            try:
+                assert rpc.rpc_sync(1, wander, args=(mine, [])) == 7
+                assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
+            except RuntimeError as error:
+                assert "failed intentionally" in str(error)
+        agents[0].faults = None
+        assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
+        del mine
+        settle(agents)
+
+
+def test_deletions_that_come_late_or_early() -> None:
+    with world_in_memory(3) as agents, acting_as(agents[0]):
+        agents[1].faults = Faults([], {"RREF_USER_DELETE": 0.05, "REPLY": 0.01}, 0)
+        for _ in range(10):
+            assert rpc.rpc_sync(1, wander, args=(rpc.RRef("x"), [2, 1])) == "x"
+        settle(agents)
+
+
+def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
+    with world_in_memory(3, graceful=False) as agents:
+        with acting_as(agents[0]):
+            mine = rpc.RRef("x")
+            rpc.rpc_sync(1, far.hold, args=(mine,))
+            assert agents[0].rrefs.debug_info()["num_forks"] == "1"
+            for agent in (agents[0], agents[2]):
+                agent.lose(1, "it left")
+            with pytest.raises(RuntimeError, match="it left|could not find"):
+                rpc.rpc_sync(1, far.hold, args=(mine,))
+            far.wait_for(lambda: agents[0].rrefs.debug_info()["num_forks"] == "0")
+
+
+def hand_on(rref, path):
+    """Hand an RRef on along a path, at whose end it is held."""
+    if path:
+        rpc.rpc_sync(path[0], hand_on, args=(rref, path[1:]))
+    else:
+        far.hold(rref)
+
+
+@pytest.mark.parametrize(("path", "lost"), [([1, 2], [1]), ([1, 2, 3], [2]), ([1, 2, 3], [1, 2]), ([1, 2, 3], [2, 1])])
+@pytest.mark.parametrize("slow", [0.0, 0.05])
+def test_forks_outlive_the_workers_through_which_they_came(path: list[int], lost: list[int], slow: float) -> None:
+    def fate(src: int, dst: int, frame: bytes) -> float:
+        return slow if frame[0] == MessageType.LEAVE and dst == path[-1] else 0.0
+
+    with world_in_memory(4, fate=fate, graceful=False, rpc_timeout=20) as agents:
+        with acting_as(agents[0]):
+            hand_on(rpc.RRef("x"), path)
+        gc.collect()
+        for rank in lost:
+            with acting_as(agents[rank]):
+                leave(agents[rank], False, 0)
+        there = [agent for agent in agents if agent.rank not in lost]
+        far.wait_for(lambda: all(len(agent.gone) == len(lost) for agent in there))
+        far.wait_for(lambda: not any(min(o.children, default=0) < 0 for a in there for o in a.rrefs.kept.values()))
+        (held,) = far.HELD
+        far.HELD.clear()
+        with acting_as(agents[path[-1]]):
+            assert held.to_here() == "x"
+            del held
+        settle(there)
+
+
+def test_a_worker_that_leaves_with_its_forks_frees_the_value() -> None:
+    """Whoever is asked for orphans has none, or never answers."""
+    with world_in_memory(4, graceful=False) as agents:
+        with acting_as(agents[0]):
+            rref = rpc.RRef("x")
+            for rank in (1, 2):
+                rpc.rpc_sync(rank, far.hold, args=(rref,))
+            del rref
+        held = list(far.HELD)
+        far.HELD.clear()
+        for rank in (1, 2):
+            with acting_as(agents[rank]):
+                leave(agents[rank], False, 0)
+        settle([agents[0], agents[3]])
+        del held
+
+
+def test_ids_are_unique_among_values_made_here_and_by_calls() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        made = [make(turn) for turn in range(20) for make in (lambda x: rpc.remote(0, far.add, args=(x, 0)), rpc.RRef)]
+        assert [each.to_here() for each in made] == [turn for turn in range(20) for _ in range(2)]
+        assert len({each._record.number for each in made}) == len(made)
+        del made
+        settle(agents)
+
+
+def test_a_slow_owner_frees_the_value_that_nobody_waited_for() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        late = rpc.remote(1, time.sleep, args=(0.3,), timeout=0.02)
+        with pytest.raises(RuntimeError, match="timeout"):
+            late._get_future().wait()
+        del late
+        settle(agents)
+
+
+def test_a_collection_while_the_network_is_locked_may_send() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        theirs = rpc.remote(1, far.add, args=(1, 2))
+        assert theirs.to_here() == 3
+        with agents[0].progress.transport.network._lock:
+            del theirs  # as the collector would do it, on a thread that is polling for another agent
+        settle(agents)
+
+
+def test_of_a_rank_that_comes_and_goes_only_the_latest_loss_is_kept() -> None:
+    with world_in_memory(2) as agents:
+        table = agents[0].rrefs
+        for epoch in (*range(65_500, 65_536), *range(1, 100)):  # epochs begin again after 65,535
+            table._rank_lost(7, epoch)
+            assert table.has_lost(7, epoch) and not table.has_lost(7, epoch % 65_535 + 1)
+        assert table.has_lost(7, 65_500) and table.has_lost(7, 5) and not table.has_lost(6, 5)
+        assert table.lost == {7: 99}

@@ -1,0 +1,134 @@
+"""Members of a dynamic group over the in-memory transport: what they do with words that come too late."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mpigrad.distributed.rpc._agent import agent, current
+from mpigrad.distributed.rpc._progress.pool import Progress
+from mpigrad.distributed.rpc._protocol.frame import RawMessage
+from mpigrad.distributed.rpc._protocol.message import HEADER, MessageType
+from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
+from mpigrad.distributed.rpc._world.device_profiles import introduction
+from mpigrad.distributed.rpc._world.dynamic import join
+from mpigrad.distributed.rpc._world.static import leave
+from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
+
+from .. import support_functions as far
+
+
+@pytest.fixture
+def network():
+    with current.shared_process():
+        yield MemoryNetwork(2)
+
+
+def member(network: MemoryNetwork, rank: int, name: str):
+    return join(name, network.transport(rank), MPIRpcBackendOptions())
+
+
+def kinds_for(network: MemoryNetwork, rank: int) -> list[int]:
+    """The types of the messages that wait for a rank."""
+    found = []
+    while (frame := network.get(rank)) is not None:
+        found.append(frame[0])
+    return found
+
+
+def test_nobody_is_welcomed_after_the_last_word(network) -> None:
+    leaver = member(network, 0, "leaver")
+    body = introduction(leaver).replace(b"leaver", b"joiner")
+    kinds_for(network, 1)
+    leaver.membership.on_join(RawMessage(1, body, [], 1, 0, 0, 0))
+    far.wait_for(lambda: 1 in leaver.workers)
+    leaver.membership.close()
+    leaver.membership.on_join(RawMessage(1, body, [], 2, 0, 0, 0))
+    far.wait_for(lambda: not leaver.progress.outbox)
+    assert kinds_for(network, 1) == [MessageType.WELCOME, MessageType.LEAVE]
+    leave(leaver, False, 0)
+
+
+def test_who_is_kept_waiting_for_a_core_waits_longer_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one who could answer may be kept waiting as well: here for longer than the looks alone take."""
+    turns: list[None] = []
+
+    class Starved(Progress):
+        def idle(self, fut, deadline) -> None:
+            turns.append(None)
+            super().idle(fut, deadline + (0.05 if len(turns) == 10 else 0))
+
+    with current.shared_process():
+        slow = MemoryNetwork(2, fate=lambda src, dst, frame: 0.6 if frame[0] == MessageType.WELCOME else 0.0)
+        first = member(slow, 0, "taken")
+        monkeypatch.setattr(agent, "Progress", Starved)
+        with pytest.raises(RuntimeError, match="name taken is not unique"):
+            member(slow, 1, "taken")
+        leave(first, False, 0)
+
+
+def test_who_hardly_gets_a_core_does_not_look_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mpigrad.distributed.rpc._world.dynamic.LONGEST", 0.5)
+
+    class Starved(Progress):
+        def idle(self, fut, deadline) -> None:
+            time.sleep(0.1)
+
+    monkeypatch.setattr(agent, "Progress", Starved)
+    began = time.monotonic()
+    with current.shared_process():
+        leave(member(MemoryNetwork(2), 0, "alone"), False, 0)
+    assert 0.5 < time.monotonic() - began < 5
+
+
+def test_a_refusal_reaches_the_life_that_asked(network) -> None:
+    """An earlier life of the same rank was known under another name."""
+    first = member(network, 0, "taken")
+    mine = introduction(first)
+    first.membership.on_join(RawMessage(1, mine.replace(b"taken", b"other"), [], 5, 0, 0, 0))
+    first.lose(1, "has left")
+    kinds_for(network, 1)
+    first.membership.on_join(RawMessage(1, mine, [], 6, 0, 0, 0))
+    far.wait_for(lambda: not first.progress.outbox)
+    assert HEADER.unpack_from(network.get(1))[3] == 6
+    leave(first, False, 0)
+
+
+def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
+    """What an earlier life of the other rank left behind is taken in as soon as the pool starts."""
+    leave(member(network, 1, "earlier"), False, 0)
+    kinds_for(network, 1)
+
+    class Busy(Progress):
+        def start(self) -> None:
+            super().start()
+            far.wait_for(lambda: not any(network._queues[0].values()))
+            time.sleep(0.02)
+
+    monkeypatch.setattr(agent, "Progress", Busy)
+    joined = member(network, 0, "new")
+    assert joined.epochs[1] > 0
+    word = network.get(1)
+    assert word[0] == MessageType.JOIN and HEADER.unpack_from(word)[3] == 0
+    leave(joined, False, 0)
+
+
+def test_a_refusal_of_an_earlier_life_is_no_refusal(network) -> None:
+    alone = member(network, 0, "alone")
+    alone.membership.on_welcome(RawMessage(1, b"\0no", [], alone.epoch + 1, 0, 0, 0))
+    assert alone.membership._refused is None
+    alone.membership.on_welcome(RawMessage(1, b"\0no", [], alone.epoch, 0, 0, 0))
+    assert alone.membership._refused == "no"
+    leave(alone, False, 0)
+
+
+def test_a_member_that_leaves_while_somebody_joins_is_not_waited_for(network) -> None:
+    """The joiner hears of it from a third, then only its last word."""
+    joiner = member(network, 0, "joiner")
+    membership = joiner.membership
+    membership._expected = {1}
+    assert not membership._settled(1.0, 500, 0.0)
+    joiner.lose(1, "has left")
+    assert membership._settled(0.0, 0, 0.0)
+    leave(joiner, False, 0)
