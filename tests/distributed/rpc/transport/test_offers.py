@@ -25,7 +25,7 @@ MIB = 1 << 20
 PEER = """
 import sys, time
 import numpy as np
-from mpigrad.distributed.rpc import _offers
+from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
 from tests.distributed.rpc.transport.test_offers import Ether, framed
 seconds, pause, *sizes = map(float, sys.argv[1:])
 arrays = [np.random.default_rng(int(size)).integers(0, 256, int(size), np.uint8) for size in sizes]
