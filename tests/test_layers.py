@@ -40,7 +40,6 @@ DECLARED = {
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad._watchdog.install"): WAS,
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.optim"): WAS,
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.nn"): WAS,
-    ("mpigrad.distributed.rpc._transport.device.receive", "mpigrad.distributed.rpc._wire.arrays"): WAS,
     ("mpigrad.distributed.rpc.rref_proxy", "mpigrad.distributed.rpc.api"): WAS,
     ("mpigrad.jit._codegen.compile", "mpigrad.jit._frontend.known"): WAS,
     ("mpigrad.jit._ir.convert", "mpigrad.jit._frontend.interface"): WAS,

@@ -35,7 +35,7 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
             fut.set_result(result)
 
     if agent is not None:
-        agent.progress.submit(run)
+        agent.progress.pool.submit(run)
     else:
         threading.Thread(target=run, name=f"jit-fork-{getattr(func, '__name__', '')}", daemon=True).start()
     return fut

@@ -68,4 +68,4 @@ def _wait(fut: Any, deadline: float | None) -> None:
 
 def _defer(run: Any) -> bool:
     agent = current.agent
-    return agent is not None and agent.progress.defer(run)
+    return agent is not None and agent.defer(run)
