@@ -14,12 +14,16 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mpigrad"
 
 # Imports that go up the table or close a cycle, each with the reason why it has to. (importer, imported): reason
-RREF_API = "methods of an RRef call the public functions, which in turn make RRefs"
 MODULE = "a module's methods are spread over files, some of which must know the class itself"
 SAVE = "`f.save()` is PyTorch's method; files need everything else of the compiler"
 WAS = "from before the folders; to be removed"
 SCRIPTED_RPC = "scripted functions call RPC by name, if the program has imported it"
+LOADED = "every worker must be able to take part in what these layers do, so they are loaded before it serves"
 DECLARED = {
+    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.autograd"): LOADED,
+    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.nn"): LOADED,
+    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.optim"): LOADED,
+    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad._watchdog.install"): LOADED,
     ("mpigrad._ops.create.legacy", "mpigrad.cuda"): "names `torch.cuda.FloatTensor` in a class's `__module__`; imports nothing",
     ("mpigrad._ops.tensor.safe_globals", "mpigrad.nn.parameter"): "files may name parameters, whose module is then imported",
     ("mpigrad.profiler", "mpigrad.profiler._workers.trace"): "`profiler.trace_workers` is loaded when it is asked for",
@@ -32,15 +36,6 @@ DECLARED = {
     ("mpigrad.jit._codegen.fork", "mpigrad.distributed.rpc._agent.current"): SCRIPTED_RPC,
     ("mpigrad.jit._codegen.fork", "mpigrad.distributed.autograd._context.container"): SCRIPTED_RPC,
     ("mpigrad.jit._codegen.fork", "mpigrad.distributed.autograd._context.interceptor"): SCRIPTED_RPC,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.rpc._rref.wire"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.rpc._rref.calls"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.rpc._rref.adoption"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.rpc._agent.profiling"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.autograd"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad._watchdog.install"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.optim"): WAS,
-    ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.nn"): WAS,
-    ("mpigrad.distributed.rpc.rref_proxy", "mpigrad.distributed.rpc.api"): WAS,
     ("mpigrad.jit._codegen.compile", "mpigrad.jit._frontend.known"): WAS,
     ("mpigrad.jit._ir.convert", "mpigrad.jit._frontend.interface"): WAS,
     ("mpigrad.jit._lower.calls", "mpigrad.jit._frontend.known"): WAS,
@@ -56,10 +51,6 @@ DECLARED = {
     ("mpigrad.jit._frontend.names", "mpigrad.jit._frontend.script"): WAS,
     ("mpigrad.jit._frontend.names", "mpigrad.jit._frontend.function"): WAS,
     ("mpigrad.jit._files.save", "mpigrad.jit._frontend.module"): WAS,
-    ("mpigrad.distributed.rpc._rref.table", "mpigrad.distributed.rpc._rref.adoption"): WAS,
-    ("mpigrad.distributed.rpc._world.static", "mpigrad.distributed.rpc._world.dynamic"): WAS,
-    ("mpigrad.distributed.rpc._rref.rref", "mpigrad.distributed.rpc._rref.calls"): WAS,
-    ("mpigrad.distributed.rpc._rref.rref", "mpigrad.distributed.rpc.rref_proxy"): WAS,
     ("mpigrad._graph.accumulate", "mpigrad._graph.engine"): WAS,
     ("mpigrad._graph.accumulate", "mpigrad._graph.node"): WAS,
     ("mpigrad._tensor", "mpigrad._graph.views"): WAS,

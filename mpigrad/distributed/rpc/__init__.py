@@ -9,10 +9,11 @@ from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
+from . import rref_proxy as rref_proxy  # RRefs make proxies with it
 from ._agent.agent import Agent as RpcAgent
 from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
-from ._rref.calls import remote
+from ._rref.remote import remote
 from ._rref.rref import RRef
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,

@@ -14,13 +14,15 @@ from mpigrad.futures import Future, wait_all
 from mpigrad.futures._future import block
 
 from ._agent import current
+from ._agent.agent import Agent
 from ._agent.current import get_agent, set_agent
 from ._protocol import extensions
 from ._protocol.worker_info import WorkerInfo
-from ._rref.calls import remote as remote
-from ._rref.rref import table_of
+from ._rref.remote import remote as remote
+from ._rref.table import table_of
 from ._wire import payload
 from ._world.gather import all_gather
+from ._world.leaving import leave
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 from .internal import _internal_rpc_pickler
 
@@ -41,7 +43,7 @@ def _is_current_rpc_agent_set() -> bool:
     return current.current.agent is not None
 
 
-def _get_current_rpc_agent() -> Any:
+def _get_current_rpc_agent() -> Agent:
     """The agent behind the public functions."""
     agent = current.current.agent
     if agent is None:
@@ -84,9 +86,7 @@ def rpc_sync(
     info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
     if info is None:
         info = agent.find(to)
-    if timeout == UNSET_RPC_TIMEOUT:
-        timeout = agent.rpc_timeout
-    elif timeout < 0:
+    if timeout < 0:
         timeout = agent.rpc_timeout
     profiler = extensions.profiler
     if profiler is not None:
@@ -167,8 +167,6 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
     >>> rpc.shutdown()
     """
-    from ._world.static import leave
-
     agent = get_agent()
     try:
         leave(agent, graceful, timeout)

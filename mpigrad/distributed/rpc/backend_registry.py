@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import constants
+from ._world.start import start_mpi_agent
+from .options import MPIRpcBackendOptions
 
 BackendValue = namedtuple("BackendValue", ["construct_rpc_backend_options_handler", "init_backend_handler"])
 
@@ -64,14 +66,10 @@ def init_backend(backend: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _mpi_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
-    from .options import MPIRpcBackendOptions
-
     return MPIRpcBackendOptions(rpc_timeout=rpc_timeout, init_method=init_method, **kwargs)
 
 
 def _mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
-    from ._world.static import start_mpi_agent
-
     return start_mpi_agent(name, rank, world_size, options)
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 from mpigrad.futures import Future
 
+from . import api
 from ._protocol import extensions
-from ._rref.calls import value_of
+from ._rref.owner_calls import value_of
+from ._rref.remote import remote
+from ._rref.rref import RRef, install_proxy
 from .functions import async_execution
 
 
@@ -24,23 +27,20 @@ def _local_invoke_async_execution(number: int, name: str, args: tuple[Any, ...],
 class RRefProxy:
     """What `rref.rpc_sync()`, `rref.rpc_async()` and `rref.remote()` give: its attributes are the value's methods."""
 
-    def __init__(self, rref: Any, rpc_api: Any, timeout: float) -> None:
+    def __init__(self, rref: RRef, rpc_api: str, timeout: float) -> None:
         self.rref, self.rpc_api, self.rpc_timeout = rref, rpc_api, timeout
 
     def __getattr__(self, name: str) -> Any:
         return functools.partial(self._call, name)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from . import api
-        from ._rref import calls
-
         rref, arguments = self.rref, (self.rref._record.number, name, args, kwargs)
         if self.rpc_api == "rpc_async":
             return self._call_once_known(name, arguments)
         invoke = _invoker(rref._get_type(timeout=self.rpc_timeout), name)
         if self.rpc_api == "rpc_sync":
             return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
-        made = calls.remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+        made = remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
         made._get_future()._add(lambda fut: rref)
         return made
 
@@ -69,8 +69,6 @@ class RRefProxy:
         return result
 
     def _send(self, known: Future, name: str, arguments: tuple[Any, ...]) -> Future:
-        from . import api
-
         rref = self.rref
         future = api.rpc_async(rref.owner(), _invoker(known.value(), name), arguments, None, self.rpc_timeout)
         future._add(lambda fut: rref)
@@ -92,6 +90,7 @@ def _pass_on(answer: Future, result: Future) -> None:
 
 def _collected() -> list[Future] | None:
     """The futures that this thread collects (`_wait_all`), if it does."""
-    from . import api
-
     return getattr(api._thread_local_var, "future_list", None)
+
+
+install_proxy(RRefProxy)

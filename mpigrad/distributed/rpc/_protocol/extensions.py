@@ -15,7 +15,6 @@ The module variables are read on every call: None costs one comparison.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -110,28 +109,6 @@ quiet_hooks: list[
 last_call_hooks: list[
     Callable[[Agent], None]
 ] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
-
-
-LAYERS = (
-    "mpigrad.distributed.rpc._rref.wire",
-    "mpigrad.distributed.rpc._rref.calls",
-    "mpigrad.distributed.rpc._rref.adoption",
-    "mpigrad.distributed.rpc._agent.profiling",
-    "mpigrad.distributed.autograd",
-    "mpigrad._watchdog.install",
-)
-"""Modules that plug themselves in when imported, which every worker must have done."""
-
-PACKAGES = ("mpigrad.sparse", "mpigrad.nn", "mpigrad.optim", "mpigrad.distributed.optim", "mpigrad.distributed.nn")
-"""Packages whose objects calls bring and whose names functions use: loaded before the first call is served. Python gives a
-half-made module to a thread that imports a package while another imports a module inside it (each holds what the other
-waits for), and threads that serve calls would do just that."""
-
-
-def load_layers() -> None:
-    """Import the layers above, so that this worker can take part in what others do with them."""
-    for name in LAYERS + PACKAGES:
-        importlib.import_module(name)
 
 
 def install_interceptor(new: Interceptor | None) -> None:

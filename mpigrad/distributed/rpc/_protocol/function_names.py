@@ -94,7 +94,7 @@ def _places_add(text: bytes) -> tuple[Any, str]:
 
 
 def _load(module: str) -> None:
-    """Import a module after its packages, from the outermost on: see `extensions.PACKAGES` for what happens otherwise."""
+    """Import a module after its packages, from the outermost on: see `PACKAGES` in `_world/new_agent.py` for the reason."""
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         importlib.import_module(".".join(parts[:count]))

@@ -20,6 +20,7 @@ from .._protocol.message import MessageType
 from .table import ORPHAN, Owner, User
 
 if TYPE_CHECKING:
+    from .._agent.agent import Agent
     from .table import Table
 
 _ASK = int(MessageType.RREF_FORK_REQUEST)
@@ -66,7 +67,7 @@ class Adoption:
             self._table.adopted(self._held, self._ranks[0])
 
 
-def _handle(agent: Any, message: extensions.RawMessage) -> Future:
+def _handle(agent: Agent, message: extensions.RawMessage) -> Future:
     (count,) = _COUNT.unpack_from(message.body)
     end = _COUNT.size + count * _LIFE.size
     lives, records = message.body[_COUNT.size : end], message.body[end:]

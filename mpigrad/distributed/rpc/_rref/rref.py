@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad.autograd.profiler import record_function
@@ -15,7 +16,12 @@ from .._protocol.errors import WorkerGoneError
 from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
 from ..constants import UNSET_RPC_TIMEOUT
-from .table import GloballyUniqueId, Owner, Table, User
+from .adoption import Adoption
+from .owner_calls import ask_type, backward_on_owner, seconds_of
+from .table import GloballyUniqueId, Owner, Table, User, table_of
+
+if TYPE_CHECKING:
+    from .._agent.agent import Agent
 
 _FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
 
@@ -79,7 +85,7 @@ class RRef:
             return self._record.value.wait()
         agent = self._usable("to_here")
         future = agent.call(
-            self._info.id, _nothing, None, None, _seconds(agent, timeout), kind=_FETCH, extra=self._record.number
+            self._info.id, _nothing, None, None, seconds_of(agent, timeout), kind=_FETCH, extra=self._record.number
         )
         if TRACING.on:
             with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
@@ -107,8 +113,6 @@ class RRef:
 
     def _get_type(self, timeout: float = UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
         """The type of the value; a Future of it if not `blocking`."""
-        from .calls import ask_type
-
         return ask_type(self, timeout, blocking)
 
     def _serialize(self) -> Any:
@@ -132,8 +136,6 @@ class RRef:
 
     def backward(self, dist_autograd_ctx_id: int = -1, retain_graph: bool = False) -> None:
         """Run backward from the value, a scalar tensor, on its owner: in a distributed context, or locally without one."""
-        from .calls import backward_on_owner
-
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
 
     def __repr__(self) -> str:
@@ -174,11 +176,6 @@ def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
     return _fill(object.__new__(RRef), table, record, info, creation)
 
 
-def table_of(agent: Any) -> Table:
-    """The agent's table of RRefs."""
-    return agent.rrefs
-
-
 def current_info() -> Any:
     """This worker, for messages."""
     return None if current.current.agent is None else current.current.agent.info
@@ -188,25 +185,24 @@ def _id(number: int) -> GloballyUniqueId:
     return GloballyUniqueId.of(number)
 
 
-def _seconds(agent: Any, timeout: float) -> float:
-    return agent.rpc_timeout if timeout < 0 else timeout
-
-
 def _nothing() -> None:
     """The function of a fetch: its handler knows what to do."""
 
 
-def _proxy(rref: RRef, kind: str, timeout: float) -> Any:
-    from ..rref_proxy import RRefProxy
-
-    return RRefProxy(rref, kind, timeout)
+_proxy: Callable[[RRef, str, float], Any]  # (RRef, function of RPC, timeout); see `install_proxy`
 
 
-def _start(agent: Any) -> None:
-    agent.rrefs = Table(agent)
+def install_proxy(proxy: Callable[[RRef, str, float], Any]) -> None:
+    """Have `rref.rpc_sync()` and its relatives make proxies of this class, which calls the public functions of RPC."""
+    global _proxy
+    _proxy = proxy
 
 
-def _last_call(agent: Any) -> None:
+def _start(agent: Agent) -> None:
+    agent.rrefs = Table(agent, Adoption)
+
+
+def _last_call(agent: Agent) -> None:
     agent.rrefs.delete_users()
 
 
@@ -215,7 +211,7 @@ extensions.last_call_hooks.append(_last_call)
 extensions.lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
 
 
-def _quiet(agent: Any) -> bool:
+def _quiet(agent: Agent) -> bool:
     return agent.rrefs.quiet()
 
 

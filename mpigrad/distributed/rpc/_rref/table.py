@@ -99,8 +99,9 @@ class User:
 class Table:
     """All RRefs of one agent."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, adopt: Callable[[Table, dict[Owner | User, int], int], Any]) -> None:
         self.agent = agent
+        self._adopt = adopt  # finds new parents for the forks that a lost worker had made: (table, counts, rank)
         self.owners: weakref.WeakValueDictionary[int, Owner] = weakref.WeakValueDictionary()
         self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
         self.users: dict[int, User] = {}
@@ -155,11 +156,9 @@ class Table:
         records: list[Owner | User] = [*self.users.values(), *self.kept.values()]
         held = {record: record.children.pop(rank) for record in records if rank in record.children}
         if held:
-            from .adoption import Adoption
-
             for record, count in held.items():
                 record.children[-1 - rank] += count  # apart from those of a later life of that rank
-            Adoption(self, held, rank)
+            self._adopt(self, held, rank)
 
     def has_lost(self, rank: int, epoch: int) -> bool:
         """Whether it is known here that this life of a worker, or a later one, is over. Epochs have 16 bits."""
@@ -272,3 +271,8 @@ class Table:
             "num_pending_children": str(sum(user.children.total() for user in users)),
             "num_forks": str(sum(owner.children.total() for owner in kept)),
         }
+
+
+def table_of(agent: Agent) -> Table:
+    """The agent's table of RRefs."""
+    return agent.rrefs

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
-from .rref import RRef, make, table_of
-from .table import Owner, User
+from .rref import RRef, make
+from .table import Owner, User, table_of
 
 if TYPE_CHECKING:
     from .._agent.agent import Agent

@@ -38,7 +38,7 @@ from .._protocol.worker_info import WorkerInfo
 from .._transport.mpi_probing import open_transport
 from .device_profiles import agent_class, begin, introduced, introduction, met, own_profile
 from .drain import note_bye, used_group
-from .static import new_agent
+from .new_agent import new_agent
 
 if TYPE_CHECKING:
     from .._agent.agent import Agent

@@ -21,7 +21,8 @@ from .._agent.agent import Agent
 from .._agent.device_maps import profile_of
 from .._transport.in_memory import Fate, MemoryNetwork
 from ..options import MPIRpcBackendOptions
-from .static import leave, start_static
+from .leaving import leave
+from .static import start_static
 
 
 @contextmanager

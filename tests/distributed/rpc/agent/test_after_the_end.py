@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from mpigrad.distributed.rpc._world.static import leave
+from mpigrad.distributed.rpc._world.leaving import leave
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far

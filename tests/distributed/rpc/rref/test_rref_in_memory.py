@@ -11,7 +11,7 @@ import pytest
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.distributed.rpc._world.static import leave
+from mpigrad.distributed.rpc._world.leaving import leave
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far

@@ -8,7 +8,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._transport import mpi_probing
-from mpigrad.distributed.rpc._world import static
+from mpigrad.distributed.rpc._world import start
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 
 BURST = 200  # far more than the ring of the other transport has receives
@@ -20,7 +20,7 @@ def echo(value: object) -> object:
 
 @pytest.fixture
 def probed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "open_transport", mpi_probing.ProbedTransport)
+    monkeypatch.setattr(start, "open_transport", mpi_probing.ProbedTransport)
 
 
 @pytest.mark.mpi(min_size=2)

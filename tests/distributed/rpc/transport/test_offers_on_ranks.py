@@ -11,7 +11,7 @@ import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._transport import mpi_probing
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, offers, slots
-from mpigrad.distributed.rpc._world import static
+from mpigrad.distributed.rpc._world import start
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 
 from .. import support_functions as far
@@ -259,7 +259,7 @@ def test_memory_that_cannot_be_read_comes_by_mpi(rpc_world, watch, monkeypatch) 
 
 @pytest.mark.mpi(min_size=2)
 def test_with_the_transport_that_probes(world, monkeypatch) -> None:
-    monkeypatch.setattr(static, "open_transport", mpi_probing.ProbedTransport)
+    monkeypatch.setattr(start, "open_transport", mpi_probing.ProbedTransport)
     init(world)
     round_trips(world, monkeypatch, set() if cross_memory.CAN else set(range(world.world_size)))
     rpc.shutdown()

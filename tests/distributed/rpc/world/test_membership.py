@@ -16,7 +16,7 @@ from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic
 from mpigrad.distributed.rpc._world.device_profiles import introduction
 from mpigrad.distributed.rpc._world.dynamic import join
-from mpigrad.distributed.rpc._world.static import leave
+from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.futures._future import block
 

@@ -1,0 +1,56 @@
+"""How an agent leaves its world: together with all others, or alone and at once."""
+
+from __future__ import annotations
+
+import time
+
+from .._agent.agent import Agent
+from .._protocol import extensions
+from .._protocol.message import MessageType
+
+
+def leave(agent: Agent, graceful: bool, timeout: float) -> None:
+    """Shut an agent down; RuntimeError if the others did not get ready within `timeout` (0: no limit)."""
+    deadline = time.monotonic() + timeout if timeout else None
+    clean = False
+    try:
+        if graceful:
+            if agent.static:
+                agent.closing_protocol.run(deadline)
+            else:
+                for hook in extensions.last_call_hooks:
+                    hook(agent)
+                assert agent.membership is not None
+                agent.membership.leave(deadline)
+            clean = not agent.gone
+    except TimeoutError as error:
+        raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
+    finally:
+        stop(agent, clean)
+
+
+def stop(agent: Agent, clean: bool) -> None:
+    """End an agent. `clean`: all workers have agreed that no message is under way."""
+    if agent.membership is not None:
+        agent.membership.close()
+    elif not clean:
+        for rank in {*agent.workers, *agent.gone}:
+            if rank != agent.rank:
+                agent.notify(rank, MessageType.LEAVE)
+    agent.fail_everything(f"{agent.info} has shut down")
+    agent.progress.pool.stop()
+    agent.transport.close(clean)
+    for hook in extensions.shutdown_hooks:
+        hook(agent)
+    if clean and agent.communicator is not None:
+        agent.communicator.Free()
+
+
+def _on_leave(agent: Agent, message: extensions.RawMessage) -> None:
+    if agent.epochs.get(message.src, 0) == message.extra:
+        info = agent.workers.get(message.src, f"WorkerInfo(id={message.src})")
+        why = f"{info} has left this RPC world, so calls to it cannot be answered"
+        agent.lose(message.src, agent.gone.get(message.src, why))
+
+
+extensions.register_handler(MessageType.LEAVE, _on_leave)

@@ -1,0 +1,67 @@
+"""Starting: how this process becomes a worker of the world that its MPI job, or a communicator, is."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from typing import Any
+
+from mpigrad._process.rank import singletons
+from mpigrad.distributed import _mpi
+
+from .._agent import current
+from .._agent.agent import Agent
+from .._transport.mpi import private_duplicate
+from .._transport.mpi_probing import open_transport
+from .drain import say_farewell
+from .dynamic import join_dynamic
+from .leaving import stop
+from .static import start_static
+
+
+def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
+    """Join the world of an MPI communicator."""
+    _mpi.check_thread_level()
+    MPI = _mpi.mpi()
+    comm = MPI.COMM_WORLD if options.comm is None else options.comm
+    if world_size == 1 and comm.Get_size() != 1:
+        comm = MPI.COMM_SELF  # a world of its own on one rank of a larger job
+    check_place(rank, world_size, comm)
+    _mpi.abort_on_uncaught()
+    atexit.unregister(_leave_at_exit)
+    atexit.register(_leave_at_exit)
+    deadline = time.monotonic() + options.init_timeout
+    if world_size is None:
+        return join_dynamic(name, comm, options)
+    duplicate = private_duplicate(comm, deadline)
+    agent = start_static(name, open_transport(duplicate), options, deadline, current.set_agent)
+    agent.communicator = duplicate
+    return agent
+
+
+def check_place(rank: int, world_size: int | None, comm: Any) -> None:
+    """Rank and size come from MPI; given ones must agree."""
+    size, own = comm.Get_size(), comm.Get_rank()
+    if world_size is not None and world_size != size:
+        remedy = singletons(size) or (
+            f"start the program with `mpiexec -n {world_size}`, or pass a communicator of that size as "
+            "MPIRpcBackendOptions(comm=...)"
+        )
+        raise RuntimeError(
+            f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; {remedy}"
+        )
+    if rank not in (-1, None) and rank != own:
+        cause = singletons(size)
+        raise RuntimeError(
+            f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator"
+            + (f"; {cause}" if cause else "")
+        )
+
+
+def _leave_at_exit() -> None:
+    """A process that ends without `shutdown` looks like one that left without grace."""
+    agent = current.current.agent
+    if agent is not None:
+        current.set_agent(None)
+        stop(agent, clean=False)
+    say_farewell()
