@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.device import array_module, device_of, guard, move
+from .._array.device import array_module, guard
 from .._graph.grad_mode import enable_grad
 from .._graph.node import RemovableHandle
 from .._kernels.steps import followed, step_many
@@ -396,16 +396,6 @@ def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
     np.multiply(g, g, out=room)
     room *= 1 - beta
     average += room
-
-
-def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
-    """State on the device and, if floating, of the type of its parameter."""
-    array = value._array
-    if getattr(array, "is_sparse_array", False):
-        return value
-    if parameter._array.dtype.kind == "f" and array.dtype.kind == "f":
-        array = array.astype(parameter._array.dtype, copy=False)
-    return wrap(move(array, device_of(parameter._array)))
 
 
 # -- checks of settings ------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._hooks import GLOBAL, ModuleHandle, add_global_hook, add_hook, call_with_hooks
-from ._members import ordered
 from ._moving import Moving
 from ._state import _IncompatibleKeys, gather, load, load_own, save_own
 
@@ -79,7 +78,7 @@ class Module(Moving):
         set_plainly(self, "_is_full_backward_hook", None)
         self._make_tables()
         for name in _HOOK_TABLES:
-            set_plainly(self, name, ordered())
+            set_plainly(self, name, OrderedDict())
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -102,7 +101,7 @@ class Module(Moving):
         self.__dict__.update(state)
         for name in _HOOK_TABLES:
             if name not in self.__dict__:
-                object.__setattr__(self, name, ordered())
+                object.__setattr__(self, name, OrderedDict())
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
@@ -122,18 +121,6 @@ class Module(Moving):
 
     def _load_from_state_dict(self, *args: Any) -> None:
         load_own(self, *args)
-
-    def get_extra_state(self) -> Any:
-        """Define this and `set_extra_state` to add something of your own to the state."""
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called: define it in the subclass."
-        )
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave."""
-        raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called: define it in the subclass."
-        )
 
     # -- hooks -------------------------------------------------------------------------------------------------------
     def register_forward_pre_hook(
