@@ -12,7 +12,7 @@ from mpigrad._wrapping import wrap
 
 from . import collectives as c
 from . import point_to_point as m
-from .groups import ProcessGroup, place_of, resolve
+from .groups import ProcessGroup, resolve, root_of
 
 
 def _dump(value: Any) -> np.ndarray:
@@ -44,8 +44,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'rank': 0}]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
     data = _dump(obj)
     lengths = _lengths(found, data.size)
@@ -71,10 +70,9 @@ def gather_object(
     ['from 0']
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
-    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = root_of(found, dst, group_dst, "dst")
     mine = found.rank() == root
     if mine and not object_gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
@@ -101,10 +99,9 @@ def broadcast_object_list(
     [{'lr': 0.1}]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
-    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = root_of(found, src, group_src, "src")
     mine = found.rank() == root
     data = _dump(list(object_list)) if mine else None
     length = wrap(np.array([0 if data is None else data.size], np.int64))
@@ -138,12 +135,11 @@ def scatter_object_list(
     ['for 0']
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = root_of(found, src, group_src, "src")
     given: list[np.ndarray] = []
     if found.rank() == root:
         if scatter_object_input_list is None or len(scatter_object_input_list) != found.size():
