@@ -249,9 +249,16 @@ class Optimizer:
             return (arrays,)
         return _pieces([each.reshape(-1) for each in arrays])
 
-    def _gradient(self, p: Any, g: Any, group: Group, slot: int = 0) -> Any:
+    def _gradient(self, p: Any, g: Any, group: Group) -> Any:
         """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
-        return followed(p, g, group["weight_decay"], group["maximize"], self._room, slot)
+        return followed(p, g, group["weight_decay"], group["maximize"], self._room, 0)
+
+    def _decoupled(self, p: Any, g: Any, group: Group, lr: float) -> Any:
+        """As `_gradient`; with `decoupled_weight_decay` the decay shrinks the parameter itself."""
+        if not group["decoupled_weight_decay"] or group["weight_decay"] == 0:
+            return self._gradient(p, g, group)
+        p *= 1 - lr * group["weight_decay"]
+        return np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -363,9 +370,15 @@ def zeros_like(parameter: Tensor) -> Tensor:
     return wrap(array_module(array).zeros(array.shape, array.dtype))
 
 
-def new_step() -> Tensor:
-    """A count of steps, as PyTorch keeps it: a float32 of no dimensions."""
-    return wrap(np.zeros((), np.float32))
+def scalar(value: float) -> Tensor:
+    """A number in an optimizer's state, as PyTorch keeps it: a float32 of no dimensions."""
+    return wrap(np.asarray(value, np.float32))
+
+
+def begin(state: dict[str, Any], parameter: Tensor, *names: str) -> None:
+    """The state before the first step: a count of steps, and zeros of the parameter's shape under each name."""
+    state["step"] = scalar(0)
+    state.update((name, zeros_like(parameter)) for name in names)
 
 
 def next_step(state: dict[str, Any]) -> int:
