@@ -119,8 +119,7 @@ class Optimizer:
         if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will "
-                "change between runs. Please use a list instead."
+                "sets will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
         named = [isinstance(each, tuple) for each in params]

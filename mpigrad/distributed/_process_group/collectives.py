@@ -421,7 +421,5 @@ def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> li
             f"Number of tensor splits not equal to group size: {what}_split_sizes {sizes} for {ranks} ranks"
         )
     if sum(sizes) != length:
-        raise RuntimeError(
-            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}"
-        )
+        raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}")
     return list(tensor.split(sizes))

@@ -60,8 +60,7 @@ def _from_probabilities(
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
-            "weight "
-            f"tensor of shape: {list(weight.shape)}"
+            f"weight tensor of shape: {list(weight.shape)}"
         )
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes

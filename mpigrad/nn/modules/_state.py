@@ -181,8 +181,7 @@ def _take(module: Module, name: str, key: str, value: Tensor, given: Any, assign
     if array.shape != value._array.shape:
         errors.append(
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
-            "model "
-            f"is {value.shape}."
+            f"model is {value.shape}."
         )
         return
     try:

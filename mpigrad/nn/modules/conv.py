@@ -187,8 +187,7 @@ class _ConvTranspose(_ConvNd):
         if len(wanted) not in (self.dims, input.ndim):
             raise ValueError(
                 f"{type(self).__name__}: for {input.ndim}D input, output_size must have {self.dims} or {input.ndim} "
-                "elements "
-                f"(got {len(wanted)})"
+                f"elements (got {len(wanted)})"
             )
         wanted = wanted[-self.dims :]
         least = [
