@@ -11,7 +11,9 @@ from .._tensor import Tensor
 from .._wrapping import wrap
 from ._real import real_view
 from ._rows import read, rows_of, write
-from .optimizer import Group, Optimizer, check_settings, next_step, number, scalar
+from ._settings import Group, check_settings, number
+from ._updates import next_step, scalar
+from .optimizer import Optimizer
 
 
 class Adagrad(Optimizer):

@@ -7,7 +7,9 @@ from typing import Any
 
 from .._kernels import steps
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, begin, check_betas, check_settings, check_tensors, next_step, number
+from ._settings import Group, check_betas, check_settings, check_tensors, number
+from ._updates import begin, next_step
+from .optimizer import Optimizer
 
 
 class Adam(Optimizer):

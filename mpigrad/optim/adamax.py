@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, begin, check_betas, check_settings, drift, next_step, number
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import begin, drift, next_step
+from .optimizer import Optimizer
 
 
 class Adamax(Optimizer):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, check_settings, drift, next_step, number, scalar, zeros_like
+from ._settings import Group, check_settings, number
+from ._updates import drift, next_step, scalar, zeros_like
+from .optimizer import Optimizer
 
 
 class ASGD(Optimizer):

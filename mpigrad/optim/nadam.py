@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_betas,
-    check_settings,
-    decay_to_square,
-    drift,
-    next_step,
-    number,
-    scalar,
-    zeros_like,
-)
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import decay_to_square, drift, next_step, scalar, zeros_like
+from .optimizer import Optimizer
 
 
 class NAdam(Optimizer):

@@ -23,13 +23,12 @@ from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
 from .._ops.tensor.zero_grad import clear_grad
 from .._tensor import Tensor, counter
-from .._wrapping import wrap
 from ._layout import load_state, saved_state
 from ._real import as_complex, as_real, real_view
+from ._settings import Group, check_together
 
 BLOCK = 1 << 15  # elements; a few float32 arrays of this length fit into the second-level cache
 ndarray = np.ndarray
-Group = dict[str, Any]
 Closure = Callable[[], Any]
 
 _PRE: OrderedDict[int, Any] = OrderedDict()
@@ -360,91 +359,6 @@ def _check_parameters(params: list[Any]) -> None:
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}")
         if each._grad_fn is not None and not each.retains_grad:
             raise ValueError("can't optimize a non-leaf Tensor")
-
-
-# -- what optimizers share ---------------------------------------------------------------------------------------------
-def zeros_like(parameter: Tensor) -> Tensor:
-    """State of a parameter's shape, zero."""
-    array = parameter._array
-    return wrap(array_module(array).zeros(array.shape, array.dtype))
-
-
-def scalar(value: float) -> Tensor:
-    """A number in an optimizer's state, as PyTorch keeps it: a float32 of no dimensions."""
-    return wrap(np.asarray(value, np.float32))
-
-
-def begin(state: dict[str, Any], parameter: Tensor, *names: str) -> None:
-    """The state before the first step: a count of steps, and zeros of the parameter's shape under each name."""
-    state["step"] = scalar(0)
-    state.update((name, zeros_like(parameter)) for name in names)
-
-
-def next_step(state: dict[str, Any]) -> int:
-    """Count one step, and give the count."""
-    count = state["step"]
-    if isinstance(count, Tensor):
-        count._array += 1
-        return int(count._array)
-    state["step"] = count + 1
-    return count + 1
-
-
-def number(value: Any) -> float:
-    """A setting that may be given as a tensor."""
-    return float(value._array.reshape(())) if isinstance(value, Tensor) else value
-
-
-def drift(average: Any, value: Any, weight: float, room: Any) -> None:
-    """Move `average` towards `value` by a weight, in place."""
-    np.subtract(value, average, out=room)
-    room *= weight
-    average += room
-
-
-def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
-    """`average = beta * average + (1 - beta) * g * g`, in place."""
-    average *= beta
-    np.multiply(g, g, out=room)
-    room *= 1 - beta
-    average += room
-
-
-# -- checks of settings ------------------------------------------------------------------------------------------------
-def check_settings(**settings: Any) -> None:
-    """Refuse negative settings; the name `lr` reads `learning rate`, `eps` `epsilon value`, others as they are."""
-    for name, value in settings.items():
-        if isinstance(value, Tensor) and value.numel() != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
-        if not number(value) >= 0.0:
-            shown = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
-            raise ValueError(f"Invalid {shown}: {value}")
-
-
-def check_together(settings: Group) -> None:
-    """Refuse ways of stepping that exclude each other."""
-    if settings.get("fused"):
-        if settings.get("differentiable"):
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if settings.get("foreach"):
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def check_tensors(lr: Any, betas: tuple[Any, Any], foreach: bool | None, capturable: bool) -> None:
-    """Refuse settings of Adam that are tensors where PyTorch wants numbers."""
-    if foreach and not capturable:
-        for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
-            if isinstance(value, Tensor):
-                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
-    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
-        raise ValueError("betas must be either both floats or both Tensors")
-
-
-def check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse factors outside [0, 1)."""
-    for place, beta in enumerate(betas):
-        if not 0.0 <= number(beta) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, begin, check_betas, check_settings, decay_to_square, drift, next_step, number
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import begin, decay_to_square, drift, next_step
+from .optimizer import Optimizer
 
 
 def _trust(step: int, beta2: float) -> float | None:

@@ -8,7 +8,9 @@ import numpy as np
 
 from .._tensor import Tensor
 from .._wrapping import wrap
-from .optimizer import Group, Optimizer, begin, check_settings, next_step, number
+from ._settings import Group, check_settings, number
+from ._updates import begin, next_step
+from .optimizer import Optimizer
 
 
 class Rprop(Optimizer):

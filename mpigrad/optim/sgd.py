@@ -10,7 +10,8 @@ from .._kernels import steps
 from .._tensor import Tensor
 from .._wrapping import wrap
 from ._rows import add_to_rows
-from .optimizer import Group, Optimizer, check_settings, number
+from ._settings import Group, check_settings, number
+from .optimizer import Optimizer
 
 
 class SGD(Optimizer):

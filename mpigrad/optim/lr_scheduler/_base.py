@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from ..._tensor import Tensor
-from ..optimizer import Optimizer, number
+from .._settings import number
+from ..optimizer import Optimizer
 
 
 def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
