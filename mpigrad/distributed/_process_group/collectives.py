@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,9 +106,10 @@ def _for_reduction(tensor: Tensor) -> Any:
 
 def _reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
-    mine: bool = True,
+    *root: int,
 ) -> Work | None:  # fmt: skip
-    """Begin `begin(given, result, operation)`; the result is for `output` if it is for this rank (`mine`)."""
+    """Begin `begin(given, result, operation, *root)`; the result is for `output`, with a root only there."""
+    mine = not root or root[0] == found.rank()
     made = space(output._array.shape, given.dtype, given)
     kind = output._array.dtype
     how = operation(op, kind)
@@ -119,7 +119,7 @@ def _reduction(
             arrived(output, (made / found.size() if op is ReduceOp.AVG else made).astype(kind, copy=False))
 
     return _start(
-        name, found, lambda: begin(typed(given), typed(made) if mine else None, how), finish if mine else None,
+        name, found, lambda: begin(typed(given), typed(made) if mine else None, how, *root), finish if mine else None,
         (given, made), async_op, [output],
     )  # fmt: skip
 
@@ -161,8 +161,7 @@ def reduce(
     if (found := resolve(group)) is None:
         return None
     root = place_of(found, dst, group_dst, "dst")
-    begin = partial(found.comm.Ireduce, root=root)
-    return _reduction("reduce", found, tensor, _for_reduction(tensor), op, begin, async_op, found.rank() == root)
+    return _reduction("reduce", found, tensor, _for_reduction(tensor), op, found.comm.Ireduce, async_op, root)
 
 
 def _rows(size: int, like: Any) -> Any:
