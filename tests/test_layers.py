@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mpigrad"
 
 # Imports that go up the table or close a cycle, each with the reason why it has to. (importer, imported): reason
-MODULE = "a module's methods are spread over files, some of which must know the class itself"
 SAVE = "`f.save()` is PyTorch's method; files need everything else of the compiler"
 WAS = "from before the folders; to be removed"
 SCRIPTED_RPC = "scripted functions call RPC by name, if the program has imported it"
@@ -55,9 +54,6 @@ DECLARED = {
     ("mpigrad._graph.accumulate", "mpigrad._graph.node"): WAS,
     ("mpigrad._tensor", "mpigrad._graph.views"): WAS,
     ("mpigrad._ops.index.gather", "mpigrad._ops.index.scatter_reduce"): WAS,
-    ("mpigrad.nn.modules._state", "mpigrad.nn.modules.module"): MODULE,
-    ("mpigrad.nn.modules._members", "mpigrad.nn.modules.module"): MODULE,
-    ("mpigrad.optim._layout", "mpigrad.optim.optimizer"): WAS,
     ("mpigrad.jit._frontend.function", "mpigrad.jit._files.save"): SAVE,
     ("mpigrad.jit._frontend.module", "mpigrad.jit._files.save"): SAVE,
 }

@@ -45,8 +45,7 @@ class Distribution:
         if not constraint.check(value).all():
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                f"{self!r} to "
-                f"satisfy the constraint {constraint!r}, but found invalid values:\n{_shown(value)}"
+                f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{_shown(value)}"
             )
 
     # -- what it is --------------------------------------------------------------------------------------------------
@@ -148,8 +147,7 @@ class Distribution:
         if support is not dependent and not support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                "support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{_shown(value)}"
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{_shown(value)}"
             )
 
     def _expanded(self, batch_shape: Any, **parameters: Tensor) -> Any:

@@ -55,9 +55,7 @@ def _dims(input: Tensor, s: Ints, dim: Ints) -> tuple[tuple[int, ...], list[int]
             raise RuntimeError("When given, dim and shape arguments must have the same length")
     elif s is not None:
         if len(s) > input.ndim:
-            raise RuntimeError(
-                f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions."
-            )
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
         dims = tuple(range(input.ndim - len(s), input.ndim))
     else:
         dims = tuple(range(input.ndim))

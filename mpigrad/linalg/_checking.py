@@ -96,8 +96,7 @@ def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
     where, order = _first(indefinite_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
-        "leading "
-        f"minor of order {order} is not positive-definite)."
+        f"leading minor of order {order} is not positive-definite)."
     )
 
 

@@ -285,8 +285,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         if a._array.shape[-1] != b._array.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {place} and {place + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot "
-                "be "
-                "multiplied"
+                "be multiplied"
             )
     ends = [] if first else [given[0].shape[0]], [] if last else [given[-1].shape[1]]
     given[0] = given[0].unsqueeze(0) if first else given[0]

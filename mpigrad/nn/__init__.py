@@ -2,7 +2,7 @@
 
 from . import functional, init, modules, parameter, utils
 from .modules import *
-from .modules import __all__ as _names
+from .modules import __all__ as _names  # type: ignore[attr-defined]
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [

@@ -104,6 +104,12 @@ class _Uninitialized:
             "`forward` with a dummy batch to initialize the parameters before calling mpigrad functions"
         )
 
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        return memo.setdefault(id(self), type(self)(self._requires, self.device, self.dtype))
+
+    def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self._requires, self.device, self.dtype)
+
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__}>"
 
@@ -132,12 +138,6 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:  # type: ignore[misc]
         return _shapeless(cls, requires_grad, device, dtype)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
-        return memo.setdefault(id(self), type(self)(self._requires, self.device, self.dtype))
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self._requires, self.device, self.dtype)
-
 
 class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
     """A buffer without a shape."""
@@ -147,12 +147,6 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> UninitializedBuffer:  # type: ignore[misc]
         return _shapeless(cls, requires_grad, device, dtype)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedBuffer:
-        return memo.setdefault(id(self), type(self)(self._requires, self.device, self.dtype))
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self._requires, self.device, self.dtype)
 
 
 def is_uninitialized(value: Any) -> bool:

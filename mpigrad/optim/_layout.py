@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from .._array.device import device_of, move
 from .._tensor import Tensor
+from .._wrapping import wrap
 
 Groups = list[dict[str, Any]]
 
@@ -49,8 +51,6 @@ def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
 
 
 def _fitted(value: Any, parameter: Tensor, key: str | None = None) -> Any:
-    from .optimizer import to_parameter
-
     if isinstance(value, Tensor):
         return value if key == "step" else to_parameter(value, parameter)
     if isinstance(value, dict):
@@ -58,3 +58,13 @@ def _fitted(value: Any, parameter: Tensor, key: str | None = None) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_fitted(each, parameter) for each in value)
     return value
+
+
+def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
+    """State on the device and, if floating, of the type of its parameter."""
+    array = value._array
+    if getattr(array, "is_sparse_array", False):
+        return value
+    if parameter._array.dtype.kind == "f" and array.dtype.kind == "f":
+        array = array.astype(parameter._array.dtype, copy=False)
+    return wrap(move(array, device_of(parameter._array)))

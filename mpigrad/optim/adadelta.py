@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import Group, Optimizer, check_settings, decay_to_square, new_step, next_step, number, zeros_like
+from ._settings import Group, check_settings, number
+from ._updates import begin, decay_to_square, next_step
+from .optimizer import Optimizer
 
 
 class Adadelta(Optimizer):
@@ -42,21 +44,14 @@ class Adadelta(Optimizer):
             raise ValueError(f"Invalid rho value: {rho}")
         check_settings(eps=eps, weight_decay=weight_decay)
         defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"] = new_step()
-            state["square_avg"], state["acc_delta"] = zeros_like(parameter), zeros_like(parameter)
+            begin(state, parameter, "square_avg", "acc_delta")
         next_step(state)
         lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
         arrays = (parameter._array, grad, state["square_avg"]._array, state["acc_delta"]._array)

@@ -11,7 +11,9 @@ from .._tensor import Tensor
 from .._wrapping import wrap
 from ._real import real_view
 from ._rows import read, rows_of, write
-from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number
+from ._settings import Group, check_settings, number
+from ._updates import next_step, scalar
+from .optimizer import Optimizer
 
 
 class Adagrad(Optimizer):
@@ -50,23 +52,17 @@ class Adagrad(Optimizer):
             eps=eps,
         )
         defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
         super().__init__(params, defaults)
         for group in self.param_groups:
             for parameter in group["params"]:
                 self._prepare(parameter, self.state[parameter], group)
 
     def _prepare(self, parameter: Tensor, state: dict[str, Any], group: Group) -> None:
-        state["step"] = new_step()
+        state["step"] = scalar(0)
         state["sum"] = wrap(np.empty_like(parameter._array))
         real_view(state["sum"]._array)[...] = group["initial_accumulator_value"]
 

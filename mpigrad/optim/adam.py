@@ -7,17 +7,9 @@ from typing import Any
 
 from .._kernels import steps
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_betas,
-    check_settings,
-    check_tensors,
-    new_step,
-    next_step,
-    number,
-    zeros_like,
-)
+from ._settings import Group, check_betas, check_settings, check_tensors, number
+from ._updates import begin, next_step
+from .optimizer import Optimizer
 
 
 class Adam(Optimizer):
@@ -55,18 +47,10 @@ class Adam(Optimizer):
         check_betas(betas)
         check_settings(weight_decay=weight_decay)
         defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+            "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     _kernel = steps.ADAM
@@ -74,10 +58,7 @@ class Adam(Optimizer):
     def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
         """What a step needs to know, counting it."""
         if not state:
-            state["step"] = new_step()
-            state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(parameter)
+            begin(state, parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
         step, lr, (beta1, beta2) = next_step(state), group["lr"], group["betas"]
         if not lr.__class__ is beta1.__class__ is beta2.__class__ is float:
             lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
@@ -130,19 +111,9 @@ class AdamW(Adam):
         fused: bool | None = None,
     ) -> None:
         super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip
 
 
 __all__ = ["Adam", "AdamW"]

@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_betas,
-    check_settings,
-    drift,
-    new_step,
-    next_step,
-    number,
-    zeros_like,
-)
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import begin, drift, next_step
+from .optimizer import Optimizer
 
 
 class Adamax(Optimizer):
@@ -51,21 +43,14 @@ class Adamax(Optimizer):
         check_betas(betas)
         check_settings(weight_decay=weight_decay)
         defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"] = new_step()
-            state["exp_avg"], state["exp_inf"] = zeros_like(parameter), zeros_like(parameter)
+            begin(state, parameter, "exp_avg", "exp_inf")
         step = next_step(state)
         beta1, beta2 = group["betas"]
         size = number(group["lr"]) / (1 - beta1**step)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .._wrapping import wrap
-from .optimizer import Group, Optimizer, check_settings, drift, new_step, next_step, number, zeros_like
+from ._settings import Group, check_settings, number
+from ._updates import drift, next_step, scalar, zeros_like
+from .optimizer import Optimizer
 
 
 class ASGD(Optimizer):
@@ -40,24 +41,15 @@ class ASGD(Optimizer):
     ) -> None:
         check_settings(lr=lr, weight_decay=weight_decay)
         defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = number(group["lr"])
         if not state:
-            state["step"] = new_step()
-            state["eta"], state["mu"] = wrap(np.asarray(lr, np.float32)), wrap(np.ones((), np.float32))
-            state["ax"] = zeros_like(parameter)
+            state.update(step=scalar(0), eta=scalar(lr), mu=scalar(1), ax=zeros_like(parameter))
         step = next_step(state)
         eta, mu = float(state["eta"]._array), float(state["mu"]._array)
         for p, g, average in self._blocks(parameter._array, grad, state["ax"]._array):

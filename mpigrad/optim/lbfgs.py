@@ -11,7 +11,8 @@ from .._tensor import Tensor, counter
 from .._wrapping import wrap
 from ._line_search import Point, Search
 from ._real import real_view
-from .optimizer import Closure, Optimizer, check_settings, number
+from ._settings import check_settings, number
+from .optimizer import Closure, Optimizer
 
 
 class LBFGS(Optimizer):

@@ -8,19 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .._wrapping import wrap
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_betas,
-    check_settings,
-    decay_to_square,
-    drift,
-    new_step,
-    next_step,
-    number,
-    zeros_like,
-)
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import decay_to_square, drift, next_step, scalar, zeros_like
+from .optimizer import Optimizer
 
 
 class NAdam(Optimizer):
@@ -56,23 +46,16 @@ class NAdam(Optimizer):
         check_betas(betas)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
         defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"], state["mu_product"] = new_step(), wrap(np.ones((), np.float32))
-            state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
+            state.update(step=scalar(0), mu_product=scalar(1))
+            state.update(exp_avg=zeros_like(parameter), exp_avg_sq=zeros_like(parameter))
         step, lr = next_step(state), number(group["lr"])
         beta1, beta2 = group["betas"]
         now, then = (beta1 * (1 - 0.5 * 0.96 ** ((step + i) * group["momentum_decay"])) for i in (0, 1))
@@ -81,11 +64,7 @@ class NAdam(Optimizer):
         of_gradient, of_mean = lr * (1 - now) / (1 - product), lr * then / (1 - product * then)
         arrays = (parameter._array, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array)
         for p, g, mean, square in self._blocks(*arrays):
-            if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
-                p *= 1 - lr * group["weight_decay"]
-                g = np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
-            else:
-                g = self._gradient(p, g, group)
+            g = self._decoupled(p, g, group, lr)
             room, step_of_gradient = self._room(p, 2), self._room(p, 3)
             drift(mean, g, 1 - beta1, room)
             decay_to_square(square, g, beta2, room)

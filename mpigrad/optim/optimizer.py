@@ -16,20 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from .._array.device import array_module, device_of, guard, move
+from .._array.device import array_module, guard
 from .._graph.grad_mode import enable_grad
 from .._graph.node import RemovableHandle
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
 from .._ops.tensor.zero_grad import clear_grad
 from .._tensor import Tensor, counter
-from .._wrapping import wrap
 from ._layout import load_state, saved_state
 from ._real import as_complex, as_real, real_view
+from ._settings import Group, check_together
 
 BLOCK = 1 << 15  # elements; a few float32 arrays of this length fit into the second-level cache
 ndarray = np.ndarray
-Group = dict[str, Any]
 Closure = Callable[[], Any]
 
 _PRE: OrderedDict[int, Any] = OrderedDict()
@@ -119,8 +118,7 @@ class Optimizer:
         if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will "
-                "change between runs. Please use a list instead."
+                "sets will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
         named = [isinstance(each, tuple) for each in params]
@@ -249,9 +247,16 @@ class Optimizer:
             return (arrays,)
         return _pieces([each.reshape(-1) for each in arrays])
 
-    def _gradient(self, p: Any, g: Any, group: Group, slot: int = 0) -> Any:
+    def _gradient(self, p: Any, g: Any, group: Group) -> Any:
         """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
-        return followed(p, g, group["weight_decay"], group["maximize"], self._room, slot)
+        return followed(p, g, group["weight_decay"], group["maximize"], self._room, 0)
+
+    def _decoupled(self, p: Any, g: Any, group: Group, lr: float) -> Any:
+        """As `_gradient`; with `decoupled_weight_decay` the decay shrinks the parameter itself."""
+        if not group["decoupled_weight_decay"] or group["weight_decay"] == 0:
+            return self._gradient(p, g, group)
+        p *= 1 - lr * group["weight_decay"]
+        return np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -354,95 +359,6 @@ def _check_parameters(params: list[Any]) -> None:
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}")
         if each._grad_fn is not None and not each.retains_grad:
             raise ValueError("can't optimize a non-leaf Tensor")
-
-
-# -- what optimizers share ---------------------------------------------------------------------------------------------
-def zeros_like(parameter: Tensor) -> Tensor:
-    """State of a parameter's shape, zero."""
-    array = parameter._array
-    return wrap(array_module(array).zeros(array.shape, array.dtype))
-
-
-def new_step() -> Tensor:
-    """A count of steps, as PyTorch keeps it: a float32 of no dimensions."""
-    return wrap(np.zeros((), np.float32))
-
-
-def next_step(state: dict[str, Any]) -> int:
-    """Count one step, and give the count."""
-    count = state["step"]
-    if isinstance(count, Tensor):
-        count._array += 1
-        return int(count._array)
-    state["step"] = count + 1
-    return count + 1
-
-
-def number(value: Any) -> float:
-    """A setting that may be given as a tensor."""
-    return float(value._array.reshape(())) if isinstance(value, Tensor) else value
-
-
-def drift(average: Any, value: Any, weight: float, room: Any) -> None:
-    """Move `average` towards `value` by a weight, in place."""
-    np.subtract(value, average, out=room)
-    room *= weight
-    average += room
-
-
-def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
-    """`average = beta * average + (1 - beta) * g * g`, in place."""
-    average *= beta
-    np.multiply(g, g, out=room)
-    room *= 1 - beta
-    average += room
-
-
-def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
-    """State on the device and, if floating, of the type of its parameter."""
-    array = value._array
-    if getattr(array, "is_sparse_array", False):
-        return value
-    if parameter._array.dtype.kind == "f" and array.dtype.kind == "f":
-        array = array.astype(parameter._array.dtype, copy=False)
-    return wrap(move(array, device_of(parameter._array)))
-
-
-# -- checks of settings ------------------------------------------------------------------------------------------------
-def check_settings(**settings: Any) -> None:
-    """Refuse negative settings; the name `lr` reads `learning rate`, `eps` `epsilon value`, others as they are."""
-    for name, value in settings.items():
-        if isinstance(value, Tensor) and value.numel() != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
-        if not number(value) >= 0.0:
-            shown = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
-            raise ValueError(f"Invalid {shown}: {value}")
-
-
-def check_together(settings: Group) -> None:
-    """Refuse ways of stepping that exclude each other."""
-    if settings.get("fused"):
-        if settings.get("differentiable"):
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if settings.get("foreach"):
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def check_tensors(lr: Any, betas: tuple[Any, Any], foreach: bool | None, capturable: bool) -> None:
-    """Refuse settings of Adam that are tensors where PyTorch wants numbers."""
-    if foreach and not capturable:
-        for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
-            if isinstance(value, Tensor):
-                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
-    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
-        raise ValueError("betas must be either both floats or both Tensors")
-
-
-def check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse factors outside [0, 1)."""
-    for place, beta in enumerate(betas):
-        if not 0.0 <= number(beta) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

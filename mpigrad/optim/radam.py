@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_betas,
-    check_settings,
-    decay_to_square,
-    drift,
-    new_step,
-    next_step,
-    number,
-    zeros_like,
-)
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import begin, decay_to_square, drift, next_step
+from .optimizer import Optimizer
 
 
 def _trust(step: int, beta2: float) -> float | None:
@@ -63,32 +54,21 @@ class RAdam(Optimizer):
         check_betas(betas)
         check_settings(weight_decay=weight_decay)
         defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable,
-        }
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"] = new_step()
-            state["exp_avg"], state["exp_avg_sq"] = zeros_like(parameter), zeros_like(parameter)
+            begin(state, parameter, "exp_avg", "exp_avg_sq")
         step, lr = next_step(state), number(group["lr"])
         beta1, beta2 = group["betas"]
         size, trust = lr / (1 - beta1**step), _trust(step, beta2)
         arrays = (parameter._array, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array)
         for p, g, mean, square in self._blocks(*arrays):
-            if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
-                p *= 1 - lr * group["weight_decay"]
-                g = np.negative(g, out=self._room(g, 0)) if group["maximize"] else g
-            else:
-                g = self._gradient(p, g, group)
+            g = self._decoupled(p, g, group, lr)
             room = self._room(p, 2)
             drift(mean, g, 1 - beta1, room)
             decay_to_square(square, g, beta2, room)

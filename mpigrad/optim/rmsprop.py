@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    check_settings,
-    decay_to_square,
-    drift,
-    new_step,
-    next_step,
-    number,
-    zeros_like,
-)
+from ._settings import Group, check_settings, number
+from ._updates import begin, decay_to_square, drift, next_step
+from .optimizer import Optimizer
 
 
 class RMSprop(Optimizer):
@@ -50,26 +42,16 @@ class RMSprop(Optimizer):
     ) -> None:
         check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable,
-        }
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"], state["square_avg"] = new_step(), zeros_like(parameter)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(parameter)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(parameter)
+            optional = (("momentum_buffer", group["momentum"] > 0), ("grad_avg", group["centered"]))
+            begin(state, parameter, "square_avg", *(name for name, wanted in optional if wanted))
         next_step(state)
         extra = [state[name]._array for name in ("grad_avg", "momentum_buffer") if name in state]
         lr, alpha, momentum = number(group["lr"]), group["alpha"], group["momentum"]

@@ -8,7 +8,9 @@ import numpy as np
 
 from .._tensor import Tensor
 from .._wrapping import wrap
-from .optimizer import Group, Optimizer, check_settings, new_step, next_step, number, zeros_like
+from ._settings import Group, check_settings, number
+from ._updates import begin, next_step
+from .optimizer import Optimizer
 
 
 class Rprop(Optimizer):
@@ -41,19 +43,14 @@ class Rprop(Optimizer):
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         if not state:
-            state["step"], state["prev"] = new_step(), zeros_like(parameter)
+            begin(state, parameter, "prev")
             state["step_size"] = wrap(np.full_like(parameter._array, number(group["lr"])))
         next_step(state)
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]

@@ -10,7 +10,8 @@ from .._kernels import steps
 from .._tensor import Tensor
 from .._wrapping import wrap
 from ._rows import add_to_rows
-from .optimizer import Group, Optimizer, check_settings, number
+from ._settings import Group, check_settings, number
+from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
@@ -43,16 +44,9 @@ class SGD(Optimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
         super().__init__(params, defaults)
 
     _kernel = steps.SGD

@@ -9,7 +9,9 @@ import numpy as np
 
 from .._tensor import Tensor
 from ._rows import read, rows_of, write
-from .optimizer import Group, Optimizer, check_betas, check_settings, next_step, number, zeros_like
+from ._settings import Group, check_betas, check_settings, number
+from ._updates import next_step, zeros_like
+from .optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):

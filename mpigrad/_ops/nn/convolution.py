@@ -31,12 +31,21 @@ def padded(x: Any, padding: Ints, value: float = 0) -> Any:
     """An array with `value` around its last dimensions; itself when there is nothing to add."""
     if not any(padding):
         return x
-    front = x.shape[: x.ndim - len(padding)]
-    made = array_module(x).full(
-        (*front, *(n + 2 * p for n, p in zip(x.shape[len(front) :], padding))), value, dtype=x.dtype
-    )
-    made[(..., *(slice(p, p + n) for n, p in zip(x.shape[len(front) :], padding)))] = x
+    size = x.shape[x.ndim - len(padding) :]
+    return surrounded(x, tuple(n + 2 * p for n, p in zip(size, padding)), padding, value)
+
+
+def surrounded(x: Any, reach: Ints, padding: Ints, value: float) -> Any:
+    """An array whose last dimensions are `reach` long: `x` behind `padding`, and `value` around it."""
+    front, size = x.shape[: x.ndim - len(padding)], x.shape[x.ndim - len(padding) :]
+    made = array_module(x).full((*front, *reach), value, dtype=x.dtype)
+    made[within(size, padding)] = x
     return made
+
+
+def within(size: Ints, padding: Ints) -> tuple[Any, ...]:
+    """The index of the unpadded part of a padded array."""
+    return (..., *(slice(p, p + n) for n, p in zip(size, padding)))
 
 
 def windows(x: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Any:
@@ -84,8 +93,7 @@ def _conv_input(g: Any, w: Any, *, size: Ints, stride: Ints, padding: Ints, dila
         into = made[part]
         for place, where in offsets(kernel, stride, dilation, out):
             into[(..., *where)] += columns[(slice(None), slice(None), slice(None), *place)]
-    inner = made[(..., *(slice(p, p + n) for n, p in zip(size, padding)))]
-    return inner.reshape(count, groups * each, *size)
+    return made[within(size, padding)].reshape(count, groups * each, *size)
 
 
 def _conv_weight(g: Any, x: Any, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from mpigrad._array.device import array_module
 
 from .._define.operator import operator
-from .convolution import offsets, output_size, padded, windows
+from .convolution import offsets, output_size, padded, windows, within
 
 Ints = tuple[int, ...]
 
@@ -26,7 +26,7 @@ def _col2im(x: Any, *, size: Ints, kernel: Ints, stride: Ints, padding: Ints, di
     columns = x.reshape(x.shape[0], channels, *kernel, *out)
     for place, at in offsets(kernel, stride, dilation, out):
         made[(..., *at)] += columns[(slice(None), slice(None), *place)]
-    return made[(..., *(slice(p, p + n) for n, p in zip(size, padding)))]
+    return made[within(size, padding)]
 
 
 im2col = operator("im2col", _im2col, lambda F, node, g: F.col2im(g, **node.kw), node="Im2ColBackward0")

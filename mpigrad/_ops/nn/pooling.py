@@ -10,7 +10,7 @@ import numpy as np
 from mpigrad._array.device import array_module
 
 from .._define.operator import operator
-from .convolution import offsets
+from .convolution import offsets, surrounded, within
 
 Ints = tuple[int, ...]
 
@@ -27,18 +27,19 @@ def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation:
     return tuple(found)
 
 
+def _reach(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> Ints:
+    """How long the padded input is: as far as the windows reach."""
+    return tuple(
+        max(n + 2 * p, (o - 1) * s + d * (k - 1) + 1)
+        for n, p, o, s, d, k in zip(size, padding, out, stride, dilation, kernel)
+    )
+
+
 def _surrounded(x: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints, value: Any) -> Any:
     """The input with `value` around it, as far as the windows reach."""
     size = x.shape[x.ndim - len(kernel) :]
-    reach = [
-        max(n + 2 * p, (o - 1) * s + d * (k - 1) + 1)
-        for n, p, o, s, d, k in zip(size, padding, out, stride, dilation, kernel)
-    ]
-    if tuple(reach) == size:
-        return x
-    made = array_module(x).full((*x.shape[: x.ndim - len(kernel)], *reach), value, dtype=x.dtype)
-    made[(..., *(slice(p, p + n) for n, p in zip(size, padding)))] = x
-    return made
+    reach = _reach(size, kernel, stride, padding, dilation, out)
+    return x if reach == size else surrounded(x, reach, padding, value)
 
 
 def _positions(size: Ints, place: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> Any:
@@ -161,20 +162,15 @@ def _avg_pool(x: Any, *, kernel: Ints, stride: Ints, padding: Ints, out: Ints, s
 
 def _avg_spread(g: Any, *, kernel: Ints, stride: Ints, padding: Ints, out: Ints, size: Ints, by: Any) -> Any:
     front, flat = g.shape[: g.ndim - len(kernel)], (1,) * len(kernel)
-    reach = [max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(size, padding, out, stride, kernel)]
+    reach = _reach(size, kernel, stride, padding, flat, out)
     made, share = array_module(g).zeros((*front, *reach), g.dtype), _divided(g, by)
     for _, at in offsets(kernel, stride, flat, out):
         made[(..., *at)] += share
-    return made[(..., *(slice(p, p + n) for n, p in zip(size, padding)))]
+    return made[within(size, padding)]
 
 
 avg_pool = {
-    n: operator(
-        f"avg_pool{n}d",
-        _avg_pool,
-        lambda F, node, g: F.avg_spread(g, **node.kw),
-        node=_title(n, "AvgPool{}D"),
-    )
+    n: operator(f"avg_pool{n}d", _avg_pool, lambda F, node, g: F.avg_spread(g, **node.kw), node=_title(n, "AvgPool{}D"))
     for n in (1, 2, 3)
 }
 operator("avg_spread", _avg_spread, lambda F, node, g: F.avg_pool2d(g, **node.kw), node="AvgPool2DBackwardBackward0")

@@ -41,18 +41,15 @@ adaptive_avg = {
 }
 interpolation = {
     (mode, n): _named(f"upsample_{mode}{n}d", f"Upsample{title}{n}DBackward0")
-    for mode, n, title in (
-        ("nearest", 1, "Nearest"),
-        ("nearest", 2, "Nearest"),
-        ("nearest", 3, "Nearest"),
-        ("nearest-exact", 1, "NearestExact"),
-        ("nearest-exact", 2, "NearestExact"),
-        ("nearest-exact", 3, "NearestExact"),
-        ("linear", 1, "Linear"),
-        ("bilinear", 2, "Bilinear"),
-        ("trilinear", 3, "Trilinear"),
-        ("bicubic", 2, "Bicubic"),
+    for mode, title, dims in (
+        ("nearest", "Nearest", (1, 2, 3)),
+        ("nearest-exact", "NearestExact", (1, 2, 3)),
+        ("linear", "Linear", (1,)),
+        ("bilinear", "Bilinear", (2,)),
+        ("trilinear", "Trilinear", (3,)),
+        ("bicubic", "Bicubic", (2,)),
     )
+    for n in dims
 }
 
 

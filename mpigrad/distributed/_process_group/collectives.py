@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._array.device import array_module, guard, is_loaded
+from mpigrad._array.device import guard, is_loaded
 from mpigrad._tensor import Tensor
 
 from .. import _mpi
@@ -29,13 +29,13 @@ from .buffers import (
     stacked,
     typed,
 )
-from .groups import ProcessGroup, place_of, resolve
+from .groups import ProcessGroup, place_of, resolve, root_of
 from .reduce_op import ReduceOp, operation
 from .work import Work
 
 
 def _start(
-    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any], keep: Any, async_op: bool,
+    name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any] | None, keep: Any, async_op: bool,
     gives: Sequence[Tensor] = (), timeout: timedelta | None = None,
 ) -> Work | None:  # fmt: skip
     """Begin an operation whose result is in the tensors `gives`, and wait for it unless `async_op`."""
@@ -44,7 +44,8 @@ def _start(
         request = begin()
 
     def ended(_: Work) -> list[Tensor]:
-        finish()
+        if finish is not None:
+            finish()
         return list(gives)
 
     work = Work(name, request, ended, (timeout or found.timeout).total_seconds(), keep)
@@ -64,10 +65,9 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
     >>> dist.barrier()
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
-    return _start("barrier", found, found.comm.Ibarrier, lambda: None, None, async_op, timeout=timeout)
+    return _start("barrier", found, found.comm.Ibarrier, None, None, async_op, timeout=timeout)
 
 
 def broadcast(
@@ -83,33 +83,45 @@ def broadcast(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     root = place_of(found, src, group_src, "src")
     mine = found.rank() == root
     buffer = outgoing(tensor) if mine else incoming(tensor)
     return _start(
         "broadcast", found, lambda: found.comm.Ibcast(as_bytes(buffer), root),
-        lambda: None if mine else arrived(tensor, buffer), buffer, async_op, [tensor],
+        None if mine else lambda: arrived(tensor, buffer), buffer, async_op, [tensor],
     )  # fmt: skip
 
 
 _WIDER: dict[Any, Any] = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
 
 
-def _reduced(buffer: Any, kind: np.dtype, op: ReduceOp, size: int) -> Any:
-    with guard(buffer):
-        if op is ReduceOp.AVG:
-            buffer = buffer / size
-        return buffer.astype(kind, copy=False)
-
-
-def _for_reduction(tensor: Tensor) -> tuple[Any, Any]:
+def _for_reduction(tensor: Tensor) -> Any:
+    """The tensor's elements as MPI can combine them."""
     array = outgoing(tensor)
     with guard(array):
-        array = array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
-        return array, array_module(array).empty_like(array)
+        return array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
+
+
+def _reduction(
+    name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
+    *root: int,
+) -> Work | None:  # fmt: skip
+    """Begin `begin(given, result, operation, *root)`; the result is for `output`, with a root only there."""
+    mine = not root or root[0] == found.rank()
+    made = space(output._array.shape, given.dtype, given)
+    kind = output._array.dtype
+    how = operation(op, kind)
+
+    def finish() -> None:
+        with guard(made):
+            arrived(output, (made / found.size() if op is ReduceOp.AVG else made).astype(kind, copy=False))
+
+    return _start(
+        name, found, lambda: begin(typed(given), typed(made) if mine else None, how, *root), finish if mine else None,
+        (given, made), async_op, [output],
+    )  # fmt: skip
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
@@ -123,15 +135,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
-    given, made = _for_reduction(tensor)
-    how, kind = operation(op, tensor._array.dtype), tensor._array.dtype
-    return _start(
-        "all_reduce", found, lambda: found.comm.Iallreduce(typed(given), typed(made), how),
-        lambda: arrived(tensor, _reduced(made, kind, op, found.size())), (given, made), async_op, [tensor],
-    )  # fmt: skip
+    return _reduction("all_reduce", found, tensor, _for_reduction(tensor), op, found.comm.Iallreduce, async_op)
 
 
 def reduce(
@@ -152,16 +158,10 @@ def reduce(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     root = place_of(found, dst, group_dst, "dst")
-    given, made = _for_reduction(tensor)
-    how, kind, mine = operation(op, tensor._array.dtype), tensor._array.dtype, found.rank() == root
-    return _start(
-        "reduce", found, lambda: found.comm.Ireduce(typed(given), typed(made) if mine else None, how, root),
-        lambda: arrived(tensor, _reduced(made, kind, op, found.size())) if mine else None, (given, made), async_op, [tensor],
-    )  # fmt: skip
+    return _reduction("reduce", found, tensor, _for_reduction(tensor), op, found.comm.Ireduce, async_op, root)
 
 
 def _rows(size: int, like: Any) -> Any:
@@ -184,8 +184,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     [tensor([1., 1.])]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     check_list(tensor_list, found.size(), "tensor_list")
     check_tensor(tensor)
@@ -211,8 +210,7 @@ def all_gather_into_tensor(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     same_type([output_tensor], input_tensor)
     if output_tensor.numel() != input_tensor.numel() * found.size():
@@ -245,23 +243,29 @@ def gather(
     [tensor([1., 1.])]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
-    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
-    mine, given = found.rank() == root, outgoing(tensor)
-    if mine:
-        if not gather_list:
-            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-        check_list(gather_list, found.size(), "gather_list")
-        same_shape(gather_list, tensor, "gather")
-    elif gather_list:
-        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    rows = _rows(found.size(), given) if mine else None
+    root = root_of(found, dst, group_dst, "dst")
+    given, into = outgoing(tensor), _list_at_root("gather", "destination", found, root, gather_list, tensor)
+    rows = _rows(found.size(), given) if into else None
     return _start(
         "gather", found, lambda: found.comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root),
-        lambda: None if rows is None else _into_list(gather_list or [], rows), (given, rows), async_op, gather_list or [],
+        None if rows is None else lambda: _into_list(into, rows), (given, rows), async_op, into,
     )  # fmt: skip
+
+
+def _list_at_root(
+    name: str, role: str, found: ProcessGroup, root: int, tensors: list[Tensor] | None, like: Tensor
+) -> list[Tensor]:
+    """The list that the root, and only the root, has to give: a tensor like `like` for each rank. Elsewhere it is empty."""
+    if found.rank() == root:
+        if not tensors:
+            raise ValueError(f"Argument ``{name}_list`` must be specified on {role} rank.")
+        check_list(tensors, found.size(), f"{name}_list")
+        same_shape(tensors, like, name)
+    elif tensors:
+        raise ValueError(f"Argument ``{name}_list`` must NOT be specified on non-{role} ranks.")
+    return tensors or []
 
 
 def scatter(
@@ -282,20 +286,11 @@ def scatter(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
-    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
-    mine = found.rank() == root
-    if mine:
-        if not scatter_list:
-            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-        check_list(scatter_list, found.size(), "scatter_list")
-        same_shape(scatter_list, tensor, "scatter")
-    elif scatter_list:
-        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    rows = stacked([outgoing(each) for each in scatter_list]) if mine and scatter_list else None
-    made = incoming(tensor)
+    root = root_of(found, src, group_src, "src")
+    given = _list_at_root("scatter", "source", found, root, scatter_list, tensor)
+    rows, made = stacked([outgoing(each) for each in given]) if given else None, incoming(tensor)
     return _start(
         "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
         lambda: arrived(tensor, made), (rows, made), async_op, [tensor],
@@ -315,12 +310,12 @@ def reduce_scatter(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     check_list(input_list, found.size(), "input_list")
     same_shape(input_list, output, "reduce_scatter")
-    return _reduce_scatter(output, stacked([_for_reduction(each)[0] for each in input_list]), op, found, async_op)
+    given, begin = stacked([_for_reduction(each) for each in input_list]), found.comm.Ireduce_scatter_block
+    return _reduction("reduce_scatter", found, output, given, op, begin, async_op)
 
 
 def reduce_scatter_tensor(
@@ -336,8 +331,7 @@ def reduce_scatter_tensor(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     same_type([output], input)
     if input.numel() != output.numel() * found.size():
@@ -345,18 +339,8 @@ def reduce_scatter_tensor(
             f"input tensor must be the same size as output size times world size: {input.numel()} elements for "
             f"{found.size()} x {output.numel()}"
         )
-    return _reduce_scatter(output, _for_reduction(input)[0], op, found, async_op)
-
-
-def _reduce_scatter(
-    output: Tensor, given: Any, op: ReduceOp, found: ProcessGroup, async_op: bool
-) -> Work | None:
-    made = space(output._array.shape, given.dtype, given)
-    how, kind = operation(op, output._array.dtype), output._array.dtype
-    return _start(
-        "reduce_scatter", found, lambda: found.comm.Ireduce_scatter_block(typed(given), typed(made), how),
-        lambda: arrived(output, _reduced(made, kind, op, found.size())), (given, made), async_op, [output],
-    )  # fmt: skip
+    begin = found.comm.Ireduce_scatter_block
+    return _reduction("reduce_scatter", found, output, _for_reduction(input), op, begin, async_op)
 
 
 def all_to_all(
@@ -372,8 +356,7 @@ def all_to_all(
     [tensor([1., 1.])]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     check_list(output_tensor_list, found.size(), "output_tensor_list")
     check_list(input_tensor_list, found.size(), "input_tensor_list")
@@ -417,8 +400,7 @@ def all_to_all_single(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     pieces = [_split(each, sizes, found.size(), what) for each, sizes, what in (
         (output, output_split_sizes, "output"), (input, input_split_sizes, "input"))]  # fmt: skip
@@ -438,7 +420,5 @@ def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> li
             f"Number of tensor splits not equal to group size: {what}_split_sizes {sizes} for {ranks} ranks"
         )
     if sum(sizes) != length:
-        raise RuntimeError(
-            f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}"
-        )
+        raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}")
     return list(tensor.split(sizes))

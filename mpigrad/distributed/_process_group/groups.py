@@ -64,6 +64,11 @@ def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what:
     return in_group
 
 
+def root_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
+    """As `place_of`; global rank 0 if neither is given."""
+    return place_of(found, 0 if given is None and in_group is None else given, in_group, what)
+
+
 class GroupMember:
     """What `new_group` gives to ranks that are not in the group."""
 

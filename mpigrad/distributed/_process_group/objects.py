@@ -12,7 +12,7 @@ from mpigrad._wrapping import wrap
 
 from . import collectives as c
 from . import point_to_point as m
-from .groups import ProcessGroup, place_of, resolve
+from .groups import ProcessGroup, resolve, root_of
 
 
 def _dump(value: Any) -> np.ndarray:
@@ -33,6 +33,13 @@ def _lengths(found: ProcessGroup, mine: int) -> list[int]:
     return made._array.tolist()
 
 
+def _exchange(found: ProcessGroup, sent: list[np.ndarray], lengths: list[int]) -> list[np.ndarray]:
+    """Send the i-th array of bytes to rank i, and receive `lengths[i]` bytes from it."""
+    parts = [wrap(np.empty(length, np.uint8)) for length in lengths]
+    c.all_to_all(parts, [wrap(each) for each in sent], found)
+    return [part._array for part in parts]
+
+
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Give everyone the objects of all ranks, in `object_list`.
 
@@ -44,14 +51,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'rank': 0}]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
     data = _dump(obj)
-    lengths = _lengths(found, data.size)
-    parts = [wrap(np.empty(length, np.uint8)) for length in lengths]
-    c.all_to_all(parts, [wrap(data)] * found.size(), found)
-    object_list[: found.size()] = [_load(part._array) for part in parts]
+    parts = _exchange(found, [data] * found.size(), _lengths(found, data.size))
+    object_list[: found.size()] = [_load(part) for part in parts]
 
 
 def gather_object(
@@ -71,21 +75,18 @@ def gather_object(
     ['from 0']
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
-    root = place_of(found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = root_of(found, dst, group_dst, "dst")
     mine = found.rank() == root
     if mine and not object_gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
     data = _dump(obj)
     lengths = _lengths(found, data.size)
-    nothing = wrap(np.empty(0, np.uint8))
-    sent = [wrap(data) if rank == root else nothing for rank in range(found.size())]
-    parts = [wrap(np.empty(length if mine else 0, np.uint8)) for length in lengths]
-    c.all_to_all(parts, sent, found)
+    sent = [data if rank == root else data[:0] for rank in range(found.size())]
+    parts = _exchange(found, sent, [length if mine else 0 for length in lengths])
     if mine and object_gather_list is not None:
-        object_gather_list[: found.size()] = [_load(part._array) for part in parts]
+        object_gather_list[: found.size()] = [_load(part) for part in parts]
 
 
 def broadcast_object_list(
@@ -101,10 +102,9 @@ def broadcast_object_list(
     [{'lr': 0.1}]
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
-    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = root_of(found, src, group_src, "src")
     mine = found.rank() == root
     data = _dump(list(object_list)) if mine else None
     length = wrap(np.array([0 if data is None else data.size], np.int64))
@@ -138,12 +138,11 @@ def scatter_object_list(
     ['for 0']
     >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = place_of(found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = root_of(found, src, group_src, "src")
     given: list[np.ndarray] = []
     if found.rank() == root:
         if scatter_object_input_list is None or len(scatter_object_input_list) != found.size():
@@ -151,12 +150,10 @@ def scatter_object_list(
         given = [_dump(each) for each in scatter_object_input_list]
     lengths = wrap(np.array([each.size for each in given] or [0] * found.size(), np.int64))
     c.broadcast(lengths, group=found, group_src=root)
-    nothing = wrap(np.empty(0, np.uint8))
-    sent = [wrap(each) for each in given] or [nothing] * found.size()
     mine = int(lengths._array[found.rank()])
-    parts = [wrap(np.empty(mine if rank == root else 0, np.uint8)) for rank in range(found.size())]
-    c.all_to_all(parts, sent, found)
-    scatter_object_output_list[0] = _load(parts[root]._array)
+    sent = given or [np.empty(0, np.uint8)] * found.size()
+    parts = _exchange(found, sent, [mine if rank == root else 0 for rank in range(found.size())])
+    scatter_object_output_list[0] = _load(parts[root])
 
 
 def send_object_list(

@@ -17,8 +17,7 @@ def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
     """Start sending a tensor to a rank."""
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     rank = place_of(found, dst, group_dst, "dst")
     if rank == found.rank():
@@ -26,15 +25,14 @@ def isend(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
         )
     buffer = outgoing(tensor)
-    return _start("send", found, lambda: found.comm.Isend(as_bytes(buffer), rank, tag), lambda: None, buffer, True)
+    return _start("send", found, lambda: found.comm.Isend(as_bytes(buffer), rank, tag), None, buffer, True)
 
 
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
     """Start receiving a tensor from a rank, or from any."""
-    found = resolve(group)
-    if found is None:
+    if (found := resolve(group)) is None:
         return None
     anyone = src is None and group_src is None
     rank = _mpi.mpi().ANY_SOURCE if anyone else place_of(found, src, group_src, "src")

@@ -64,9 +64,7 @@ class Work:
         pause = _SHORTEST
         while not self.is_completed():
             if deadline is not None and time.monotonic() > deadline:
-                raise RuntimeError(
-                    f"{self._name} did not end within {seconds} s: another rank of the group has not called it, or is gone"
-                )
+                raise self._late(seconds)
             time.sleep(pause)
             pause = min(pause * 1.3, _LONGEST)
         if self._error is not None:
@@ -74,6 +72,11 @@ class Work:
         if self._on_taking is not None:
             self._on_taking()
         return True
+
+    def _late(self, seconds: float | None) -> RuntimeError:
+        return RuntimeError(
+            f"{self._name} did not end within {seconds} s: another rank of the group has not called it, or is gone"
+        )
 
     def is_success(self) -> bool:
         """Whether the operation is over, and without an error."""
@@ -137,9 +140,7 @@ def _completed(work: Work, future: Future, deadline: float | None) -> bool:
         if not work.is_completed():
             if deadline is None or time.monotonic() < deadline:
                 return False
-            raise RuntimeError(
-                f"{work._name} did not end within {work._seconds} s: another rank of the group has not called it, or is gone"
-            )
+            raise work._late(work._seconds)
         if work._error is not None:
             raise work._error
         result = work._result

@@ -12,7 +12,7 @@ from .. import rpc
 from ..autograd import _retrieve_context, get_gradients
 from ..rpc import RRef
 from ._local import powers
-from ._optimizer import gather_errors
+from ._optimizer import by_owner, gather_errors
 
 
 def clip_grad_norm_(
@@ -39,10 +39,8 @@ def clip_grad_norm_(
     (5.0, tensor([0.6000, 0.8000]))
     >>> rpc.shutdown()
     """
-    by_owner: dict[Any, list[RRef]] = {}
-    for each in params_rref:
-        by_owner.setdefault(each.owner(), []).append(each)
-    parts = _everywhere(by_owner, _norm_part, context_id, float(norm_type))
+    owned = by_owner(params_rref)
+    parts = _everywhere(owned, _norm_part, context_id, float(norm_type))
     total = max(parts, default=0.0) if norm_type == float("inf") else sum(parts) ** (1.0 / norm_type)
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
@@ -51,12 +49,12 @@ def clip_grad_norm_(
         )
     factor = max_norm / (total + 1e-6)
     if not factor >= 1.0:  # also when it is nan, as in one process
-        _everywhere(by_owner, _scale, context_id, factor)
+        _everywhere(owned, _scale, context_id, factor)
     return total
 
 
-def _everywhere(by_owner: dict[Any, list[RRef]], function: Any, *args: Any) -> list[Any]:
-    return gather_errors([rpc.rpc_async(owner, function, args=(owned, *args)) for owner, owned in by_owner.items()])
+def _everywhere(owned: dict[Any, list[RRef]], function: Any, *args: Any) -> list[Any]:
+    return gather_errors([rpc.rpc_async(owner, function, args=(rrefs, *args)) for owner, rrefs in owned.items()])
 
 
 def _own(rrefs: list[RRef], context_id: int) -> list[Tensor]:

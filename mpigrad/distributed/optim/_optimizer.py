@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import rpc
@@ -26,6 +26,34 @@ def gather_errors(futures: Sequence[Any]) -> list[Any]:
     raise first
 
 
+def on_owners(shares: list[RRef], function: Any, *args: Any) -> list[Any]:
+    """Call `function(share, *args)` on the owner of every share, at once."""
+    return gather_errors([rpc.rpc_async(each.owner(), function, args=(each, *args)) for each in shares])
+
+
+def by_worker(shares: list[RRef], values: list[Any]) -> dict[str, Any]:
+    """The values that the shares' owners gave, by the names of the workers."""
+    return {each.owner_name(): value for each, value in zip(shares, values)}
+
+
+def load_states(what: str, shares: list[RRef], state_dict: dict[str, Any], function: Any, *args: Any) -> None:
+    """Call `function(share, *args, state)` on the owner of every share, with the state of the worker of the same name."""
+    names = [each.owner_name() for each in shares]
+    if set(names) != set(state_dict):
+        raise ValueError(f"load_state_dict: this {what} is on workers {sorted(names)}, the state on {sorted(state_dict)}")
+    gather_errors(
+        [rpc.rpc_async(each.owner(), function, args=(each, *args, state_dict[each.owner_name()])) for each in shares]
+    )
+
+
+def by_owner(rrefs: Iterable[RRef]) -> dict[Any, list[RRef]]:
+    """RRefs by the worker that owns them."""
+    found: dict[Any, list[RRef]] = {}
+    for each in rrefs:
+        found.setdefault(each.owner(), []).append(each)
+    return found
+
+
 def _note(error: Exception, text: str) -> None:
     """`add_note`, which Python 3.10 does not have."""
     error.__notes__ = [*getattr(error, "__notes__", ()), text]
@@ -47,12 +75,9 @@ class DistributedOptimizer:
                 raise TypeError(
                     f"DistributedOptimizer takes RRefs of parameters, got {type(each).__name__}; wrap it in rpc.RRef"
                 )
-        by_owner: dict[Any, list[RRef]] = {}
-        for each in params:
-            by_owner.setdefault(each.owner(), []).append(each)
         making = [
             rpc.rpc_async(owner, _make_rref, args=(optimizer_class, owned, args, kwargs))
-            for owner, owned in by_owner.items()
+            for owner, owned in by_owner(params).items()
         ]
         self.is_functional_optim = False
         self.remote_optimizers: list[RRef] = gather_errors(making)
@@ -62,30 +87,15 @@ class DistributedOptimizer:
         from ..autograd import _is_valid_context
 
         _is_valid_context(context_id)
-        gather_errors(
-            [rpc.rpc_async(each.owner(), step_local, args=(each, context_id)) for each in self.remote_optimizers]
-        )
+        on_owners(self.remote_optimizers, step_local, context_id)
 
     def state_dict(self) -> dict[str, Any]:
         """The optimizers' states by the name of their worker; an addition to PyTorch."""
-        states = gather_errors(
-            [rpc.rpc_async(each.owner(), state_local, args=(each,)) for each in self.remote_optimizers]
-        )
-        return {each.owner_name(): state for each, state in zip(self.remote_optimizers, states)}
+        return by_worker(self.remote_optimizers, on_owners(self.remote_optimizers, state_local))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Put states back that `state_dict` gave, on the workers of the same names."""
-        names = [each.owner_name() for each in self.remote_optimizers]
-        if set(names) != set(state_dict):
-            raise ValueError(
-                f"load_state_dict: this optimizer is on workers {sorted(names)}, the state on {sorted(state_dict)}"
-            )
-        gather_errors(
-            [
-                rpc.rpc_async(each.owner(), load_local, args=(each, state_dict[each.owner_name()]))
-                for each in self.remote_optimizers
-            ]
-        )
+        load_states("optimizer", self.remote_optimizers, state_dict, load_local)
 
 
 def _make_rref(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import rpc
 from ..rpc import RRef
-from ._optimizer import DistributedOptimizer, gather_errors
+from ._optimizer import DistributedOptimizer, by_worker, load_states, on_owners
 
 
 class DistributedScheduler:
@@ -20,44 +19,23 @@ class DistributedScheduler:
         if not isinstance(optimizer, DistributedOptimizer):
             raise TypeError(f"{type(optimizer).__name__} is not a DistributedOptimizer")
         self.optimizer = optimizer
-        self.remote_schedulers: list[RRef] = gather_errors(
-            [
-                rpc.rpc_async(share.owner(), _make, args=(share, scheduler_class, args, kwargs))
-                for share in optimizer.remote_optimizers
-            ]
-        )
+        self.remote_schedulers: list[RRef] = on_owners(optimizer.remote_optimizers, _make, scheduler_class, args, kwargs)
 
     def step(self, *args: Any) -> None:
         """Go on to the next learning rate, on all workers; `ReduceLROnPlateau` is told the metric."""
-        self._all("step", *args)
+        on_owners(self.remote_schedulers, _call, "step", *args)
 
     def get_last_lr(self) -> dict[str, list[float]]:
         """The learning rates by worker."""
-        return self._by_worker(self._all("get_last_lr"))
+        return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "get_last_lr"))
 
     def state_dict(self) -> dict[str, Any]:
         """The schedulers' states by worker."""
-        return self._by_worker(self._all("state_dict"))
+        return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "state_dict"))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Put states back that `state_dict` gave, on the workers of the same names."""
-        names = [each.owner_name() for each in self.remote_schedulers]
-        if set(names) != set(state_dict):
-            raise ValueError(f"load_state_dict: this schedule is on workers {sorted(names)}, the state on {sorted(state_dict)}")
-        gather_errors(
-            [
-                rpc.rpc_async(each.owner(), _call, args=(each, "load_state_dict", state_dict[each.owner_name()]))
-                for each in self.remote_schedulers
-            ]
-        )
-
-    def _all(self, method: str, *args: Any) -> list[Any]:
-        return gather_errors(
-            [rpc.rpc_async(each.owner(), _call, args=(each, method, *args)) for each in self.remote_schedulers]
-        )
-
-    def _by_worker(self, found: list[Any]) -> dict[str, Any]:
-        return {each.owner_name(): value for each, value in zip(self.remote_schedulers, found)}
+        load_states("schedule", self.remote_schedulers, state_dict, _call, "load_state_dict")
 
 
 def _make(local: RRef, scheduler_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:

@@ -26,9 +26,7 @@ def check_shapes(
     if mask is None:
         return
     if mask.dim() not in (2, 3):
-        raise AssertionError(
-            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead"
-        )
+        raise AssertionError(f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
     if count == 2 and mask.dim() == 3:
         wanted = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != wanted:
@@ -50,17 +48,13 @@ def check_masks(
         if each is not None and each._array.dtype.kind not in "bf":
             raise AssertionError(f"only bool and floating types of {name} are supported")
     if separate and key.shape[:2] != value.shape[:2]:
-        raise AssertionError(
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
-        )
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
     if not separate and key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if mask is not None:
         wanted = (length, far) if mask.dim() == 2 else (batch * heads, length, far)
         if tuple(mask.shape) != wanted:
-            raise RuntimeError(
-                f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}."
-            )
+            raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}.")
     if padding is not None:
         for place, size in enumerate((batch, far)):
             if padding.shape[place] != size:

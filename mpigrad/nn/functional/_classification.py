@@ -60,14 +60,13 @@ def _from_probabilities(
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
-            "weight "
-            f"tensor of shape: {list(weight.shape)}"
+            f"weight tensor of shape: {list(weight.shape)}"
         )
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
     loss = log_p * target
     if weight is not None:
-        loss = loss * weight.reshape((1,) * axis + (-1,) + (1,) * (loss.dim() - axis - 1))
+        loss = loss * _per_class(weight, loss)
     if how == "none":
         return -loss.sum(axis)
     return -loss.sum() / (log_p._array.size // classes) if how == "mean" else -loss.sum()
@@ -79,7 +78,7 @@ def _smoothed(
     axis = 0 if log_p.dim() == 1 else 1
     classes = log_p.shape[axis]
     nll = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=how)
-    spread = log_p if weight is None else log_p * weight.reshape((1,) * axis + (-1,) + (1,) * (log_p.dim() - axis - 1))
+    spread = log_p if weight is None else log_p * _per_class(weight, log_p)
     smooth = -spread.sum(axis)
     ignored = target._array == ignore_index
     if ignored.any():
@@ -89,6 +88,11 @@ def _smoothed(
     elif how == "sum":
         smooth = smooth.sum()
     return nll * (1 - smoothing) + smooth * (smoothing / classes)
+
+
+def _per_class(weight: Tensor, like: Tensor) -> Tensor:
+    """Weights of classes, along the dimension of classes."""
+    return weight if like.dim() == 1 else weight.reshape((-1,) + (1,) * (like.dim() - 2))
 
 
 def _total_weight(target: Any, ignored: Any, weight: Tensor | None) -> float:

@@ -20,8 +20,7 @@ def spread(name: str, value: Any, n: int) -> tuple[int, ...]:
     if len(found) != n:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
-            "dimensions, but "
-            f"got {name}={list(found)}"
+            f"dimensions, but got {name}={list(found)}"
         )
     return found
 
@@ -69,15 +68,13 @@ def _check_channels(x: Any, w: Any, bias: Tensor | None, groups: int, transposed
     if w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            "size "
-            f"[{list(w.shape)}] instead"
+            f"size [{list(w.shape)}] instead"
         )
     if x.shape[1] != wanted:
         given = "transposed=1" if transposed else f"groups={groups}"
         raise RuntimeError(
             f"Given {given}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {wanted} channels, "
-            "but "
-            f"got {x.shape[1]} channels instead"
+            f"but got {x.shape[1]} channels instead"
         )
     made = w.shape[1] * groups if transposed else w.shape[0]
     if bias is not None and tuple(bias.shape) != (made,):
@@ -176,8 +173,7 @@ def _transposed(
     if min(size) < 1:
         raise RuntimeError(
             f"Given input size per channel: ({_x(x.shape[2:])}). Calculated output size per channel: ({_x(size)}). "
-            "Output "
-            "size is too small"
+            "Output size is too small"
         )
     given = (input, weight) if bias is None else (input, weight, bias)
     return conv_input(*given, size=size, stride=step, padding=around, dilation=spacing, groups=groups)

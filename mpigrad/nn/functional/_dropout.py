@@ -79,8 +79,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to "
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
-            "batch "
-            "dimension (i.e. 2D or 3D inputs)."
+            "batch dimension (i.e. 2D or 3D inputs)."
         )
     return _drop(input, p, training, inplace, _feature_shape("dropout1d", input, 3))
 

@@ -172,8 +172,7 @@ def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) 
     if tuple(per_sample_weights.shape) != tuple(input.shape):
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
-            "the "
-            f"same shape as the input ({list(input.shape)})"
+            f"the same shape as the input ({list(input.shape)})"
         )
     if mode != "sum":
         raise NotImplementedError(
@@ -203,8 +202,7 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> Any:
     if starts.size and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-            "However, got "
-            f"{int(starts[0])}"
+            f"However, got {int(starts[0])}"
         )
     if starts.size and starts[-1] > x.shape[0]:
         raise RuntimeError(

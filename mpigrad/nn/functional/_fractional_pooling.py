@@ -13,6 +13,7 @@ from mpigrad._ops.create.random import rand
 
 from ..._tensor import Tensor
 from ..._wrapping import wrap
+from .._sizes import tuple_of
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:
@@ -27,9 +28,8 @@ def _wanted(name: str, n: int, sizes: Any, output_size: Any, output_ratio: Any) 
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if output_size is None:
-        ratios = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
-        return tuple(int(size * ratio) for size, ratio in zip(sizes, ratios))
-    return (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
+        return tuple(int(size * ratio) for size, ratio in zip(sizes, tuple_of(output_ratio, n)))
+    return tuple_of(output_size, n)
 
 
 def _fractional(
@@ -41,7 +41,7 @@ def _fractional(
         raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     sizes = batched.shape[2:]
-    kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
+    kernel = tuple_of(kernel_size, n)
     out = _wanted(name, n, sizes, output_size, output_ratio)
     for size, k, o in zip(sizes, kernel, out):
         if o + k - 1 > size:

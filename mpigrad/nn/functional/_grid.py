@@ -92,3 +92,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     return affine_map(theta, size=size, align=bool(align_corners))
+
+
+__all__ = ["affine_grid", "grid_sample"]

@@ -114,8 +114,7 @@ def _check_features(
         if each is not None and tuple(each.shape) != normalized_shape:
             raise RuntimeError(
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(each.shape)} "
-                "and "
-                f"normalized_shape = {wanted}"
+                f"and normalized_shape = {wanted}"
             )
     shape = input._array.shape
     if shape[max(len(shape) - len(wanted), 0) :] != normalized_shape:
@@ -188,15 +187,13 @@ def group_norm(
     if shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(shape)} and "
-            f"num_groups={num_groups}"
+            f"{list(shape)} and num_groups={num_groups}"
         )
     for what, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != (shape[1],):
             raise RuntimeError(
                 f"Expected {what} to be a vector of size equal to the number of channels in input, but got {what} of "
-                "shape "
-                f"{list(each.shape)} and input of shape {list(shape)}"
+                f"shape {list(each.shape)} and input of shape {list(shape)}"
             )
     rows = shape[0] * num_groups
     features = (1, shape[1], *(1,) * (len(shape) - 2))

@@ -44,8 +44,7 @@ def _check_cut(shape: tuple[int, ...], pairs: tuple[tuple[int, int], ...], sides
         if n + before + after < 0:
             raise RuntimeError(
                 f"The input size {n}, plus negative padding {before} and {after} resulted in a negative output size, "
-                "which "
-                "is invalid. Check the padding argument."
+                "which is invalid. Check the padding argument."
             )
 
 

@@ -55,18 +55,27 @@ def _step(name: str, stride: Any, kernel: tuple[int, ...]) -> tuple[int, ...]:
     return step
 
 
+def _windows(
+    name: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[tuple[int, ...], ...]:
+    """The windows of a pool, checked: kernel, stride, padding, dilation, and how many windows there are."""
+    kernel = _each(name, "kernel_size", kernel_size, n)
+    step = _step(name, stride, kernel)
+    around, spacing = _each(name, "padding", padding, n), _each(name, "dilation", dilation, n)
+    size = x.shape[x.ndim - n :] if x.ndim >= n else x.shape
+    out = pooling.output_size(size, kernel, step, around, spacing, ceil_mode)
+    _check(name, n, x, kernel, step, around, spacing, out)
+    return kernel, step, around, spacing, out
+
+
 def _max(
     n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: bool
 ) -> Any:
     name = f"max_pool{n}d"
     need_tensors(name, input=input)
-    kernel = _each(name, "kernel_size", kernel_size, n)
-    step = _step(name, stride, kernel)
-    around, spacing = _each(name, "padding", padding, n), _each(name, "dilation", dilation, n)
-    x = input._array
-    size = x.shape[x.ndim - n :] if x.ndim >= n else x.shape
-    out = pooling.output_size(size, kernel, step, around, spacing, ceil_mode)
-    _check(name, n, x, kernel, step, around, spacing, out)
+    kernel, step, around, spacing, out = _windows(
+        name, n, input._array, kernel_size, stride, padding, dilation, ceil_mode
+    )
     found, where = pooling.max_pool[n](input, kernel=kernel, stride=step, padding=around, dilation=spacing, out=out)
     return (found, where) if indices else found
 
@@ -85,13 +94,8 @@ def _avg(
     need_tensors(name, input=input)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    kernel = _each(name, "kernel_size", kernel_size, n)
-    step = _step(name, stride, kernel)
-    around, flat = _each(name, "padding", padding, n), (1,) * n
-    x = input._array
-    size = x.shape[x.ndim - n :] if x.ndim >= n else x.shape
-    out = pooling.output_size(size, kernel, step, around, flat, ceil_mode)
-    _check(name, n, x, kernel, step, around, flat, out)
+    kernel, step, around, _, out = _windows(name, n, input._array, kernel_size, stride, padding, 1, ceil_mode)
+    size = input._array.shape[-n:]
     by = pooling.counts(size, kernel, step, around, out, count_include_pad, divisor)
     return pooling.avg_pool[n](input, kernel=kernel, stride=step, padding=around, out=out, size=size, by=by)
 

@@ -9,15 +9,19 @@ from ..._tensor import Tensor
 KINDS = ("none", "mean", "sum")
 
 
+def old_style(size_average: bool | None, reduce: bool | None, stacklevel: int) -> str:
+    """The `reduction` that the two old arguments stand for; `stacklevel` as seen from here."""
+    average, reduces = size_average is None or size_average, reduce is None or reduce
+    found = "none" if not reduces else "mean" if average else "sum"
+    said = f"size_average and reduce args will be deprecated, please use reduction='{found}' instead."
+    warnings.warn(said, stacklevel=stacklevel)
+    return found
+
+
 def kind(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """The reduction asked for, checked."""
     if size_average is not None or reduce is not None:
-        average, reduces = size_average is not False, reduce is not False
-        reduction = "none" if not reduces else "mean" if average else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=3,
-        )
+        reduction = old_style(size_average, reduce, stacklevel=4)
     if reduction not in KINDS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction

@@ -11,12 +11,9 @@ from mpigrad._ops._define.arguments import need_tensors
 
 from ..._tensor import Tensor
 from ..._wrapping import wrap
+from .._sizes import tuple_of
 
 Ints = int | Sequence[int]
-
-
-def _each(value: Any, n: int) -> tuple[int, ...]:
-    return (value,) * n if isinstance(value, int) else tuple(value)
 
 
 def _unpool(
@@ -29,8 +26,8 @@ def _unpool(
             f"Expected shape of indices to be same as that of the input tensor ({found}) but got indices tensor with shape: "
             f"{given}"
         )
-    kernel = _each(kernel_size, n)
-    step, around = kernel if stride is None else _each(stride, n), _each(padding, n)
+    kernel, around = tuple_of(kernel_size, n), tuple_of(padding, n)
+    step = kernel if stride is None else tuple_of(stride, n)
     usual = tuple((a - 1) * s + k - 2 * p for a, s, k, p in zip(input.shape[-n:], step, kernel, around))
     size = usual if output_size is None else tuple(output_size)[-n:]
     for wanted, normal, s in zip(size, usual, step):

@@ -35,8 +35,7 @@ def _new_size(
         what = "output" if size is not None else "scale_factor"
         raise ValueError(
             f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
-            "of "
-            f"{list(old)} and {what} of {given}"
+            f"of {list(old)} and {what} of {given}"
         )
     if size is not None:
         return tuple(int(each) for each in values), (None,) * n
@@ -113,8 +112,7 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
     if input.dim() != 4:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-            "input, but "
-            f"got: {list(input.shape)}"
+            f"input, but got: {list(input.shape)}"
         )
     kernel, size = _both(kernel_size), tuple(input.shape[2:])
     how = {"stride": _both(stride), "padding": _both(padding), "dilation": _both(dilation)}
@@ -122,8 +120,7 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
         raise RuntimeError(
             f"Given input with spatial size {size}, kernel_size={kernel}, dilation={how['dilation']}, padding="
             f"{how['padding']}, calculated shape of the array of sliding blocks as "
-            f"{output_size(size, kernel, **how)}, but "
-            "its components must be at least one."
+            f"{output_size(size, kernel, **how)}, but its components must be at least one."
         )
     return folding.im2col(input, size=size, kernel=kernel, **how)
 
@@ -180,8 +177,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     if input.shape[-3] % upscale_factor**2:
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            "but "
-            f"input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}"
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}"
         )
     return folding.shuffle(input, factor=upscale_factor)
 

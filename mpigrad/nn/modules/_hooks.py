@@ -214,15 +214,7 @@ class GradientHooks:
     def _outputs_arrived(self, given: tuple[Any, ...], places: list[int], total: int) -> Any:
         grads = _spread(given, places, total)
         for hook in self.pre:
-            changed = hook(self.module, grads)
-            if changed is not None:
-                changed = _as_tuple(changed)
-                if len(changed) != len(grads):
-                    raise RuntimeError(
-                        f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but "
-                        f"expected {len(grads)}"
-                    )
-                grads = changed
+            grads = _replaced(grads, hook(self.module, grads), "Backward pre hook", "grad_output")
         self.grad_outputs = grads
         if self.inputs is None:
             for hook in self.post:
@@ -240,21 +232,19 @@ class GradientHooks:
             return None
         grads = _spread(made, self.inputs, self.n_inputs)
         for hook in self.post:
-            changed = hook(self.module, grads, self.grad_outputs)
-            if changed is not None:
-                changed = _as_tuple(changed)
-                if len(changed) != len(grads):
-                    raise RuntimeError(
-                        f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected "
-                        f"{len(grads)}"
-                    )
-                grads = changed
+            grads = _replaced(grads, hook(self.module, grads, self.grad_outputs), "Backward hook", "grad_input")
         self.grad_outputs = None
         return tuple(grads[place] for place in self.inputs)
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+def _replaced(grads: tuple[Any, ...], changed: Any, hook: str, what: str) -> tuple[Any, ...]:
+    """What a hook returned, as a tuple; the gradients it was given if it returned None."""
+    if changed is None:
+        return grads
+    changed = changed if isinstance(changed, tuple) else (changed,)
+    if len(changed) != len(grads):
+        raise RuntimeError(f"{hook} returned an invalid number of {what}, got {len(changed)}, but expected {len(grads)}")
+    return changed
 
 
 def _spread(values: tuple[Any, ...], places: list[int], total: int) -> tuple[Any, ...]:

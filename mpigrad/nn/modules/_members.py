@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ..._tensor import Tensor
@@ -16,7 +15,7 @@ TABLES = ("_parameters", "_buffers", "_modules")
 
 
 class Members:
-    """The part of `Module` that stores and finds members."""
+    """The part of `Module` that stores and finds members. Only `Module` derives from it: what is a `Members` is a module."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -29,6 +28,18 @@ class Members:
         set_plainly(self, "_buffers", {})
         set_plainly(self, "_non_persistent_buffers_set", set())
         set_plainly(self, "_modules", {})
+
+    def get_extra_state(self) -> Any:
+        """Define this and `set_extra_state` to add something of your own to the state."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called: define it in the subclass."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what `get_extra_state` gave."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called: define it in the subclass."
+        )
 
     # -- registering -------------------------------------------------------------------------------------------------
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -48,9 +59,7 @@ class Members:
                     "explicitly. To "
                     f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
                 )
-            for hook in GLOBAL.parameter.values():
-                changed = hook(self, name, param)
-                param = param if changed is None else changed
+            param = self._hooked(GLOBAL.parameter, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -62,23 +71,15 @@ class Members:
             raise TypeError(
                 f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (mpigrad Tensor or None required)"
             )
-        for hook in GLOBAL.buffer.values():
-            changed = hook(self, name, tensor)
-            tensor = tensor if changed is None else changed
-        self._buffers[name] = tensor
+        self._buffers[name] = self._hooked(GLOBAL.buffer, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module below this one; it becomes the attribute `name`."""
-        from .module import Module
-
-        if not isinstance(module, Module) and module is not None:
+        if not isinstance(module, Members) and module is not None:
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
-        for hook in GLOBAL.module.values():
-            changed = hook(self, name, module)
-            module = module if changed is None else changed
-        self._modules[name] = module
+        self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
@@ -111,14 +112,12 @@ class Members:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        from .module import Module
-
         members = self.__dict__
         if isinstance(value, Parameter):
             self._need_tables("parameters")
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
+        elif isinstance(value, Members):
             self._need_tables("module")
             self._forget(name, "_parameters", "_buffers")
             self._set_module(name, value)
@@ -143,11 +142,8 @@ class Members:
         if "_modules" not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
 
-    def _set_module(self, name: str, value: Module | None) -> None:
-        for hook in GLOBAL.module.values():
-            changed = hook(self, name, value)
-            value = value if changed is None else changed
-        self._modules[name] = value
+    def _set_module(self, name: str, value: Any) -> None:
+        self._modules[name] = self._hooked(GLOBAL.module, name, value)
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
@@ -159,10 +155,14 @@ class Members:
             self._forget(name, "_parameters", "_modules")
             self.register_buffer(name, value, value.__dict__["persistent"])
             return
-        for hook in GLOBAL.buffer.values():
+        self._buffers[name] = self._hooked(GLOBAL.buffer, name, value)
+
+    def _hooked(self, hooks: dict[int, Any], name: str, value: Any) -> Any:
+        """The member after all hooks of its kind, each of which may replace it."""
+        for hook in hooks.values():
             changed = hook(self, name, value)
             value = value if changed is None else changed
-        self._buffers[name] = value
+        return value
 
     def _forget(self, name: str, *tables: str) -> None:
         self.__dict__.pop(name, None)
@@ -185,14 +185,12 @@ class Members:
     # -- by path -----------------------------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Module:
         """The module at a path such as `"encoder.layers.0"`; the empty path is this module."""
-        from .module import Module
-
         found: Any = self
         for item in target.split(".") if target else ():
             if not hasattr(found, item):
                 raise AttributeError(f"{type(found).__name__} has no attribute `{item}`")
             found = getattr(found, item)
-            if not isinstance(found, Module):
+            if not isinstance(found, Members):
                 raise AttributeError(f"`{item}` is not an nn.Module")
         return found
 
@@ -200,9 +198,7 @@ class Members:
         """Put a module at a path, in the place of the one there."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
-        from .module import Module
-
-        if not isinstance(module, Module):
+        if not isinstance(module, Members):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
@@ -214,27 +210,26 @@ class Members:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path."""
-        return self._at(target, Parameter, "is not an nn.Parameter")
+        module, name = self._owner_of(target)
+        found = getattr(module, name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        module, name = self._owner_of(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return getattr(module, name)
 
-    def _at(self, target: str, kind: type, complaint: str) -> Any:
+    def _owner_of(self, target: str) -> tuple[Module, str]:
+        """The module that has the member at a path, and the member's name there."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        found = getattr(module, name)
-        if not isinstance(found, kind):
-            raise AttributeError(f"`{name}` {complaint}")
-        return found
+        return module, name
 
 
 def _type_name(value: Any) -> str:
@@ -242,8 +237,3 @@ def _type_name(value: Any) -> str:
         return value.type()
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
-def ordered() -> OrderedDict[int, Any]:
-    """A table for hooks: ordered, and able to take one in at the front."""
-    return OrderedDict()

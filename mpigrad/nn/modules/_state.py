@@ -11,6 +11,7 @@ from ..._tensor import Tensor, counter
 from ..._wrapping import wrap
 from ..parameter import Parameter
 from ._hooks import every
+from ._members import Members
 
 if TYPE_CHECKING:
     from .module import Module
@@ -75,9 +76,7 @@ def _detached(value: Tensor) -> Tensor:
 
 
 def _has_extra_state(module: Module) -> bool:
-    from .module import Module
-
-    return type(module).get_extra_state is not Module.get_extra_state
+    return type(module).get_extra_state is not Members.get_extra_state
 
 
 def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
@@ -182,8 +181,7 @@ def _take(module: Module, name: str, key: str, value: Tensor, given: Any, assign
     if array.shape != value._array.shape:
         errors.append(
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
-            "model "
-            f"is {value.shape}."
+            f"model is {value.shape}."
         )
         return
     try:

@@ -51,9 +51,6 @@ class ReLU6(_InPlace):
 
     function = "relu6"
 
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
 
 class SELU(_InPlace):
     """The self-normalising exponential linear unit."""

@@ -18,6 +18,18 @@ class _Numbered(Module):
     def _renumber(self, modules: list[Any]) -> None:
         object.__setattr__(self, "_modules", {str(i): module for i, module in enumerate(modules)})
 
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())  # type: ignore[arg-type]
+
+    def pop(self: Any, key: int | slice) -> Module:
+        """Take a module out."""
+        found = self[key]
+        del self[key]
+        return found
+
 
 class Sequential(_Numbered):
     """Modules run one after the other.
@@ -58,24 +70,12 @@ class Sequential(_Numbered):
             delattr(self, name)
         self._renumber(list(self._modules.values()))
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())  # type: ignore[arg-type]
-
     def __add__(self, other: Sequential) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but " + str(type(other)) + " is given."
-            )
-        return Sequential(*self, *other)
+        return Sequential(*self).__iadd__(other)
 
     def __iadd__(self, other: Sequential) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but " + str(type(other)) + " is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return self.extend(other)
 
     def __mul__(self, other: int) -> Sequential:
@@ -109,12 +109,6 @@ class Sequential(_Numbered):
             self.append(module)
         return self
 
-    def pop(self, key: int | slice) -> Module:
-        """Take a module out."""
-        found = self[key]
-        del self[key]
-        return found
-
 
 class ModuleList(_Numbered):
     """A list of modules.
@@ -146,12 +140,6 @@ class ModuleList(_Numbered):
             del modules[place_of(index, len(self))]
         self._renumber(modules)
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())  # type: ignore[arg-type]
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
 
@@ -176,12 +164,6 @@ class ModuleList(_Numbered):
         for module in list(modules):
             self.append(module)
         return self
-
-    def pop(self, key: int | slice) -> Module:
-        """Take a module out."""
-        found = self[key]
-        del self[key]
-        return found
 
     def __repr__(self) -> str:
         """Runs of equal modules are shown once."""

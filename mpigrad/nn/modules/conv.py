@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
+from .._sizes import tuple_of
 from ..parameter import Parameter
 from ._blank import blank
-from ._sizes import tuple_of
 from .module import Module
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -19,6 +19,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """What convolutions of any number of dimensions have in common."""
 
+    function: ClassVar[str]
     dims: ClassVar[int]
     transposed: ClassVar[bool] = False
 
@@ -38,12 +39,8 @@ class _ConvNd(Module):
         dtype: Any,
     ) -> None:
         super().__init__()
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
-            in_channels,
-            out_channels,
-            groups,
-            padding_mode,
-        )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.padding_mode = padding_mode
         self.kernel_size, self.stride = tuple_of(kernel_size, self.dims), tuple_of(stride, self.dims)
         self.padding = padding if isinstance(padding, str) else tuple_of(padding, self.dims)
         self.dilation, self.output_padding = tuple_of(dilation, self.dims), tuple_of(output_padding, self.dims)
@@ -51,10 +48,7 @@ class _ConvNd(Module):
         self._around = self._padding_by_dimension()
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(blank(first, second // groups, *self.kernel_size, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(blank(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", Parameter(blank(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _check(self) -> None:
@@ -91,12 +85,6 @@ class _ConvNd(Module):
             if fan_in:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def _convolve(self, function: Any, input: Tensor) -> Tensor:
-        padding = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._around, mode=self.padding_mode), (0,) * self.dims
-        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
     def extra_repr(self) -> str:
         shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0,) * self.dims:
@@ -130,28 +118,21 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            0,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
         )
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._around, mode=self.padding_mode), (0,) * self.dims
+        convolve = getattr(F, self.function)
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
     """Convolution of sequences `(batch, channels, length)`."""
 
-    dims = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._convolve(F.conv1d, input)
+    function, dims = "conv1d", 1
 
 
 class Conv2d(_Conv):
@@ -163,19 +144,13 @@ class Conv2d(_Conv):
     mpigrad.Size([2, 8, 5, 5])
     """
 
-    dims = 2
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._convolve(F.conv2d, input)
+    function, dims = "conv2d", 2
 
 
 class Conv3d(_Conv):
     """Convolution of volumes `(batch, channels, depth, height, width)`."""
 
-    dims = 3
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._convolve(F.conv3d, input)
+    function, dims = "conv3d", 3
 
 
 class _ConvTranspose(_ConvNd):
@@ -199,30 +174,20 @@ class _ConvTranspose(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode,
+            device, dtype,
+        )  # fmt: skip
 
-    def _transpose(self, function: Any, input: Tensor, output_size: Any) -> Tensor:
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self.output_padding if output_size is None else self._extra_for(input, tuple(output_size))
-        return function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        convolve = getattr(F, self.function)
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
     def _extra_for(self, input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
         if len(wanted) not in (self.dims, input.ndim):
             raise ValueError(
                 f"{type(self).__name__}: for {input.ndim}D input, output_size must have {self.dims} or {input.ndim} "
-                "elements "
-                f"(got {len(wanted)})"
+                f"elements (got {len(wanted)})"
             )
         wanted = wanted[-self.dims :]
         least = [
@@ -243,28 +208,19 @@ class _ConvTranspose(_ConvNd):
 class ConvTranspose1d(_ConvTranspose):
     """The transpose of a convolution of sequences: what `Conv1d` does to gradients."""
 
-    dims = 1
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return self._transpose(F.conv_transpose1d, input, output_size)
+    function, dims = "conv_transpose1d", 1
 
 
 class ConvTranspose2d(_ConvTranspose):
     """The transpose of a convolution of images: what `Conv2d` does to gradients."""
 
-    dims = 2
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return self._transpose(F.conv_transpose2d, input, output_size)
+    function, dims = "conv_transpose2d", 2
 
 
 class ConvTranspose3d(_ConvTranspose):
     """The transpose of a convolution of volumes: what `Conv3d` does to gradients."""
 
-    dims = 3
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return self._transpose(F.conv_transpose3d, input, output_size)
+    function, dims = "conv_transpose3d", 3
 
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

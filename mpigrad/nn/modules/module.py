@@ -7,26 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._hooks import GLOBAL, ModuleHandle, add_global_hook, add_hook, call_with_hooks
-from ._members import ordered
 from ._moving import Moving
 from ._state import _IncompatibleKeys, gather, load, load_own, save_own
 
 Hook = Callable[..., Any]
 _AROUND_ALL = GLOBAL.around_call
-
-_HOOK_TABLES = (
-    "_backward_pre_hooks",
-    "_backward_hooks",
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
 
 
 class Module(Moving):
@@ -79,7 +64,7 @@ class Module(Moving):
         set_plainly(self, "_is_full_backward_hook", None)
         self._make_tables()
         for name in _HOOK_TABLES:
-            set_plainly(self, name, ordered())
+            set_plainly(self, name, OrderedDict())
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -102,7 +87,7 @@ class Module(Moving):
         self.__dict__.update(state)
         for name in _HOOK_TABLES:
             if name not in self.__dict__:
-                object.__setattr__(self, name, ordered())
+                object.__setattr__(self, name, OrderedDict())
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
@@ -122,18 +107,6 @@ class Module(Moving):
 
     def _load_from_state_dict(self, *args: Any) -> None:
         load_own(self, *args)
-
-    def get_extra_state(self) -> Any:
-        """Define this and `set_extra_state` to add something of your own to the state."""
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called: define it in the subclass."
-        )
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave."""
-        raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called: define it in the subclass."
-        )
 
     # -- hooks -------------------------------------------------------------------------------------------------------
     def register_forward_pre_hook(
@@ -159,23 +132,21 @@ class Module(Moving):
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
         """Call `hook(module, grad_input, grad_output)` after every backward; what it returns replaces `grad_input`."""
-        if self._is_full_backward_hook is False:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
-                "one of them."
-            )
-        self._is_full_backward_hook = True
+        self._use_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> ModuleHandle:
         """The old kind, which sees the module's last operation only; prefer `register_full_backward_hook`."""
-        if self._is_full_backward_hook is True:
+        self._use_backward_hooks(full=False)
+        return add_hook(self._backward_hooks, hook)
+
+    def _use_backward_hooks(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
             raise RuntimeError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
                 "one of them."
             )
-        self._is_full_backward_hook = False
-        return add_hook(self._backward_hooks, hook)
+        self._is_full_backward_hook = full
 
     def register_state_dict_pre_hook(self, hook: Hook) -> ModuleHandle:
         """Call `hook(module, prefix, keep_vars)` before the module's state is gathered."""
@@ -219,6 +190,9 @@ class Module(Moving):
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({own})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+_HOOK_TABLES = [name for name in Module.__annotations__ if "_hooks" in name]
 
 
 class _WithModule:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..._tensor import Tensor
 from .. import functional as F
-from ._sizes import tuple_of
+from .._sizes import tuple_of
 from .module import Module
 
 

@@ -123,8 +123,7 @@ class RNNBase(Module):
             kind, wanted = input.dtype, weight.dtype  # type: ignore[union-attr]
             raise ValueError(
                 f"RNN input dtype ({kind}) does not match weight dtype ({wanted}). Convert input: input.to({wanted}), "
-                "or "
-                f"convert model: model.to({kind})"
+                f"or convert model: model.to({kind})"
             )
         if not packed and input.ndim not in (2, 3):
             noun = " tensor" if self.mode.startswith("RNN") else ""

@@ -13,11 +13,11 @@ from ._blank import blank
 from .module import Module
 
 
-def _padding_row(padding_idx: int | None, rows: int) -> int | None:
+def _padding_row(padding_idx: int | None, rows: int, name: str) -> int | None:
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(f"{name} must be within num_embeddings")
     return padding_idx % rows
 
 
@@ -45,6 +45,16 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
+    def _shown(self, shown: str = "") -> str:
+        """What both kinds show of their settings; `shown` stands after the shape."""
+        shown = f"{self.num_embeddings}, {self.embedding_dim}{shown}"
+        if self.max_norm is not None:
+            shown += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            shown += f", norm_type={self.norm_type}"
+        return shown + (f", scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq else "")
+
+
 class Embedding(_Table):
     """One row of a table for each index.
 
@@ -70,7 +80,7 @@ class Embedding(_Table):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = _padding_row(padding_idx, num_embeddings)
+        self.padding_idx = _padding_row(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self._make(_weight, _freeze, device, dtype)
@@ -81,15 +91,7 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            shown += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        shown = self._shown("" if self.padding_idx is None else f", padding_idx={self.padding_idx}")
         return shown + (", sparse=True" if self.sparse else "")
 
     @classmethod
@@ -140,7 +142,7 @@ class EmbeddingBag(_Table):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = None if padding_idx is None else _bag_padding(padding_idx, num_embeddings)
+        self.padding_idx = _padding_row(padding_idx, num_embeddings, "padding_idx")
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
         self._make(_weight, False, device, dtype)
@@ -161,14 +163,7 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        shown += f", mode={self.mode!r}"
+        shown = f"{self._shown()}, mode={self.mode!r}"
         return shown + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
 
     @classmethod
@@ -202,12 +197,6 @@ class EmbeddingBag(_Table):
         )
         made.weight.requires_grad_(not freeze)
         return made
-
-
-def _bag_padding(padding_idx: int, rows: int) -> int:
-    if not -rows <= padding_idx < rows:
-        raise AssertionError("padding_idx must be within num_embeddings")
-    return padding_idx % rows
 
 
 __all__ = ["Embedding", "EmbeddingBag"]

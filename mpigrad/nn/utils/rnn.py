@@ -41,8 +41,7 @@ class PackedSequence(_Packed):
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
                 "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
-                "They "
-                "should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
             )
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
@@ -149,8 +148,7 @@ def pack_padded_sequence(
             raise RuntimeError(
                 "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
                 "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if "
-                "you do not "
-                "need ONNX exportability."
+                "you do not need ONNX exportability."
             )
     else:
         order = wrap(move(np.argsort(-sizes, kind="stable"), device_of(input._array)))
@@ -233,8 +231,7 @@ def warn_of_dropout(dropout: float, num_layers: int) -> None:
     if dropout > 0 and num_layers == 1:
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-            "greater "
-            f"than 1, but got dropout={dropout} and num_layers={num_layers}",
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=5,
         )
 

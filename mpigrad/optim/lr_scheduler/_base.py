@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from ..._tensor import Tensor
-from ..optimizer import Optimizer, number
+from .._settings import number
+from ..optimizer import Optimizer
 
 
 def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
@@ -31,8 +32,7 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{place}] when resuming scheduler with "
-                    "last_epoch >= "
-                    "0. Load the optimizer's state first, or start with last_epoch=-1."
+                    "last_epoch >= 0. Load the optimizer's state first, or start with last_epoch=-1."
                 )
         self.base_lrs = [number(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch

@@ -28,6 +28,13 @@ def _check_momentum(optimizer: Optimizer) -> bool:
     return "betas" in optimizer.defaults
 
 
+def _start_momentum(optimizer: Optimizer, lows: list[float], highs: list[float], in_betas: bool) -> None:
+    """Begin with the high momentum of each group, and note both ends of its cycle."""
+    for group, low, high in zip(optimizer.param_groups, lows, highs):
+        _set_momentum(group, high, in_betas)
+        group["max_momentum"], group["base_momentum"] = high, low
+
+
 def _set_momentum(group: dict[str, Any], value: float, in_betas: bool) -> None:
     if in_betas:
         group["betas"] = (value, *group["betas"][1:])
@@ -93,10 +100,7 @@ class OneCycleLR(LRScheduler):
             self.use_beta1 = _check_momentum(optimizer)
             if last_epoch == -1:
                 highs = _per_group(optimizer, "max_momentum", max_momentum)
-                lows = _per_group(optimizer, "base_momentum", base_momentum)
-                for group, high, low in zip(optimizer.param_groups, highs, lows):
-                    _set_momentum(group, high, self.use_beta1)
-                    group["max_momentum"], group["base_momentum"] = high, low
+                _start_momentum(optimizer, _per_group(optimizer, "base_momentum", base_momentum), highs, self.use_beta1)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -133,13 +137,8 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
 
 
 def _phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
-    return {
-        "end_step": end,
-        "start_lr": lrs[0],
-        "end_lr": lrs[1],
-        "start_momentum": momenta[0],
-        "end_momentum": momenta[1],
-    }
+    names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+    return dict(zip(names, (end, *lrs, *momenta)))
 
 
 def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
@@ -208,9 +207,7 @@ class CyclicLR(LRScheduler):
             self.base_momentums = _per_group(optimizer, "base_momentum", base_momentum)
             self.max_momentums = _per_group(optimizer, "max_momentum", max_momentum)
             if last_epoch == -1:
-                for group, low, high in zip(optimizer.param_groups, self.base_momentums, self.max_momentums):
-                    _set_momentum(group, high, self.use_beta1)
-                    group["max_momentum"], group["base_momentum"] = high, low
+                _start_momentum(optimizer, self.base_momentums, self.max_momentums, self.use_beta1)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lows
 

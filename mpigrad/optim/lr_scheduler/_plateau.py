@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ..._tensor import Tensor
-from ..optimizer import Optimizer, number
+from .._settings import number
+from ..optimizer import Optimizer
 from ._base import LRScheduler, check_optimizer, set_rate
 
 

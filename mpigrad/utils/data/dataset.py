@@ -64,8 +64,7 @@ class StackDataset(Dataset[Any]):
         if bool(args) == bool(kwargs):
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
-                "types "
-                "are given."
+                "types are given."
                 if args
                 else "At least one dataset should be passed"
             )

@@ -17,6 +17,7 @@ from .shared import (
     ending_rows,
     last_rows,
     last_states,
+    layer,
     start_gradient,
     through_steps,
     weight_gradients,
@@ -123,34 +124,11 @@ def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
 
 
 gru_operator = operator("gru_layer", _forward, _backward, (*range(6), -1, -3, -4, -5), node="StackBackward0")
-
-
-def gru_layer(
-    x: Tensor,
-    h0: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    *,
-    reverse: bool = False,
-    lengths: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """One layer in one direction over `x` (steps, batch, features); gives all outputs and the last state."""
-    out, h, *_ = gru_operator(x, h0, w_ih, w_hh, b_ih, b_hh, reverse=reverse, lengths=lengths)
-    return out, h
+gru_layer = layer(gru_operator)
 
 
 def gru_by_steps(
-    x: Tensor,
-    h: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    *,
-    reverse: bool = False,
-    lengths: Any = None,
+    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *, reverse: bool = False, lengths: Any = None
 ) -> tuple[Tensor, Tensor]:
     """The same as `gru_layer` with ordinary operators."""
     from mpigrad._ops.shape.joining import stack

@@ -11,7 +11,7 @@ from mpigrad._ops._define.operator import operator
 
 from ...._graph.namespace import RAW
 from ...._tensor import Tensor
-from .shared import Steps, ending_rows, last_rows, last_states, start_gradient, through_steps
+from .shared import Steps, ending_rows, last_rows, last_states, layer, start_gradient, through_steps
 
 GATES = 4  # input, forget, cell, output: blocks of the weights' rows
 CELL = 2
@@ -144,39 +144,13 @@ def _back(
 lstm_operator = operator(
     "lstm_layer", _forward, _backward, (*range(7), -1, -4, -5, -6, -7), node="MkldnnRnnLayerBackward0"
 )
-
-
-def lstm_layer(
-    x: Tensor,
-    h0: Tensor,
-    c0: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    *,
-    reverse: bool = False,
-    lengths: Any = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One layer in one direction over `x` (steps, batch, features); gives all outputs, the last state and cell.
-    `lengths`, an array of ints, says after how many steps each row ends; turning such rows is left to the caller."""
-    out, h, c, *_ = lstm_operator(x, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse=reverse, lengths=lengths)
-    return out, h, c
+lstm_layer = layer(lstm_operator, states=2)
 
 
 def lstm_by_steps(
-    x: Tensor,
-    h: Tensor,
-    c: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    w_hr: Tensor | None = None,
-    *,
-    reverse: bool = False,
-    lengths: Any = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, w_hr: Tensor | None = None, *,
+    reverse: bool = False, lengths: Any = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The same as `lstm_layer` with ordinary operators; `w_hr` projects the state after each step."""
     from mpigrad._ops.shape.joining import stack
 

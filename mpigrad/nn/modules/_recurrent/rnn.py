@@ -17,6 +17,7 @@ from .shared import (
     ending_rows,
     last_rows,
     last_states,
+    layer,
     start_gradient,
     through_steps,
     weight_gradients,
@@ -71,37 +72,13 @@ def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
 
 
 rnn_operator = operator("rnn_layer", _forward, _backward, (*range(6), -1, -3), node="StackBackward0")
-
-
-def rnn_layer(
-    x: Tensor,
-    h0: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    *,
-    reverse: bool = False,
-    lengths: Any = None,
-    relu: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """One layer in one direction over `x` (steps, batch, features); gives all outputs and the last state."""
-    out, h, _ = rnn_operator(x, h0, w_ih, w_hh, b_ih, b_hh, relu=relu, reverse=reverse, lengths=lengths)
-    return out, h
+rnn_layer = layer(rnn_operator)
 
 
 def rnn_by_steps(
-    x: Tensor,
-    h: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None,
-    b_hh: Tensor | None,
-    *,
-    relu: bool = False,
-    reverse: bool = False,
+    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *, relu: bool, reverse: bool = False,
     lengths: Any = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The same as `rnn_layer` with ordinary operators."""
     from mpigrad._ops.shape.joining import stack
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpigrad._array.device import array_module, device_of, move
+from mpigrad._ops._define.operator import Operator
 
 from ...._graph.grad_mode import enable_grad
 from ...._tensor import Tensor
@@ -33,6 +34,19 @@ class Steps:
     def started_from(self, states: Any) -> Any:
         """The states that steps start from, in the order of time."""
         return states[self.before :] if self.before else states[:-1]
+
+
+def layer(fused: Operator, states: int = 1) -> Callable[..., tuple[Tensor, ...]]:
+    """One layer in one direction over (steps, batch, features): its function gives all outputs, then the last states.
+
+    It takes the input, the first states, two weights, and two biases or None. `lengths`, an array of ints, says after how
+    many steps each row ends; turning such rows is left to the caller.
+    """
+
+    def run(*given: Any, reverse: bool = False, lengths: Any = None, **kind: Any) -> tuple[Tensor, ...]:
+        return fused(*given, reverse=reverse, lengths=lengths, **kind)[: 1 + states]
+
+    return run
 
 
 def last_states(states: Any, steps: Steps, lengths: Any) -> Any:
