@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import keyword
 import math
 import string
@@ -10,32 +9,29 @@ from typing import Any
 
 from mpigrad._graph.grad_mode import enable_grad, inference_mode, no_grad
 
-from .._frontend import known
 from .._ir.convert import NO, convert
 from .._ir.errors import Error
 from .._ir.graph import Graph, Node, Value
+from .._ir.operators import distributed, is_tensor_attribute, is_tensor_method, operator
 from .._ir.pure import is_pure
-from .._ir.tensor_names import is_tensor_attribute, is_tensor_method
+from .._ir.python_builtins import BUILTINS, MATH, STRING_METHODS
 from .._ir.types import INT, TENSOR, class_of
 from .direct import Direct, direct_function, direct_method, direct_sign
 from .direct_views import direct_shape, item
 from .emit import Writer, identifier
+from .fork import fork
 
-_DISTRIBUTED = {
-    "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
-    "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
-}  # fmt: skip
-_MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}
+MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}
 _BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
            "is", "is not"}  # fmt: skip
 _METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner",
             "backward",
             "append", "extend", "insert", "clear", "reverse", "sort", "remove", "pop", "index", "count", "copy", "get", "update",
-            "setdefault", "numel"} | set(known._STRING)  # fmt: skip
+            "setdefault", "numel"} | set(STRING_METHODS)  # fmt: skip
 
 
 class Runner(Writer):
-    """The dialect that runs."""
+    """Writes a graph as code that runs."""
 
     def __init__(self, graph: Graph, space: dict[str, Any], taken: set[str]) -> None:
         """`space` gets the objects that the code uses; `taken` are names that mean something else in the code."""
@@ -93,7 +89,7 @@ class Runner(Writer):
         return first if all(each is first or is_pure(each) for each in body.walk()) else None
 
     def mode(self, node: Node) -> str:
-        return f"{self.held(_MODES[node.attributes['name']])}()"
+        return f"{self.held(MODES[node.attributes['name']])}()"
 
     def raising(self, node: Node, message: str) -> str:
         return f"raise {self.held(_error)}({node.attributes['name']!r}, {message})"
@@ -169,15 +165,15 @@ class Runner(Writer):
 
     def _call_fn(self, node: Node, rest: str, args: list[str]) -> str:
         module, _, name = rest.partition(":")
-        function = known.operator(module, name)
+        function = operator(module, name)
         found = direct_function(function, node)
         return f"{self.held(function)}({self._with_keywords(node, args)})" if found is None else self._on(found, args)
 
     def _call_builtin(self, node: Node, name: str, args: list[str]) -> str:
-        return f"{self.held(known.BUILTINS[name])}({', '.join(args)})"
+        return f"{self.held(BUILTINS[name])}({', '.join(args)})"
 
     def _call_math(self, node: Node, name: str, args: list[str]) -> str:
-        if name not in known.MATH:
+        if name not in MATH:
             raise ValueError(f"unknown function math.{name}")
         return f"{self.held(getattr(math, name))}({', '.join(args)})"
 
@@ -219,12 +215,10 @@ class Runner(Writer):
         return f"{args[0]}{'' if name == 'forward' else f'._script_method({name!r})'}({', '.join(args[1:])})"
 
     def _call_fork(self, node: Node, rest: str, args: list[str]) -> str:
-        from .fork import fork
-
         return f"{self.held(fork)}({', '.join([self.held(node.attributes['function'].call), *args])})"
 
     def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
-        function = self.held(getattr(importlib.import_module(_DISTRIBUTED[name]), name))
+        function = self.held(distributed(name))
         if name in ("rpc_async", "rpc_sync", "remote"):
             args[1] = self.held(node.attributes["function"].call)  # the graph shows its name
         return f"{function}({self._with_keywords(node, args)})"

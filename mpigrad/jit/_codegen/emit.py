@@ -1,4 +1,4 @@
-"""From a graph to Python: one writer, which `compile.py` uses to run graphs and `code.py` to show them.
+"""From a graph to Python: one writer, which `compile.py` uses to run graphs and `python_print.py` to show them.
 
 Values that are used once, by the next node, become part of its expression, so that temporaries die as early as in the
 function that was scripted.

@@ -1,7 +1,11 @@
-"""Entries of scripted functions: compiled code that takes arguments as Python gives them, tests them, and runs the graph.
+"""Entry points of scripted functions: compiled code that takes arguments as Python gives them, checks them, runs the graph.
 
 The parameters are those of the function that was scripted, so that Python itself binds arguments, keywords and defaults.
-Parameters without a default have a mark for it that no test lets through; what is left over is for `Schema.refuse`.
+The default of a parameter without one is MISSING, which no check accepts; `Schema.refusal` complains about arguments left over.
+
+Numbers and tensors are checked by their class, containers by a loop over their members, which costs less than a call for the
+few members that most have. `Schema.check` converts or refuses what does not fit, and checks the types that have no such test:
+deeper containers, modules, futures.
 """
 
 from __future__ import annotations
@@ -10,12 +14,16 @@ import keyword
 import unicodedata
 from typing import Any
 
+from mpigrad._tensor import Tensor
+from mpigrad.nn.parameter import Parameter
+
 from .._ir.graph import Graph
 from .._ir.schema import MISSING, Schema
-from .checks import check_lines
+from .._ir.types import TENSOR, Type, class_of
 from .compile import Runner
-from .explain import explained
+from .tracebacks import with_script_traceback
 
+_CLASSES: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 Made = tuple[Any, str, list[Any]]  # a function, its text, and for each line where it comes from
 
 
@@ -41,14 +49,14 @@ def compile_entry(graph: Graph, schema: Schema, title: str, space: dict[str, Any
     writer.finish()
     last = [
         f"    except {writer.held(Exception)} as {error}:",
-        f"        {raised} = {writer.held(explained)}({error})",
+        f"        {raised} = {writer.held(with_script_traceback)}({error})",
         f"    raise {raised} from {raised}.__cause__",
     ]
     return _made("call", [*first, *writer.lines, "        return None", *last], title, space, [None] * len(first) + writer.places)
 
 
 def compile_inner(graph: Graph, schema: Schema, title: str, space: dict[str, Any]) -> Made:
-    """The function that other graphs call, with all its arguments in order: errors are explained further out."""
+    """The function that other graphs call, with all its arguments in order: errors are with_script_traceback further out."""
     writer = Runner(graph, space, set())
     names = [writer.name(each) for each in graph.inputs]
     first = [f"def run({', '.join(names)}):", *_checks(writer, schema, names[len(names) - len(schema.arguments) :], "    ")]
@@ -72,7 +80,7 @@ def _checks(writer: Runner, schema: Schema, names: list[str], indent: str) -> li
     found = []
     check = writer.held(schema.check)
     for number, (name, each) in enumerate(zip(names, schema.arguments)):
-        lines = check_lines(writer.held, writer.spare, f"{check}({number}, {name})", name, each.type)
+        lines = _check_lines(writer, f"{check}({number}, {name})", name, each.type)
         if not lines and not each.has_default:
             lines = [f"if {name} is {writer.held(MISSING)}: {check}({number}, {name})"]
         found += [indent + line for line in lines]
@@ -83,3 +91,57 @@ def _made(name: str, lines: list[str], title: str, space: dict[str, Any], places
     text = "\n".join(lines)
     exec(compile(text, f"<mpigrad.jit {title}>", "exec"), space)
     return space.pop(name), text, places
+
+
+# -- checks of arguments ----------------------------------------------------------------------------------------------
+def _check_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str]:
+    """Statements that test the argument `name` and, unless it fits as it is, set it to what the text `check` gives."""
+    if kind.kind == "Any":
+        return []
+    test = _test(writer, name, kind)
+    if test:
+        return [f"if {test}: {name} = {check}"]
+    some = kind.args[0] if kind.kind == "Optional" else kind
+    lines = _member_lines(writer, check, name, some)
+    if not lines:
+        return [f"{name} = {check}"]
+    return lines if some is kind else [f"if {name} is not None:", *("    " + each for each in lines)]
+
+
+def _test(writer: Runner, name: str, kind: Type) -> str:
+    """An expression that is false where a value fits as it is; empty if there is none."""
+    if kind == TENSOR:
+        return f"{name}.__class__ is not {writer.held(Tensor)} and {name}.__class__ is not {writer.held(Parameter)}"
+    if kind.kind in _CLASSES:
+        return f"{name}.__class__ is not {writer.held(_CLASSES[kind.kind])}"
+    if kind.kind == "Optional":
+        inside = _test(writer, name, kind.args[0])
+        return f"{name} is not None and ({inside})" if inside else ""
+    if kind.kind == "Tuple":
+        members = [_test(writer, f"{name}[{place}]", each) for place, each in enumerate(kind.args)]
+        if not all(members):
+            return ""
+        own = class_of(kind) if kind.fields else tuple
+        length = "" if kind.fields else f"{writer.held(len)}({name}) != {len(members)}"
+        tests = (f"{name}.__class__ is not {writer.held(own)}", length, *members)
+        return " or ".join(f"({each})" for each in tests if each)
+    return ""
+
+
+def _member_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str]:
+    """Statements that go through the members of a list or dict."""
+    if kind.kind not in ("List", "Dict"):
+        return []
+    member = writer.spare()
+    texts = [member] if kind.kind == "List" else [member, f"{name}[{member}]"]  # less than the pairs of `items()`
+    tests = [_test(writer, text, each) for text, each in zip(texts, kind.args)]
+    if not all(tests):
+        return []
+    return [
+        f"if {name}.__class__ is not {writer.held(list if kind.kind == 'List' else dict)}: {name} = {check}",
+        "else:",
+        f"    for {member} in {name}:",
+        f"        if {' or '.join(f'({each})' for each in tests)}:",
+        f"            {name} = {check}",
+        "            break",
+    ]

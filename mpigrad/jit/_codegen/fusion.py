@@ -20,6 +20,7 @@ from mpigrad._wrapping import wrap
 from .._ir.graph import Block, Graph, Node, Value
 from .._ir.pure import is_pure, short
 from .._ir.types import FLOAT, INT, TENSOR
+from .compile import compile_plain
 from .gpu_fusion import GpuKernel
 from .variants import is_constant, written
 
@@ -190,8 +191,6 @@ class Kernel:
 
 def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) -> Any:
     """The operators one by one, after a first statement."""
-    from .compile import compile_plain
-
     graph = Graph("fused")
     graph.inputs = inputs
     graph.nodes = [each.node for each in inputs if each.node is not None and each.node.op == "prim::Constant"]

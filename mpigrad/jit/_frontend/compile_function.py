@@ -1,53 +1,27 @@
-"""`jit.script`: parse a function once and build its graph."""
+"""From a Python function to a `ScriptFunction`: its source is parsed, its signature read, its body lowered to a graph."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import sys
 import textwrap
 from typing import Any
 
-from .._ir.errors import NotSupportedError, Source
+from .._ir.errors import NotSupportedError, Source, UnsupportedNodeError
 from .._ir.graph import Graph, Value
 from .._ir.schema import Argument, Schema
 from .._ir.types import NONE, TENSOR, Type, unify
-from .._lower.builder import ends
+from .._lower.scope import Scope
 from .._lower.statements import Lowering
-from .function import ScriptFunction, by_name
-from .names import Names
+from .function import ScriptFunction, by_name, record_of
 
 _cache: dict[Any, ScriptFunction] = {}  # function -> its script, for functions that are called from scripts
 
 
-def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Compile a function, or a module with its methods, to a graph that runs without Python's own control.
-
-    Arguments are tensors unless annotated. What scripting does not support raises here, with the file and the line.
-
-    >>> import mpigrad
-    >>> fn = mpigrad.jit._example()
-    >>> mpigrad.testing.FileCheck().check("aten::mul").check("aten::add").run(fn.graph)
-    """
-    from mpigrad.nn.modules.module import Module
-
-    from .module import ScriptModule, script_module
-
-    if isinstance(obj, (ScriptFunction, ScriptModule)):
-        return obj
-    if isinstance(obj, Module):
-        return script_module(obj)
-    if isinstance(obj, type):
-        raise NotSupportedError(
-            f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module."
-        )
-    if not inspect.isfunction(obj):
-        raise NotSupportedError(f"Cannot script {obj!r}: mpigrad.jit.script takes functions and modules")
-    return script_function(obj, sys._getframe(_frames_up + 1).f_locals).call
-
-
 def script_function(function: Any, local_names: dict[str, Any] | None = None) -> ScriptFunction:
-    """The script of a function; compiled once."""
+    """The script of a function (of a scripted one: itself); compiled once."""
+    if isinstance(function, ScriptFunction):
+        return record_of(function)
     function = inspect.unwrap(function)
     found = _cache.get(function)
     if found is not None:
@@ -58,7 +32,7 @@ def script_function(function: Any, local_names: dict[str, Any] | None = None) ->
         return found
     _cache[function] = _Unfinished()  # type: ignore[assignment]
     try:
-        made = _cache[function] = compile_function(function, Names(function, local_names))
+        made = _cache[function] = compile_function(function, Scope(function, local_names))
     except BaseException:
         del _cache[function]
         raise
@@ -86,13 +60,13 @@ def source_of(function: Any) -> tuple[ast.FunctionDef, Source]:
     return tree, source
 
 
-def compile_function(function: Any, names: Names, module: Any = None) -> ScriptFunction:
+def compile_function(function: Any, scope: Scope, module: Any = None) -> ScriptFunction:
     """Build the graph of a function, or of a method of a module (described by `module`)."""
     tree, source = source_of(function)
     _refuse_signature(tree, source)
     graph = Graph(function.__name__)
-    lowering = Lowering(graph, source, names, module)
-    arguments, returns = _signature(function, tree, source, names, module)
+    lowering = Lowering(graph, source, scope, script_function, module)
+    arguments, returns = _signature(function, tree, source, scope, module)
     if module is not None:
         lowering.me = Value(Type(module.type_name), "self")
         graph.inputs.append(lowering.me)
@@ -115,18 +89,12 @@ def _finish(lowering: Lowering, tree: ast.FunctionDef) -> None:
     if last is not None and last.op == "prim::ReturnStmt":
         graph.outputs = list(last.inputs)
         graph.nodes.pop()
-    elif not ends(graph):
-        if lowering.returns is not None and lowering.returns != NONE and lowering.returns.kind != "Optional":
+    elif not graph.ends():
+        wanted = lowering.returns
+        if any(each != NONE for each in lowering.returned) if wanted is None else wanted != NONE and wanted.kind != "Optional":
             raise lowering.fail(
-                tree,
-                f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
+                tree, f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths"
             )
-        if lowering.returned and any(each != NONE for each in lowering.returned):
-            if lowering.returns is None:
-                raise lowering.fail(
-                    tree,
-                    f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
-                )
         graph.outputs = [lowering.constant(tree, None)]
         lowering.returned.append(NONE)
 
@@ -154,32 +122,27 @@ def _refuse_signature(tree: ast.FunctionDef, source: Source) -> None:
         )  # fmt: skip
     for node in ast.walk(tree):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            from .._ir.errors import UnsupportedNodeError
-
             raise UnsupportedNodeError(source, node, f"{type(node).__name__} aren't supported")
 
 
 def _signature(
-    function: Any, tree: Any, source: Source, names: Names, module: Any
+    function: Any, tree: Any, source: Source, scope: Scope, module: Any
 ) -> tuple[list[Argument], Type | None]:
     hints = function.__annotations__
     arguments = []
     for parameter in list(inspect.signature(function).parameters.values())[1 if module is not None else 0 :]:
-        given = hints.get(parameter.name, _MISSING)
+        inferred = parameter.name not in hints
         try:
-            kind = TENSOR if given is _MISSING else names.of_argument(given)
+            kind = TENSOR if inferred else scope.of_argument(hints[parameter.name])
         except (TypeError, NameError, AttributeError) as error:
             raise NotSupportedError(source, tree, f"{error} (argument '{parameter.name}')") from None
         has_default = parameter.default is not inspect.Parameter.empty
         arguments.append(
-            Argument(parameter.name, kind, given is _MISSING, has_default, parameter.default if has_default else None)
+            Argument(parameter.name, kind, inferred, has_default, parameter.default if has_default else None)
         )
     if "return" not in hints:
         return arguments, None
     try:
-        return arguments, names.of_argument(hints["return"])
+        return arguments, scope.of_argument(hints["return"])
     except (TypeError, NameError, AttributeError) as error:
         raise NotSupportedError(source, tree, f"{error} (what it returns)") from None
-
-
-_MISSING = object()

@@ -11,12 +11,19 @@ from mpigrad.nn.modules.container import ModuleList, Sequential
 from mpigrad.nn.modules.module import Module
 
 from .._ir.types import qualified
+from .._lower.module_members import ModuleMembers, is_library
+from .._lower.scope import Scope
+from .compile_function import compile_function
 from .function import ScriptFunction
-from .members import Description, class_values, is_library
-from .names import Names
-from .script import compile_function
 
 _INTERNAL = ("_parameters", "_buffers", "_modules")
+
+
+def class_values(cls: type) -> dict[str, Any]:
+    """The values that users' classes give to all their modules."""
+    own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
+    every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
+    return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
 
 
 class _CompilesAfterInit(type):
@@ -48,7 +55,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
         self.__dict__["_script_methods"] = {}
         self.__dict__["_original"] = original
         self.__dict__["_script_type"] = qualified(type(original))
-        self.__dict__["_description"] = Description(self, original)
+        self.__dict__["_description"] = ModuleMembers(self, original)
         for name, child in list(self._modules.items()):
             self._modules[name] = scripted_child(child)
 
@@ -61,7 +68,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
             self._compiling.add(name)
             try:
                 function = inspect.unwrap(getattr(type(self._original), name))
-                found = compile_function(function, Names(function), self._description)
+                found = compile_function(function, Scope(function), self._description)
             finally:
                 self._compiling.discard(name)
             self._add_method(name, found)
@@ -92,7 +99,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the module to a file; see `mpigrad.jit.save`."""
-        from .._files.save import save
+        from .._files.save import save  # files need this module
 
         save(self, f)
 
@@ -141,12 +148,7 @@ def scripted_child(child: Any) -> Any:
         made._modules.update(members)
         made.training = child.training
         return made
-    return script_module(child)
-
-
-def script_module(module: Any) -> RecursiveScriptModule:
-    """Script a module's forward, its exported methods, and what they call."""
-    return RecursiveScriptModule(module)
+    return RecursiveScriptModule(child)
 
 
 def script_method(fn: Any) -> Any:

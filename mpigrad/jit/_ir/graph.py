@@ -25,7 +25,8 @@ class Value:
 class Node:
     """One operation: its operator's name, inputs, outputs, attributes, and blocks (of `prim::If` and `prim::Loop`).
 
-    `target` says how to run it (see `_targets`); `keywords` names the last inputs that are given by keyword.
+    `target` says how to run it (`_codegen/compile.py` has a method for each kind); `keywords` names the last inputs that are
+    given by keyword.
     """
 
     __slots__ = ("attributes", "blocks", "inputs", "keywords", "op", "outputs", "target", "where")
@@ -66,6 +67,14 @@ class Block:
             yield node
             for block in node.blocks:
                 yield from block.walk()
+
+
+    def ends(self) -> bool:
+        """Whether control never reaches the end of the block: it returns, breaks, continues or raises on every path."""
+        if not self.nodes:
+            return False
+        last = self.nodes[-1]
+        return last.target in ("exit", "raise") or (last.target in ("if", "with") and all(each.ends() for each in last.blocks))
 
 
 class Graph(Block):

@@ -1,7 +1,11 @@
-"""Which names of Tensor scripted code may use, and what those operators give that give more than one tensor."""
+"""Operators: the functions of the library, and the methods and properties of tensors, that a node of a graph may name.
+
+Files name operators too, so these tests decide what a loaded program can run.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from functools import cache
 from typing import Any
@@ -10,7 +14,17 @@ from mpigrad._tensor import Tensor
 
 from .types import BOOL, DTYPE, INT, NONE, NUMBER, SIZES, TENSOR, Type, list_of, tuple_of
 
-# Names that would leave the graph: they take or give Python objects that are no values of it.
+OPERATOR_MODULES = ("mpigrad", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse")
+_DEFINED_IN = (
+    "mpigrad._ops.", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse", "mpigrad.random", "mpigrad._graph.grad_mode",
+    "mpigrad._array.dtype",
+)  # fmt: skip
+# Functions of the layers above: known by name here, imported when a graph that calls them is compiled.
+DISTRIBUTED = {
+    "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
+    "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
+}  # fmt: skip
+# Names that take or give Python objects that cannot be values of a graph.
 _NEVER = {
     "numpy", "register_hook", "register_post_accumulate_grad_hook", "tolist", "apply_", "map_", "map2_", "share_memory_",
     "save", "load", "set_printoptions", "from_numpy", "frombuffer", "as_tensor_function", "storage", "untyped_storage",
@@ -54,19 +68,57 @@ def result_of(name: str, args: list[Type], keywords: dict[str, Any]) -> Type:
 def is_tensor_attribute(name: str) -> bool:
     """Whether a name is a property of tensors."""
     found = inspect.getattr_static(Tensor, name, None)
-    return not name.startswith("_") and isinstance(found, (property, *(_slot_types())))
-
-
-def _slot_types() -> tuple[type, ...]:
-    return (type(inspect.getattr_static(Tensor, "_array")),)
+    return not name.startswith("_") and isinstance(found, (property, type(inspect.getattr_static(Tensor, "_array"))))
 
 
 @cache
 def is_tensor_method(name: str) -> bool:
     """Whether a name is a method of tensors that scripted code may call."""
-    return not name.startswith("_") and name not in _NEVER and callable(inspect.getattr_static(Tensor, name, None))
+    return not _is_forbidden(name) and callable(inspect.getattr_static(Tensor, name, None))
 
 
-def is_forbidden(name: str) -> bool:
-    """Whether a function of the library must stay outside scripted code."""
+def _is_forbidden(name: str) -> bool:
     return name in _NEVER or name.startswith("_")
+
+
+def is_operator(obj: Any) -> bool:
+    """Whether an object is a function of the library that can be a node."""
+    home, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
+    return (
+        callable(obj)
+        and not isinstance(obj, type)
+        and not _is_forbidden(name)
+        and (home == "mpigrad" or home.startswith(_DEFINED_IN))
+    )
+
+
+def operator_name(obj: Any) -> tuple[str, str]:
+    """An operator's name and target."""
+    name = obj.__name__
+    for module in OPERATOR_MODULES:
+        if getattr(importlib.import_module(module), name, None) is obj:
+            return name, f"fn:{module}:{name}"
+    for module in OPERATOR_MODULES:  # under another name, such as `abs` and `absolute`
+        for other, found in vars(importlib.import_module(module)).items():
+            if found is obj:
+                return other, f"fn:{module}:{other}"
+    return name, f"fn:{obj.__module__}:{name}"
+
+
+def operator(module: str, name: str) -> Any:
+    """The function that a target names; ValueError unless it is an operator."""
+    found = getattr(importlib.import_module(module), name, None) if module in OPERATOR_MODULES else None
+    if found is None or not is_operator(found):
+        raise ValueError(f"{module}.{name} is no operator that a graph may use")
+    return found
+
+
+def special_form(function: Any) -> Any:
+    """Mark a function of `mpigrad.jit` that is lowered in a way of its own."""
+    function._jit_mark = "special"
+    return function
+
+
+def distributed(name: str) -> Any:
+    """The function of RPC or distributed autograd that a target names."""
+    return getattr(importlib.import_module(DISTRIBUTED[name]), name)

@@ -1,48 +1,16 @@
-"""What scripted code may call: which of a program's Python objects are operators, built-ins, scripts, or special forms.
+"""What graphs may call of Python itself: built-in functions, `math`, and methods of strings, lists, dicts, futures and RRefs.
 
-The layers above (RPC, distributed autograd) are known by name only; what runs is looked up when a graph is compiled.
+The types of their results are here, too.
 """
 
 from __future__ import annotations
 
 import builtins
-import importlib
 import math
-from types import FunctionType, ModuleType
 from typing import Any
 
-from mpigrad._tensor import Tensor
+from .types import ANY, BOOL, FLOAT, INT, NONE, NUMBER, NUMERIC, SIZES, STR, TENSOR, Type, list_of, optional, tuple_of
 
-from .._ir.tensor_names import is_forbidden
-from .._ir.types import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    NONE,
-    NUMBER,
-    NUMERIC,
-    SIZES,
-    STR,
-    TENSOR,
-    Type,
-    is_named_tuple,
-    list_of,
-    optional,
-    tuple_of,
-)
-
-OPERATOR_MODULES = ("mpigrad", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse")
-_DEFINED_IN = (
-    "mpigrad._ops.", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse", "mpigrad.random", "mpigrad._graph.grad_mode",
-    "mpigrad._array.dtype",
-)  # fmt: skip
-SPECIAL = {
-    ("mpigrad.distributed.rpc", "rpc_async"), ("mpigrad.distributed.rpc", "rpc_sync"), ("mpigrad.distributed.rpc", "remote"),
-    ("mpigrad.distributed.autograd", "get_gradients"), ("mpigrad.distributed.autograd", "backward"),
-    ("mpigrad.jit", "fork"), ("mpigrad.jit", "wait"), ("mpigrad.jit", "annotate"), ("mpigrad.jit", "is_scripting"),
-    ("mpigrad.jit", "isinstance"), ("mpigrad.jit", "is_tracing"),
-}  # fmt: skip
 BUILTINS: dict[str, Any] = {
     name: getattr(builtins, name)
     for name in ("len", "int", "float", "bool", "str", "abs", "min", "max", "print", "round", "sum", "sorted", "list", "ord",
@@ -56,90 +24,14 @@ MATH = {
 }  # fmt: skip
 
 
-def role_of(obj: Any) -> str | None:
-    """How a call of an object is lowered; None if it cannot be."""
-    from .function import ScriptFunction
-    from .members import ModuleMember
-
-    if isinstance(obj, ScriptFunction):
-        return "function"
-    if isinstance(obj, ModuleMember):
-        return "module"
-    if is_named_tuple(obj):
-        return "named"
-    if obj is isinstance or is_special(obj):
-        return "special"
-    if id(obj) in _BY_OBJECT:
-        return "builtin"
-    if is_math(obj):
-        return "math"
-    if is_operator(obj):
-        return "operator"
-    mark = getattr(obj, "_jit_mark", None)
-    if mark in ("ignore", "unused"):
-        return "ignored" if mark == "ignore" else "unused"
-    if type(obj) is FunctionType and not f"{obj.__module__}.".startswith("mpigrad."):
-        return "function"
-    return None
-
-
-def is_special(obj: Any) -> bool:
-    """Whether an object is one of the functions that have a node of their own."""
-    module, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
-    return any(name == each and (module == home or module.startswith(home + ".")) for home, each in SPECIAL)
+def builtin_name(obj: Any) -> str | None:
+    """The name of a built-in function; None for other objects."""
+    return _BY_OBJECT.get(id(obj))
 
 
 def is_math(obj: Any) -> bool:
     """Whether an object is a function of Python's math module."""
     return getattr(obj, "__module__", None) == "math" and obj.__name__ in MATH and getattr(math, obj.__name__) is obj
-
-
-def is_operator(obj: Any) -> bool:
-    """Whether an object is a function of the library that can be a node."""
-    home, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
-    return (
-        callable(obj)
-        and not isinstance(obj, type)
-        and not is_forbidden(name)
-        and (home == "mpigrad" or home.startswith(_DEFINED_IN))
-    )
-
-
-def operator_name(obj: Any) -> tuple[str, str]:
-    """The operator's name and target."""
-    name = obj.__name__
-    for module in OPERATOR_MODULES:
-        if getattr(importlib.import_module(module), name, None) is obj:
-            return name, f"fn:{module}:{name}"
-    for module in OPERATOR_MODULES:  # under another name, such as `abs` and `absolute`
-        for other, found in vars(importlib.import_module(module)).items():
-            if found is obj:
-                return other, f"fn:{module}:{other}"
-    return name, f"fn:{obj.__module__}:{name}"
-
-
-def operator(module: str, name: str) -> Any:
-    """The function of a target; ValueError unless it is an operator. Files decide nothing else about what runs."""
-    found = getattr(importlib.import_module(module), name, None) if module in OPERATOR_MODULES else None
-    if found is None or not is_operator(found):
-        raise ValueError(f"{module}.{name} is no operator that a graph may use")
-    return found
-
-
-def complaint(obj: Any, name: str) -> str:
-    """Why an object cannot be called."""
-    if getattr(obj, "__module__", None) == "builtins" and not isinstance(obj, type):
-        return f"Python builtin {obj!r} is currently not supported in scripted code"
-    if isinstance(obj, type):
-        return f"the class '{obj.__name__}' cannot be made or called in scripted code"
-    if isinstance(obj, ModuleType):
-        return f"module '{name}' is not callable"
-    return f"python value of type '{type(obj).__name__}' ('{name}') cannot be called in scripted code"
-
-
-def builtin_name(obj: Any) -> str:
-    """The name of a built-in function."""
-    return _BY_OBJECT[id(obj)]
 
 
 def builtin_op(name: str) -> str:
@@ -189,7 +81,7 @@ def _number(args: list[Type]) -> Type | None:
     return NUMBER if NUMBER in args else FLOAT if FLOAT in args else INT
 
 
-_STRING = {
+STRING_METHODS = {
     **dict.fromkeys(("upper", "lower", "strip", "lstrip", "rstrip", "replace", "format", "join", "capitalize", "title", "zfill",
                      "center", "ljust", "rjust"), STR),
     **dict.fromkeys(("split", "splitlines", "rsplit"), list_of(STR)),
@@ -201,7 +93,7 @@ _STRING = {
 def method_result(owner: Type, name: str, args: list[Type]) -> Type | None:
     """The type of what a method of a list, dict, string, future or RRef gives; None if there is no such method."""
     if owner == STR:
-        return _STRING.get(name)
+        return STRING_METHODS.get(name)
     if owner.kind == "List":
         inside = owner.args[0]
         return {"append": NONE, "extend": NONE, "insert": NONE, "clear": NONE, "reverse": NONE, "sort": NONE, "remove": NONE,
@@ -218,18 +110,3 @@ def method_result(owner: Type, name: str, args: list[Type]) -> Type | None:
         return {"to_here": owner.args[0], "local_value": owner.args[0], "is_owner": BOOL, "owner_name": STR,
                 "confirmed_by_owner": BOOL, "owner": ANY, "backward": NONE}.get(name)  # fmt: skip
     return None
-
-
-def interface_call(builder: Any, node: Any, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """A method of a value whose type is an interface."""
-    from .interface import by_name
-
-    described = by_name(owner.type.kind)
-    if described is None or name not in described.methods:
-        raise builder.fail(node, f"'{owner.type.kind}' object has no attribute or method '{name}'.")
-    method = described.methods[name]
-    inputs = builder.bind(node, method.schema, args, kwargs)
-    return builder.add(node, "prim::CallMethod", [owner, *inputs], method.returns, "callmethod", name=name)
-
-
-__all__ = ["Tensor", "role_of"]

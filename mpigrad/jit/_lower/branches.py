@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._ir.graph import Block, Node, Value
-from .._ir.types import BOOL, NONE, TENSOR, Type, optional, unify
-from .builder import Builder, Known, ends
+from .._ir.types import BOOL, NONE, Type, unify
+from .builder import Builder, PythonObject
 
 Facts = dict[str, Type]  # variable -> what it is known to be
 
@@ -43,7 +43,7 @@ class Branches(Builder):
         made = Node("prim::If", [test], "if", self.source.where(at))
         made.blocks = [first[0], second[0]]
         self.block.nodes.append(made)
-        gone = ends(first[0]), ends(second[0])
+        gone = first[0].ends(), second[0].ends()
         if all(gone):
             return
         if any(gone):
@@ -55,11 +55,11 @@ class Branches(Builder):
             if a is b or (self._is_refined(a, before) and self._is_refined(b, before)):
                 continue
             if a is None or b is None or not (isinstance(a, Value) and isinstance(b, Value)):
-                self.env[name] = Missing(f"{name} is not defined in the {'true' if a is None else 'false'} branch")
+                self.env[name] = Undefined(f"{name} is not defined in the {'true' if a is None else 'false'} branch")
                 continue
             kind = unify(a.type, b.type)
             if kind is None:
-                self.env[name] = Missing(
+                self.env[name] = Undefined(
                     f"Type mismatch: {name} is set to type {a.type.python()} in the true branch and type {b.type.python()} "
                     "in the false branch"
                 )
@@ -166,12 +166,12 @@ class Branches(Builder):
 
     def _is_isinstance(self, node: ast.Call) -> bool:
         found = self.expression(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
-        return isinstance(found, Known) and getattr(found.obj, "__name__", "") == "isinstance" and len(node.args) == 2
+        return isinstance(found, PythonObject) and getattr(found.obj, "__name__", "") == "isinstance" and len(node.args) == 2
 
     def _class_test(self, node: ast.Call) -> tuple[Value, Facts, Facts]:
         value = self.value(node, self.expression(node.args[0]))
         wanted = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-        kinds = [self.names.annotation(self, each) for each in wanted]
+        kinds = [self.scope.annotation(self, each) for each in wanted]
         inside = value.type.args if value.type.kind == "Optional" else (value.type,)
         hit = [kind for kind in kinds if kind == inside[0] or kind.kind == inside[0].kind and not kind.args]
         if value.type.kind == "Any":
@@ -218,13 +218,10 @@ class Branches(Builder):
         return output
 
 
-class Missing:
+class Undefined:
     """A variable that only some branches define, with the complaint for whoever uses it."""
 
     __slots__ = ("why",)
 
     def __init__(self, why: str) -> None:
         self.why = why
-
-
-__all__ = ["TENSOR", "Branches", "Missing", "optional"]

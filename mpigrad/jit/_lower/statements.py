@@ -6,9 +6,9 @@ import ast
 from typing import Any
 
 from .._ir.graph import Node, Value
-from .._ir.types import BOOL, NONE, STR, TENSOR, Type
-from .branches import Missing
-from .builder import Known, Members, Method, ends
+from .._ir.types import STR, TENSOR, Type
+from .branches import Undefined
+from .builder import PythonObject, StaticTuple
 from .calls import Calls
 from .expressions import INPLACE
 
@@ -26,7 +26,7 @@ class Lowering(Calls):
 
     def statements(self, body: list[ast.stmt]) -> None:
         for node in body:
-            if ends(self.block):
+            if self.block.ends():
                 return  # never reached
             self.statement(node)
 
@@ -82,7 +82,7 @@ class Lowering(Calls):
             self.assign(target, found)
 
     def _AnnAssign(self, node: ast.AnnAssign) -> None:
-        kind = self.names.annotation(self, node.annotation)
+        kind = self.scope.annotation(self, node.annotation)
         if node.value is None:
             raise self.refuse(node, "Declarations without a value aren't supported")
         value = self.value(node.value, self.expression(node.value, kind))
@@ -115,7 +115,7 @@ class Lowering(Calls):
             raise self.refuse(target, "Starred targets of assignments aren't supported")
         items = (
             found.items
-            if isinstance(found, Members)
+            if isinstance(found, StaticTuple)
             else self.parts(target, self.value(target, found), len(target.elts))
         )
         if len(items) != len(target.elts):
@@ -181,7 +181,7 @@ class Lowering(Calls):
             if isinstance(target, ast.Name):
                 if self.env.pop(target.id, None) is None:
                     raise self.fail(target, f"undefined value {target.id}")
-                self.env[target.id] = Missing(f"undefined value {target.id}")
+                self.env[target.id] = Undefined(f"undefined value {target.id}")
             elif isinstance(target, ast.Subscript):
                 owner = self.value(target, self.expression(target.value))
                 self.add(target, "aten::Delete", [owner, self.key(target.slice, owner)], None, "delitem")
@@ -197,7 +197,7 @@ class Lowering(Calls):
             given = given.func
         if given is not None:
             found = self.expression(given)
-            if not (isinstance(found, Known) and isinstance(found.obj, type) and issubclass(found.obj, BaseException)):
+            if not (isinstance(found, PythonObject) and isinstance(found.obj, type) and issubclass(found.obj, BaseException)):
                 raise self.fail(node, "only exceptions of Python can be raised")
             name = found.obj.__name__
         self._raise(node, name, message)
@@ -230,7 +230,7 @@ class Lowering(Calls):
         found = (
             self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
         )
-        name = getattr(found.obj, "__name__", "") if isinstance(found, Known) else ""
+        name = getattr(found.obj, "__name__", "") if isinstance(found, PythonObject) else ""
         if name not in _MODES or not str(getattr(found.obj, "__module__", "")).startswith("mpigrad"):  # type: ignore[union-attr]
             raise self.refuse(
                 node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
@@ -240,7 +240,7 @@ class Lowering(Calls):
         made.attributes, made.blocks = {"name": name}, [block]
         self.block.nodes.append(made)
         for each, value in env.items():
-            if value is not self.env.get(each) and isinstance(value, Value) and not ends(block):
+            if value is not self.env.get(each) and isinstance(value, Value) and not block.ends():
                 block.outputs.append(value)
                 made.outputs.append(Value(value.type, self.graph.new_name(each), made))
                 self.env[each] = made.outputs[-1]
@@ -250,6 +250,3 @@ class Lowering(Calls):
 
 def _loaded(target: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(target), mode="eval").body
-
-
-__all__ = ["BOOL", "NONE", "Lowering", "Method"]

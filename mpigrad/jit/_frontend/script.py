@@ -1,0 +1,46 @@
+"""`jit.script`: functions and modules to scripted ones."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from typing import Any
+
+from mpigrad.nn.modules.module import Module
+
+from .._ir.errors import NotSupportedError
+from .compile_function import script_function
+from .function import ScriptFunction
+from .module import RecursiveScriptModule, ScriptModule
+
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
+    """Compile a function, or a module with its methods, to a graph that runs without Python's own control.
+
+    Arguments are tensors unless annotated. What scripting does not support raises here, with the file and the line.
+
+    >>> import mpigrad
+    >>> fn = mpigrad.jit._example()
+    >>> mpigrad.testing.FileCheck().check("aten::mul").check("aten::add").run(fn.graph)
+    """
+    if isinstance(obj, (ScriptFunction, ScriptModule)):
+        return obj
+    if isinstance(obj, Module):
+        return RecursiveScriptModule(obj)
+    if isinstance(obj, type):
+        raise NotSupportedError(
+            f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module."
+        )
+    if not inspect.isfunction(obj):
+        raise NotSupportedError(f"Cannot script {obj!r}: mpigrad.jit.script takes functions and modules")
+    return script_function(obj, sys._getframe(_frames_up + 1).f_locals).call
+
+
+@functools.cache
+def _example() -> Any:
+    return script(double_and_add)
+
+
+def double_and_add(x):  # type: ignore[no-untyped-def]
+    return x * 2 + x
