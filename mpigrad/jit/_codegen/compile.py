@@ -140,8 +140,7 @@ class Runner(Writer):
         return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
 
     def _formatting(self, node: Node, args: list[str]) -> str:
-        source = node.inputs[0].node
-        text = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
+        text = node.inputs[0].constant
         if not isinstance(text, str):
             return f"{self.held(_format)}({self._with_keywords(node, args)})"
         _check_fields(text)

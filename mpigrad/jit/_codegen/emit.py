@@ -206,10 +206,7 @@ class Writer:
         body = node.blocks[0]
         index, *carried = body.inputs
         self.assign(carried, start)
-        limit = (
-            turns.node.attributes.get("value") if turns.node is not None and turns.node.op == "prim::Constant" else None
-        )
-        is_while = limit == sys.maxsize
+        is_while = turns.constant == sys.maxsize
         skipped: Node | None = None
         if is_while:
             again = Value(test.type, self.graph.new_name("again"))

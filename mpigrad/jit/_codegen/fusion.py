@@ -221,7 +221,7 @@ def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
 
 def _short(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
     """The steps on arrays that are not large and need not be looked at any closer; `kernel` for all others."""
-    numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := _constant(each))}
+    numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := each.constant)}
     lines, made = [], set()
     for number, (_, sources, target) in enumerate(steps):
         operands = [f"r{place}" if inside else f"a{place}" if inputs[place].type == TENSOR or place in numbers else f"x{place}"
@@ -232,11 +232,6 @@ def _short(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]
     uses = {f"f{number}": step[0] for number, step in enumerate(steps)}
     fit = f"a{kernel.tensors[0]}.ndim and a{kernel.tensors[0]}.size < {LARGE}"
     return written(len(inputs), kernel.tensors, lines, kernel, uses, numbers=numbers, also=fit, recording=recording)
-
-
-def _constant(value: Value) -> Any:
-    node = value.node
-    return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 
 
 def _written(steps: list[Any], inputs: int, registers: int) -> Any:

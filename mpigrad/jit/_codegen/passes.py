@@ -61,18 +61,13 @@ def _copy_block(block: Block, made: Block, values: dict[int, Value]) -> None:
 
 
 # -- constants -------------------------------------------------------------------------------------------------------
-def _static(value: Value) -> Any:
-    node = value.node
-    return node.attributes.get("value", None) if node is not None and node.op == "prim::Constant" else ...
-
-
 def _fold(block: Block) -> None:
     """Replace arithmetic of constants by its result."""
     for node in block.nodes:
         for inner in node.blocks:
             _fold(inner)
         kind, _, sign = node.target.partition(":")
-        values = [_static(each) for each in node.inputs]
+        values = [each.constant for each in node.inputs]
         if (
             kind != "op"
             or sign not in _FOLDED

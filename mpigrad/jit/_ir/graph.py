@@ -18,6 +18,12 @@ class Value:
     def __init__(self, kind: Type, name: str, node: Node | None = None) -> None:
         self.type, self.name, self.node = kind, name, node
 
+    @property
+    def constant(self) -> Any:
+        """The Python value of a `prim::Constant`; Ellipsis if the value is known only at run time."""
+        node = self.node
+        return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else ...
+
     def __repr__(self) -> str:
         return f"%{self.name}"
 

@@ -40,9 +40,7 @@ class Branches(Builder):
         self._join(node, test, branch(node.body, when_true), branch(node.orelse, when_false), (when_true, when_false))
 
     def _join(self, at: ast.AST, test: Value, first: Any, second: Any, facts: tuple[Facts, Facts]) -> None:
-        made = Node("prim::If", [test], "if", self.source.where(at))
-        made.blocks = [first[0], second[0]]
-        self.block.nodes.append(made)
+        made = self.append(at, "prim::If", [test], "if", first[0], second[0])
         gone = first[0].ends(), second[0].ends()
         if all(gone):
             return
@@ -82,8 +80,7 @@ class Branches(Builder):
         self.refine(at, {name: kind for name, kind in facts.items() if alive[1].get(name) is not None})
 
     def _output(self, made: Node, name: str, kind: Type, pairs: list[tuple[Block, Value]]) -> Value:
-        output = Value(kind, self.graph.new_name(name), made)
-        made.outputs.append(output)
+        output = self.output(made, kind, name)
         for block, value in pairs:
             block.outputs.append(value)
         for block in made.blocks:  # a branch that ends elsewhere gives nothing
@@ -135,12 +132,8 @@ class Branches(Builder):
         def short() -> None:
             self.block.outputs.append(self.constant(node, not is_and))
 
-        made = Node("prim::If", [test], "if", self.source.where(node))
         blocks = [self.sub_block(each, self.env)[0] for each in ((rest, short) if is_and else (short, rest))]
-        made.blocks = blocks
-        self.block.nodes.append(made)
-        output = Value(BOOL, self.graph.new_name(), made)
-        made.outputs.append(output)
+        output = self.output(self.append(node, "prim::If", [test], "if", *blocks), BOOL)
         both_yes = {**yes, **found[0][1]} if is_and else {}
         both_no = {} if is_and else {**no, **found[0][2]}
         return output, both_yes, both_no
@@ -204,22 +197,18 @@ class Branches(Builder):
 
             return self.sub_block(run, self.env)[0]
 
-        made = Node("prim::If", [test], "if", self.source.where(node))
-        made.blocks = [branch(node.body, yes), branch(node.orelse, no)]
-        self.block.nodes.append(made)
+        made = self.append(node, "prim::If", [test], "if", branch(node.body, yes), branch(node.orelse, no))
         kind = unify(found[0].type, found[1].type)
         if kind is None:
             raise self.fail(
                 node,
                 f"Type mismatch: the branches of an if-expression give {found[0].type.python()} and {found[1].type.python()}",
             )
-        output = Value(kind, self.graph.new_name(), made)
-        made.outputs.append(output)
-        return output
+        return self.output(made, kind)
 
 
 class Undefined:
-    """A variable that only some branches define, with the complaint for whoever uses it."""
+    """A variable that only some branches define, and the complaint about its use."""
 
     __slots__ = ("why",)
 

@@ -75,12 +75,21 @@ class Builder:
         **attributes: Any,
     ) -> Value:
         """Append a node; its output, of type `kind` (none if that is None)."""
-        node = Node(op, inputs, target, self.source.where(at) if at is not None else None)
+        node = self.append(at, op, inputs, target)
         node.keywords, node.attributes = keywords, attributes
+        return Value(NONE, self.graph.new_name(), node) if kind is None else self.output(node, kind)
+
+    def append(self, at: Any, op: str, inputs: list[Value], target: str, *blocks: Block) -> Node:
+        """Append a node that has no output yet."""
+        node = Node(op, inputs, target, self.source.where(at))
+        node.blocks = list(blocks)
         self.block.nodes.append(node)
-        made = Value(NONE if kind is None else kind, self.graph.new_name(), node)
-        if kind is not None:
-            node.outputs.append(made)
+        return node
+
+    def output(self, node: Node, kind: Type, hint: str = "") -> Value:
+        """A new output of a node; `hint` is the name of the variable that it is assigned to."""
+        made = Value(kind, self.graph.new_name(hint), node)
+        node.outputs.append(made)
         return made
 
     def constant(self, at: Any, value: Any, kind: Type | None = None) -> Value:
@@ -143,12 +152,10 @@ class Builder:
 
     def static(self, value: Any) -> Any:
         """The Python value of a constant; Ellipsis if it is known only at run time."""
-        if isinstance(value, Value) and value.node is not None and value.node.op == "prim::Constant":
-            return value.node.attributes.get("value")
-        return ...
+        return value.constant if isinstance(value, Value) else ...
 
     def sub_block(self, run: Any, env: dict[str, Any]) -> tuple[Block, dict[str, Any]]:
-        """Lower into a new block with variables of its own; both."""
+        """Call `run()`, which lowers into a new block with variables of its own; the block and the variables."""
         outer, outer_env = self.block, self.env
         self.block, self.env = Block(), dict(env)
         try:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .._ir.graph import Block, Node, Value
+from .._ir.graph import Value
 from .._ir.types import INT, STR, TENSOR, Type, list_of, unify
 from .branches import Undefined
 from .builder import Builder, PythonObject, StaticTuple
@@ -71,7 +71,7 @@ class Loops(Builder):
         names = [name for name in assigned(body) if isinstance(self.env.get(name), Value)]
         again = test or (lambda: self.constant(at, True))
         start = again()
-        made = Node("prim::Loop", [turns, start, *(self.env[name] for name in names)], "loop", self.source.where(at))
+        inputs = [turns, start, *(self.env[name] for name in names)]
         index = Value(INT, self.graph.new_name("i"))
         carried = [Value(self.env[name].type, self.graph.new_name(name)) for name in names]
 
@@ -83,12 +83,11 @@ class Loops(Builder):
             if not self.block.ends():
                 self.block.outputs += [again(), *self._carried(at, names, carried)]
 
-        made.blocks = [self.sub_block(turn, self.env)[0]]
-        made.blocks[0].inputs = [index, *carried]
-        self.block.nodes.append(made)
+        block = self.sub_block(turn, self.env)[0]
+        block.inputs = [index, *carried]
+        made = self.append(at, "prim::Loop", inputs, "loop", block)
         for name, value in zip(names, carried):
-            self.env[name] = Value(value.type, self.graph.new_name(name), made)
-            made.outputs.append(self.env[name])
+            self.env[name] = self.output(made, value.type, name)
         for name in assigned(body):
             if name not in names:
                 self.env[name] = Undefined(f"{name} is not defined after the loop: it is set only inside")
@@ -212,7 +211,7 @@ class Loops(Builder):
 
     def _gathered(self, node: ast.ListComp, over: Steps, element: Callable[[Any], Value]) -> Value:
         result = self.add(node, "prim::ListConstruct", [], list_of(TENSOR), "list")
-        made = Node("prim::Loop", [over.count, self.constant(node, True)], "loop", self.source.where(node))
+        inputs = [over.count, self.constant(node, True)]
         index = Value(INT, self.graph.new_name("i"))
 
         def turn() -> None:
@@ -221,9 +220,9 @@ class Loops(Builder):
             self.add(node, "aten::append", [result, item], None, "method:append")
             self.block.outputs.append(self.constant(node, True))
 
-        block: Block = self.sub_block(turn, self.env)[0]
-        block.inputs, made.blocks = [index], [block]
-        self.block.nodes.append(made)
+        block = self.sub_block(turn, self.env)[0]
+        block.inputs = [index]
+        self.append(node, "prim::Loop", inputs, "loop", block)
         return result
 
 

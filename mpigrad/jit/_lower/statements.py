@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .._ir.graph import Node, Value
+from .._ir.graph import Value
 from .._ir.types import STR, TENSOR, Type
 from .branches import Undefined
 from .builder import PythonObject, StaticTuple
@@ -137,10 +137,8 @@ class Lowering(Calls):
             raise self.fail(at, f"{value.type.python()} cannot be used as a tuple")
         if len(kinds) != count:
             raise self.fail(at, f"Provided {len(kinds)} values, but {count} are wanted")
-        node = Node(op, [value], "unpack", self.source.where(at))
-        node.outputs = [Value(kind, self.graph.new_name(), node) for kind in kinds]
-        self.block.nodes.append(node)
-        return node.outputs
+        node = self.append(at, op, [value], "unpack")
+        return [self.output(node, kind) for kind in kinds]
 
     def _set_item(self, target: ast.Subscript, value: Value) -> None:
         owner = self.value(target, self.expression(target.value))
@@ -208,7 +206,6 @@ class Lowering(Calls):
 
     def _Assert(self, node: ast.Assert) -> None:
         test = self.condition(node.test)
-        self.refine(node, {})
 
         def fail() -> None:
             message = self.value(node.msg, self.expression(node.msg)) if node.msg is not None else None
@@ -216,9 +213,8 @@ class Lowering(Calls):
                 raise self.fail(node, f"the message of an assert must be a str, not {message.type.python()}")
             self._raise(node, "AssertionError", message)
 
-        made = Node("prim::If", [test[0]], "if", self.source.where(node))
-        made.blocks = [self.sub_block(lambda: None, self.env)[0], self.sub_block(fail, self.env)[0]]
-        self.block.nodes.append(made)
+        blocks = [self.sub_block(each, self.env)[0] for each in (lambda: None, fail)]
+        self.append(node, "prim::If", [test[0]], "if", *blocks)
         self.refine(node, test[1])
 
     def _With(self, node: ast.With) -> None:
@@ -236,14 +232,12 @@ class Lowering(Calls):
                 node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
             )
         block, env = self.sub_block(lambda: self.statements(node.body), self.env)
-        made = Node("prim::With", [], "with", self.source.where(node))
-        made.attributes, made.blocks = {"name": name}, [block]
-        self.block.nodes.append(made)
+        made = self.append(node, "prim::With", [], "with", block)
+        made.attributes = {"name": name}
         for each, value in env.items():
             if value is not self.env.get(each) and isinstance(value, Value) and not block.ends():
                 block.outputs.append(value)
-                made.outputs.append(Value(value.type, self.graph.new_name(each), made))
-                self.env[each] = made.outputs[-1]
+                self.env[each] = self.output(made, value.type, each)
             else:
                 self.env[each] = value
 
