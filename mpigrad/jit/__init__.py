@@ -14,12 +14,13 @@ from ._frontend.decorators import (
     is_scripting,
     is_tracing,
     isinstance,
+    script_method,
     trace,
     trace_module,
     unused,
 )
 from ._frontend.function import ScriptFunction
-from ._frontend.module import RecursiveScriptModule, ScriptModule, script_method
+from ._frontend.module import RecursiveScriptModule, ScriptModule
 from ._frontend.script import _example, script
 from ._ir.errors import Error
 

@@ -27,48 +27,49 @@ _CLASSES: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": st
 Made = tuple[Any, str, list[Any]]  # a function, its text, and for each line where it comes from
 
 
-def compile_entry(graph: Graph, schema: Schema, title: str, space: dict[str, Any]) -> Made:
+def compile_entry(graph: Graph, schema: Schema, title: str, namespace: dict[str, Any]) -> Made:
     """The function that users call: its first parameter is what it is bound to."""
-    writer = Runner(graph, space, {each.name for each in schema.arguments})
+    writer = Runner(graph, namespace, {each.name for each in schema.arguments})
     names = _parameters(writer, schema)
     skip = len(graph.inputs) - len(names)  # the module of methods
     for value, name in zip(graph.inputs[skip:], names):
-        writer.numbers[id(value)] = name
-    me = writer.name(graph.inputs[0]) if skip else writer.spare()
-    more, named, error, raised = (writer.spare() for _ in range(4))
-    defaults = [writer.held(each.default if each.has_default else MISSING) for each in schema.arguments]
+        writer.variables[id(value)] = name
+    me = writer.name(graph.inputs[0]) if skip else writer.new_variable()
+    more, named, error, raised = (writer.new_variable() for _ in range(4))
+    defaults = [writer.global_name(each.default if each.has_default else MISSING) for each in schema.arguments]
     given = ", ".join([me, *(f"{name}={default}" for name, default in zip(names, defaults)), f"*{more}", f"**{named}"])
     bound = "".join(f"{each}, " for each in names)
     first = [
         f"def call({given}):",
         "    try:",
-        f"        if {more} or {named}: raise {writer.held(schema.refusal)}(({bound}), {more}, {named})",
+        f"        if {more} or {named}: raise {writer.global_name(schema.refusal)}(({bound}), {more}, {named})",
         *_checks(writer, schema, names, "        "),
     ]
     writer.indent = 2
     writer.finish()
     last = [
-        f"    except {writer.held(Exception)} as {error}:",
-        f"        {raised} = {writer.held(with_script_traceback)}({error})",
+        f"    except {writer.global_name(Exception)} as {error}:",
+        f"        {raised} = {writer.global_name(with_script_traceback)}({error})",
         f"    raise {raised} from {raised}.__cause__",
     ]
-    return _made("call", [*first, *writer.lines, "        return None", *last], title, space, [None] * len(first) + writer.places)
+    lines = [*first, *writer.lines, "        return None", *last]
+    return _made("call", lines, title, namespace, [None] * len(first) + writer.places)
 
 
-def compile_inner(graph: Graph, schema: Schema, title: str, space: dict[str, Any]) -> Made:
+def compile_inner(graph: Graph, schema: Schema, title: str, namespace: dict[str, Any]) -> Made:
     """The function that other graphs call, with all its arguments in order: errors are with_script_traceback further out."""
-    writer = Runner(graph, space, set())
+    writer = Runner(graph, namespace, set())
     names = [writer.name(each) for each in graph.inputs]
     first = [f"def run({', '.join(names)}):", *_checks(writer, schema, names[len(names) - len(schema.arguments) :], "    ")]
     writer.finish()
-    return _made("run", [*first, *writer.lines, "    return None"], title, space, [None] * len(first) + writer.places)
+    return _made("run", [*first, *writer.lines, "    return None"], title, namespace, [None] * len(first) + writer.places)
 
 
 def _parameters(writer: Runner, schema: Schema) -> list[str]:
     names = [each.name for each in schema.arguments]
     if len(set(names)) == len(names) and all(map(_is_plain, names)):
         return names
-    return [writer.spare() for _ in names]  # of a file: they can be given by place only
+    return [writer.new_variable() for _ in names]  # of a file: they can be given by place only
 
 
 def _is_plain(name: str) -> bool:
@@ -78,19 +79,19 @@ def _is_plain(name: str) -> bool:
 
 def _checks(writer: Runner, schema: Schema, names: list[str], indent: str) -> list[str]:
     found = []
-    check = writer.held(schema.check)
+    check = writer.global_name(schema.check)
     for number, (name, each) in enumerate(zip(names, schema.arguments)):
         lines = _check_lines(writer, f"{check}({number}, {name})", name, each.type)
         if not lines and not each.has_default:
-            lines = [f"if {name} is {writer.held(MISSING)}: {check}({number}, {name})"]
+            lines = [f"if {name} is {writer.global_name(MISSING)}: {check}({number}, {name})"]
         found += [indent + line for line in lines]
     return found
 
 
-def _made(name: str, lines: list[str], title: str, space: dict[str, Any], places: list[Any]) -> Made:
+def _made(name: str, lines: list[str], title: str, namespace: dict[str, Any], places: list[Any]) -> Made:
     text = "\n".join(lines)
-    exec(compile(text, f"<mpigrad.jit {title}>", "exec"), space)
-    return space.pop(name), text, places
+    exec(compile(text, f"<mpigrad.jit {title}>", "exec"), namespace)
+    return namespace.pop(name), text, places
 
 
 # -- checks of arguments ----------------------------------------------------------------------------------------------
@@ -111,9 +112,9 @@ def _check_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str]
 def _test(writer: Runner, name: str, kind: Type) -> str:
     """An expression that is false where a value fits as it is; empty if there is none."""
     if kind == TENSOR:
-        return f"{name}.__class__ is not {writer.held(Tensor)} and {name}.__class__ is not {writer.held(Parameter)}"
+        return f"{name}.__class__ is not {writer.global_name(Tensor)} and {name}.__class__ is not {writer.global_name(Parameter)}"
     if kind.kind in _CLASSES:
-        return f"{name}.__class__ is not {writer.held(_CLASSES[kind.kind])}"
+        return f"{name}.__class__ is not {writer.global_name(_CLASSES[kind.kind])}"
     if kind.kind == "Optional":
         inside = _test(writer, name, kind.args[0])
         return f"{name} is not None and ({inside})" if inside else ""
@@ -122,8 +123,8 @@ def _test(writer: Runner, name: str, kind: Type) -> str:
         if not all(members):
             return ""
         own = class_of(kind) if kind.fields else tuple
-        length = "" if kind.fields else f"{writer.held(len)}({name}) != {len(members)}"
-        tests = (f"{name}.__class__ is not {writer.held(own)}", length, *members)
+        length = "" if kind.fields else f"{writer.global_name(len)}({name}) != {len(members)}"
+        tests = (f"{name}.__class__ is not {writer.global_name(own)}", length, *members)
         return " or ".join(f"({each})" for each in tests if each)
     return ""
 
@@ -132,13 +133,13 @@ def _member_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str
     """Statements that go through the members of a list or dict."""
     if kind.kind not in ("List", "Dict"):
         return []
-    member = writer.spare()
+    member = writer.new_variable()
     texts = [member] if kind.kind == "List" else [member, f"{name}[{member}]"]  # less than the pairs of `items()`
     tests = [_test(writer, text, each) for text, each in zip(texts, kind.args)]
     if not all(tests):
         return []
     return [
-        f"if {name}.__class__ is not {writer.held(list if kind.kind == 'List' else dict)}: {name} = {check}",
+        f"if {name}.__class__ is not {writer.global_name(list if kind.kind == 'List' else dict)}: {name} = {check}",
         "else:",
         f"    for {member} in {name}:",
         f"        if {' or '.join(f'({each})' for each in tests)}:",

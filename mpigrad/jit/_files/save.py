@@ -92,7 +92,7 @@ class _Packer:
         return name
 
     def body(self, function: ScriptFunction) -> dict[str, Any]:
-        return {"schema": self.schema(function._schema), "graph": _GraphPacker(self).graph(function.graph)}
+        return {"schema": self.schema(function.schema), "graph": _GraphPacker(self).graph(function.graph)}
 
     def schema(self, schema: Schema) -> dict[str, Any]:
         arguments = [

@@ -10,11 +10,10 @@ from __future__ import annotations
 import keyword
 from typing import Any, NamedTuple
 
-from .._codegen.compile import MODES
 from .._frontend.function import ScriptFunction
 from .._ir.convert import _TESTS
 from .._ir.graph import Block, Graph, Node, Value
-from .._ir.operators import DISTRIBUTED
+from .._ir.operators import DISTRIBUTED, MODES
 from .._ir.python_builtins import BUILTINS
 from .._ir.schema import Schema
 from .._ir.types import Type
@@ -42,7 +41,7 @@ _SHAPES = {
 }  # fmt: skip
 _WITH_NAME = ("fn", "method", "attr", "builtin", "math", "prim", "dist", "op", "uop")
 _PRIM = {"listed": 1, "range_length": None, "derive_index": 3, "float_pow": 2}
-_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist")  # without an output where nobody gets the result
+_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist")  # have no output where the result is unused
 
 
 class Members(NamedTuple):
@@ -122,7 +121,7 @@ class _Checker:
     # -- functions ---------------------------------------------------------------------------------------------------
     def _call(self, node: Node, name: str) -> None:
         function = self.attribute(node, "function", ScriptFunction)
-        if len(node.inputs) != len(function._schema.arguments):
+        if len(node.inputs) != len(function.schema.arguments):
             raise self.refuse(node, f"calls {function.name} with {len(node.inputs)} arguments")
 
     def _fork(self, node: Node, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Decorators (`ignore`, `unused`, `export`, `interface`) and the functions that have a meaning of their own inside scripts."""
+"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions that have a meaning of their own inside scripts."""
 
 from __future__ import annotations
 
@@ -57,6 +57,16 @@ def export(fn: Any) -> Any:
     True
     """
     return _marked(fn, "export")
+
+
+def script_method(fn: Any) -> Any:
+    """Mark a method of a ScriptModule to be scripted.
+
+    >>> import mpigrad
+    >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
+    'script_method'
+    """
+    return _marked(fn, "script_method")
 
 
 def interface(obj: type) -> type:

@@ -28,7 +28,7 @@ _compiling = threading.RLock()  # functions compile those that they call
 
 
 def is_script(obj: Any) -> bool:
-    """Whether something is the callable of a scripted function."""
+    """Whether an object is a callable that `jit.script` gave."""
     return type(obj) is MethodType and type(obj.__self__) is Anchor
 
 
@@ -57,34 +57,29 @@ class ScriptFunction(metaclass=_Kind):
     def __init__(
         self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str, original: Any = None
     ) -> None:
-        self.graph, self._schema, self._source = graph, schema, source
+        self.graph, self.schema, self._source = graph, schema, source
         self.name, self.qualified_name = schema.name, qualified_name
         self.returns = schema.returns
-        self.space: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
+        self.namespace: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
         self._optimised: Graph | None = None
         self._text = ""
         self._inner: Any = None
         self.entry = new_entry(self, original)
         self.call = MethodType(self.entry, Anchor(self))
 
-    def shown(self) -> dict[str, Any]:
-        """What users find on the callable."""
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the callable."""
         return {
             "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see distributed.rpc._protocol.function_names
             "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
-            "code": code_of(self.graph, self._schema), "save": self.save, "name": self.name,
+            "code": code_of(self.graph, self.schema), "save": self.save, "name": self.name,
             "qualified_name": self.qualified_name, "returns": self.returns,
         }  # fmt: skip
 
     @property
-    def schema(self) -> Any:
-        """Arguments and result: prints like `f(Tensor x, int n) -> Tensor`."""
-        return _Shown(self._schema)
-
-    @property
     def code(self) -> str:
         """The graph as Python text."""
-        return code_of(self.graph, self._schema)
+        return code_of(self.graph, self.schema)
 
     @property
     def inlined_graph(self) -> Graph:
@@ -109,7 +104,7 @@ class ScriptFunction(metaclass=_Kind):
         with _compiling:
             if self._optimised is None:
                 graph = optimised(self.graph)
-                made, self._text, places = compile_entry(graph, self._schema, self.name, self.space)
+                made, self._text, places = compile_entry(graph, self.schema, self.name, self.namespace)
                 register_code(made.__code__, self, places)
                 replace_code(self.entry, made)
                 self._optimised = graph
@@ -121,7 +116,7 @@ class ScriptFunction(metaclass=_Kind):
     def _compile_inner(self) -> Any:
         with _compiling:
             if self._inner is None:
-                made, _, places = compile_inner(self.graph_for(), self._schema, self.name, self.space)
+                made, _, places = compile_inner(self.graph_for(), self.schema, self.name, self.namespace)
                 register_code(made.__code__, self, places)
                 self._inner = made
         return self._inner
@@ -143,8 +138,7 @@ class ScriptFunction(metaclass=_Kind):
 
 
 class Anchor:
-    """What the callable of a scripted function is bound to: the way back to it, also for pickle, which asks for the
-    callable by the function's name."""
+    """The `__self__` of the callable of a scripted function. Pickle stores the callable as an attribute of it."""
 
     __slots__ = ("_script",)
 
@@ -172,25 +166,25 @@ def anchor(qualified_name: str) -> Anchor:
     return found
 
 
-# `_start` is among the names of every entry.
+# Code of entry points that are not compiled yet; `_start` is among the names of each.
 def _first(self, *args, **kwargs):  # type: ignore[no-untyped-def]
     return _start(self, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 def new_entry(script: ScriptFunction, original: Any) -> FunctionType:
     """A function that compiles itself when it is called, with the name and the description of the one that was scripted."""
-    made = FunctionType(_first.__code__, script.space, script.name)
+    made = FunctionType(_first.__code__, script.namespace, script.name)
     if original is not None:
         made.__module__, made.__qualname__, made.__doc__ = original.__module__, original.__qualname__, original.__doc__
         made.__signature__ = _signature(script, original)  # type: ignore[attr-defined]
-    made.__dict__.update(script.shown())
+    made.__dict__.update(script.attributes())
     return made
 
 
 def _signature(script: ScriptFunction, original: Any) -> inspect.Signature:
     """What `inspect` shows of an entry: the parameters of the original, after the one that is bound."""
     found = inspect.signature(original)
-    if len(script.graph.inputs) > len(script._schema.arguments):
+    if len(script.graph.inputs) > len(script.schema.arguments):
         return found  # a method: the module is among them
     bound = inspect.Parameter("_".join(("", *found.parameters)) or "_", inspect.Parameter.POSITIONAL_ONLY)  # no other's name
     return found.replace(parameters=[bound, *found.parameters.values()])
@@ -202,25 +196,8 @@ def replace_code(entry: FunctionType, compiled: FunctionType) -> None:
     entry.__code__ = compiled.__code__
 
 
-class _Shown:
-    """A schema that prints like PyTorch's."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_schema":
-            raise AttributeError(name)  # before it is set, by copy and its like
-        return getattr(self._schema, name)
-
-    def __repr__(self) -> str:
-        return str(self._schema)
-
-    __str__ = __repr__
-
-
 def record_of(obj: Any) -> ScriptFunction:
-    """What is known of a scripted function that users hold."""
+    """The ScriptFunction of a callable that `jit.script` gave."""
     return obj._record if is_script(obj) else obj
 
 

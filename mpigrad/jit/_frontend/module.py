@@ -1,4 +1,4 @@
-"""Scripted modules: `jit.script(module)`, and `ScriptModule` classes with `script_method`."""
+"""Scripted modules: what `jit.script(module)` gives, and `ScriptModule` classes with `script_method`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from .._lower.module_members import ModuleMembers, is_library
 from .._lower.scope import Scope
 from .compile_function import compile_function
 from .function import ScriptFunction
-
-_INTERNAL = ("_parameters", "_buffers", "_modules")
 
 
 def class_values(cls: type) -> dict[str, Any]:
@@ -48,7 +46,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
     def _finish_script(self) -> None:
         self._begin(self)
         for name in dir(type(self)):
-            if getattr(inspect.getattr_static(type(self), name), "_jit_mark", None) == "script_method":
+            if _mark(type(self), name) == "script_method":
                 self._compiled_method(name)
 
     def _begin(self, original: Any) -> None:
@@ -109,11 +107,11 @@ class RecursiveScriptModule(ScriptModule):
 
     def __init__(self, original: Any) -> None:
         super().__init__()
-        for name in _INTERNAL[:2]:
-            self.__dict__[name] = original.__dict__[name]
+        self.__dict__["_parameters"] = original._parameters
+        self.__dict__["_buffers"] = original._buffers
         self._modules.update(original._modules)
         for name, value in {**class_values(type(original)), **original.__dict__}.items():
-            if name not in self.__dict__ and name not in _INTERNAL:
+            if name not in self.__dict__:
                 self.__dict__[name] = value
         self.__dict__["training"] = original.training
         self.__dict__["_original_module"] = original
@@ -122,10 +120,7 @@ class RecursiveScriptModule(ScriptModule):
         original = self._original_module
         self._begin(original)
         wanted = [name for name in dir(type(original)) if _mark(type(original), name) == "export"]
-        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in (
-            "ignore",
-            "unused",
-        ):
+        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in ("ignore", "unused"):
             wanted.insert(0, "forward")
         for name in wanted:
             self._compiled_method(name)
@@ -149,14 +144,3 @@ def scripted_child(child: Any) -> Any:
         made.training = child.training
         return made
     return RecursiveScriptModule(child)
-
-
-def script_method(fn: Any) -> Any:
-    """Mark a method of a ScriptModule to be scripted.
-
-    >>> import mpigrad
-    >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
-    'script_method'
-    """
-    fn._jit_mark = "script_method"
-    return fn

@@ -95,13 +95,12 @@ class Graph(Block):
     <BLANKLINE>
     """
 
-    __slots__ = ("_count", "_names", "name")
+    __slots__ = ("_count", "name")
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
         self._count = 0
-        self._names: set[str] = set()
 
     def new_name(self, hint: str = "") -> str:
         """A name that no other value has; `hint` is the variable's."""

@@ -10,6 +10,7 @@ import inspect
 from functools import cache
 from typing import Any
 
+from mpigrad._graph.grad_mode import enable_grad, inference_mode, no_grad
 from mpigrad._tensor import Tensor
 
 from .types import BOOL, DTYPE, INT, NONE, NUMBER, SIZES, TENSOR, Type, list_of, tuple_of
@@ -19,6 +20,7 @@ _DEFINED_IN = (
     "mpigrad._ops.", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse", "mpigrad.random", "mpigrad._graph.grad_mode",
     "mpigrad._array.dtype",
 )  # fmt: skip
+MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}  # of `with` statements
 # Functions of the layers above: known by name here, imported when a graph that calls them is compiled.
 DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",

@@ -81,7 +81,7 @@ def _number(args: list[Type]) -> Type | None:
     return NUMBER if NUMBER in args else FLOAT if FLOAT in args else INT
 
 
-STRING_METHODS = {
+_STRING = {
     **dict.fromkeys(("upper", "lower", "strip", "lstrip", "rstrip", "replace", "format", "join", "capitalize", "title", "zfill",
                      "center", "ljust", "rjust"), STR),
     **dict.fromkeys(("split", "splitlines", "rsplit"), list_of(STR)),
@@ -92,21 +92,29 @@ STRING_METHODS = {
 
 def method_result(owner: Type, name: str, args: list[Type]) -> Type | None:
     """The type of what a method of a list, dict, string, future or RRef gives; None if there is no such method."""
+    if owner.kind == "Dict" and name == "get" and len(args) < 2:
+        return optional(owner.args[1])
+    return _methods(owner).get(name)
+
+
+def _methods(owner: Type) -> dict[str, Type]:
     if owner == STR:
-        return STRING_METHODS.get(name)
+        return _STRING
     if owner.kind == "List":
-        inside = owner.args[0]
         return {"append": NONE, "extend": NONE, "insert": NONE, "clear": NONE, "reverse": NONE, "sort": NONE, "remove": NONE,
-                "pop": inside, "index": INT, "count": INT, "copy": owner,
-                **({"numel": INT} if owner == SIZES else {})}.get(name)  # fmt: skip
+                "pop": owner.args[0], "index": INT, "count": INT, "copy": owner,
+                **({"numel": INT} if owner == SIZES else {})}  # fmt: skip
     if owner.kind == "Dict":
         key, value = owner.args
         return {"keys": list_of(key), "values": list_of(value), "items": list_of(tuple_of(key, value)), "pop": value,
-                "get": value if len(args) > 1 else optional(value), "update": NONE, "clear": NONE, "copy": owner,
-                "setdefault": value}.get(name)  # fmt: skip
+                "get": value, "update": NONE, "clear": NONE, "copy": owner, "setdefault": value}  # fmt: skip
     if owner.kind == "Future":
-        return {"wait": owner.args[0], "value": owner.args[0], "done": BOOL}.get(name)
+        return {"wait": owner.args[0], "value": owner.args[0], "done": BOOL}
     if owner.kind == "RRef":
         return {"to_here": owner.args[0], "local_value": owner.args[0], "is_owner": BOOL, "owner_name": STR,
-                "confirmed_by_owner": BOOL, "owner": ANY, "backward": NONE}.get(name)  # fmt: skip
-    return None
+                "confirmed_by_owner": BOOL, "owner": ANY, "backward": NONE}  # fmt: skip
+    return {}
+
+
+_OWNERS = (STR, SIZES, Type("Dict", (STR, TENSOR)), Type("Future", (TENSOR,)), Type("RRef", (TENSOR,)))
+METHODS = {name for owner in _OWNERS for name in _methods(owner)} - {"keys", "values", "items"}  # those become lists

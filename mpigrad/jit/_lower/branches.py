@@ -41,11 +41,11 @@ class Branches(Builder):
 
     def _join(self, at: ast.AST, test: Value, first: Any, second: Any, facts: tuple[Facts, Facts]) -> None:
         made = self.append(at, "prim::If", [test], "if", first[0], second[0])
-        gone = first[0].ends(), second[0].ends()
-        if all(gone):
+        ended = first[0].ends(), second[0].ends()
+        if all(ended):
             return
-        if any(gone):
-            self._follow(made, at, second if gone[0] else first, facts[1] if gone[0] else facts[0], int(gone[0]))
+        if any(ended):
+            self._follow(made, at, second if ended[0] else first, facts[1] if ended[0] else facts[0], int(ended[0]))
             return
         for name in [*first[1], *(each for each in second[1] if each not in first[1])]:
             before = self.env.get(name)

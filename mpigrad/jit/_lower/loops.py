@@ -118,7 +118,7 @@ class Loops(Builder):
             inputs.insert(0, loop.again())
         self.add(node, op, inputs, None, "exit")
 
-    # -- what can be gone through ----------------------------------------------------------------------------------
+    # -- iteration ----------------------------------------------------------------------------------
     def iterable(self, node: ast.expr) -> Any:
         """`Steps`, or a list of what is known apart."""
         if isinstance(node, ast.Call):

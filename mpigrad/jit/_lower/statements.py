@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from .._ir.graph import Value
+from .._ir.operators import MODES
 from .._ir.types import STR, TENSOR, Type
 from .branches import Undefined
 from .builder import PythonObject, StaticTuple
@@ -18,7 +19,6 @@ _REFUSED = {
     ast.ClassDef: "class definitions", ast.Global: "global variables", ast.Nonlocal: "nonlocal variables",
     ast.AsyncFor: "async for loops", ast.AsyncWith: "async with statements",
 }  # fmt: skip
-_MODES = ("no_grad", "enable_grad", "inference_mode")
 
 
 class Lowering(Calls):
@@ -218,16 +218,8 @@ class Lowering(Calls):
         self.refine(node, test[1])
 
     def _With(self, node: ast.With) -> None:
-        if len(node.items) != 1 or node.items[0].optional_vars is not None:
-            raise self.refuse(
-                node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
-            )
-        call = node.items[0].context_expr
-        found = (
-            self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
-        )
-        name = getattr(found.obj, "__name__", "") if isinstance(found, PythonObject) else ""
-        if name not in _MODES or not str(getattr(found.obj, "__module__", "")).startswith("mpigrad"):  # type: ignore[union-attr]
+        name = self._grad_mode(node.items[0]) if len(node.items) == 1 else None
+        if name is None:
             raise self.refuse(
                 node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
             )
@@ -240,6 +232,14 @@ class Lowering(Calls):
                 self.env[each] = self.output(made, value.type, each)
             else:
                 self.env[each] = value
+
+    def _grad_mode(self, item: ast.withitem) -> str | None:
+        """The name in MODES of the mode that a `with` enters, or None."""
+        call = item.context_expr
+        if item.optional_vars is not None or not isinstance(call, ast.Call) or call.args or call.keywords:
+            return None
+        found = self.expression(call.func)
+        return next((name for name, mode in MODES.items() if isinstance(found, PythonObject) and found.obj is mode), None)
 
 
 def _loaded(target: ast.expr) -> ast.expr:
