@@ -63,7 +63,7 @@ def agents() -> tuple[Agent, Agent]:
     for agent in pair:
         for rank, other in enumerate(pair):
             agent.workers[rank] = WorkerInfo(other.info.name, rank)
-        agent.progress._ticking = True  # no thread is wanted here
+        agent.progress.lead.ticking = True  # no thread is wanted here
     return pair
 
 
@@ -80,7 +80,7 @@ def stages(func: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, fl
         frames = [bytearray(frame) for frame in taken(caller)]
         start = clock()
         for frame in frames:
-            callee._serve(frame)
+            callee.serve(frame)
         times["serve"].append(clock() - start)
         replies = [bytearray(frame) for frame in taken(callee)]
         caller.transport.coming.extend(reversed(replies))  # type: ignore[attr-defined]

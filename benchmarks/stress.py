@@ -177,7 +177,7 @@ def left_over(futures: int) -> dict[str, int]:
     """What this worker holds beyond that many futures; nothing, when all ranks have made all their calls."""
     agent = rpc.api._get_current_rpc_agent()
     found = {name: int(value) for name, value in _rref_context_get_debug_info().items()}
-    found |= {"calls": len(agent._pending), "served": len(agent._serving), "held": len(_held)}
+    found |= {"calls": len(agent.calls.pending), "served": len(agent.server.running), "held": len(_held)}
     found["futures"] = unfinished() - futures
     return {name: value for name, value in found.items() if value > 0}
 

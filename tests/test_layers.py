@@ -34,7 +34,6 @@ DECLARED = {
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad._watchdog.install"): WAS,
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.optim"): WAS,
     ("mpigrad.distributed.rpc._protocol.extensions", "mpigrad.distributed.nn"): WAS,
-    ("mpigrad.distributed.rpc._transport.device.receive", "mpigrad.distributed.rpc._wire.arrays"): WAS,
     ("mpigrad.distributed.rpc.rref_proxy", "mpigrad.distributed.rpc.api"): WAS,
     ("mpigrad.distributed.autograd._backward.joined", "mpigrad.distributed.autograd._backward.initiator"): WAS,
     ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.joined"): WAS,

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol.function_names import label
@@ -38,14 +38,9 @@ class View(NamedTuple):
 def waits_of(agent: Agent) -> list[Wait]:
     """The calls that a worker waits for, those that began first in front."""
     now, waits = time.monotonic(), []
-    for call_id, fut in list(agent._pending.items()):
-        info: Any = getattr(fut, "_info", None)
-        deadline: float = getattr(fut, "_deadline", 0.0)
-        if info is None:
-            continue
-        rank, function, timeout, _ = info
-        seconds = now - (deadline - timeout) if timeout else None
-        waits.append(Wait(call_id, rank, function if isinstance(function, str) else label(function), seconds))
+    for call_id, fut in list(agent.calls.pending.items()):
+        seconds = now - (fut.deadline - fut.timeout) if fut.timeout else None
+        waits.append(Wait(call_id, fut.dst, fut.func if isinstance(fut.func, str) else label(fut.func), seconds))
     return sorted(waits)
 
 
@@ -68,7 +63,7 @@ def stacks() -> list[tuple[str, str]]:
         stack = traceback.extract_stack(frame)
         frames = _without_machinery(stack)
         if frames and ident != threading.get_ident() and name != THREAD_NAME:
-            serves = any("/mpigrad/distributed/rpc/_serving" in known.filename for known in stack)
+            serves = any(known.filename.endswith("/mpigrad/distributed/rpc/_agent/server.py") for known in stack)
             (serving if serves else others).append((name, "".join(traceback.format_list(frames[:FRAMES]))))
     return serving or others
 

@@ -1,8 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cdef class Future:
     cdef object __weakref__
-    cdef public object _callbacks, _info, _sleepers, _value
-    cdef public double _deadline
+    cdef public object _callbacks, _sleepers, _value
     cdef public int _state
     cdef public bint _foreign
 

@@ -83,12 +83,9 @@ class Future:
     42
     """
 
-    __slots__ = ("__weakref__", "_callbacks", "_deadline", "_foreign", "_info", "_sleepers", "_state", "_value")
+    __slots__ = ("__weakref__", "_callbacks", "_foreign", "_sleepers", "_state", "_value")
 
     __class_getitem__ = classmethod(types.GenericAlias)  # type: ignore[var-annotated]
-
-    _info: tuple[int, Any, float, bool]  # of a call: rank of the callee, function, timeout, whether its answer is recorded
-    _deadline: float
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
         self._state = 0

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mpigrad.futures import Future, wait_all
+from mpigrad.futures._future import block
 
 from ._agent import current
 from ._agent.current import get_agent, set_agent
@@ -248,7 +249,7 @@ def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 100.0) -> None:
     while not agent.rrefs.quiet():
         if time.monotonic() > deadline:
             raise RuntimeError(f"owners of RRefs did not answer within {timeout} s")
-        agent.progress.idle(Future(), time.monotonic() + 0.002)
+        block(Future(), time.monotonic() + 0.002)
 
 
 def _get_worker_infos() -> list[WorkerInfo]:

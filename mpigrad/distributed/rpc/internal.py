@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from mpigrad._tensor import Tensor
 
-from ._wire.pickling import loads, tensors_apart
+from ._wire.pickling import InternalPickler, internal_pickler
 
 
 class PythonUDF(NamedTuple):
@@ -24,27 +24,8 @@ class RemoteException(NamedTuple):
     exception_type: type
 
 
-class _InternalRPCPickler:
-    """Objects <-> bytes and the tensors in them.
-
-    >>> from mpigrad.distributed.rpc.internal import _internal_rpc_pickler
-    >>> _internal_rpc_pickler.deserialize(*_internal_rpc_pickler.serialize([1, "a"]))
-    [1, 'a']
-    """
-
-    def serialize(self, obj: Any) -> tuple[bytes, list[Tensor]]:
-        """The pickle of `obj` without its tensors, and these."""
-        return tensors_apart(obj)
-
-    def deserialize(self, binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-        """The object again."""
-        try:
-            return loads(binary_data, list(tensor_table), [], [], [])
-        except AttributeError as error:
-            raise AttributeError(f"{error}. Default RPC pickler does not serialize function code.") from error
-
-
-_internal_rpc_pickler = _InternalRPCPickler()
+_InternalRPCPickler = InternalPickler
+_internal_rpc_pickler = internal_pickler
 
 
 def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:

@@ -6,14 +6,10 @@ Everything is kept as plain tuples on this worker's own clock, in nanoseconds, a
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mpigrad.autograd.profiler import profile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Slice(NamedTuple):
@@ -56,6 +52,13 @@ class Notes(NamedTuple):
     threads: dict[int, str]
 
 
+class _Stack(threading.local):
+    """The slices that a thread has begun and not ended."""
+
+    def __init__(self) -> None:
+        self.slices: list[tuple[str, str, str, str, int]] = []
+
+
 class Recorder(profile):
     """A profiler of everything that this process does; calls are noted where they run, so nothing is brought back."""
 
@@ -67,21 +70,23 @@ class Recorder(profile):
         self.arrows: list[Arrow] = []
         self.phases: list[Phase] = []
         self._open: dict[tuple[str, int], int] = {}
+        self._stack = _Stack()
         self._threads: dict[int, str] = {}
 
-    @contextmanager
-    def slice(self, name: str, kind: str, call: str = "", arrow: str = "") -> Iterator[None]:
-        """Note what this thread does inside; `arrow` if a message leaves there ("s") or arrives ("f").
+    def begin_slice(self, name: str, kind: str, call: str = "", arrow: str = "") -> None:
+        """This thread begins something; `arrow` if a message leaves there ("s") or arrives ("f"). Without a name: not noted."""
+        self._stack.slices.append((name, kind, call, arrow, perf_counter_ns()))
+
+    def end_slice(self) -> None:
+        """What this thread began last is over.
 
         The arrow is noted after the slice on which it lies: notes that are taken in between have neither.
         """
-        start = perf_counter_ns()
-        try:
-            yield
-        finally:
+        name, kind, call, arrow, start = self._stack.slices.pop()
+        if name:
             self.slices.append(Slice(name, kind, self.here(), start, perf_counter_ns(), call))
-            if arrow:
-                self.arrows.append(Arrow(call, arrow, self.here(), start))
+        if arrow:
+            self.arrows.append(Arrow(call, arrow, self.here(), start))
 
     def here(self) -> int:
         """This thread, whose name is kept: it may be gone when the trace is written."""

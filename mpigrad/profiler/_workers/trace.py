@@ -9,11 +9,12 @@ from typing import Any
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.current import get_agent
+from mpigrad.distributed.rpc._protocol.instruments import add_instrument, remove_instrument
 
 from . import chrome
 from .clocks import SAME, Clock, Reading, read
+from .instrument import TraceInstrument
 from .recorder import Notes, Recorder
-from .taps import Taps
 
 
 class _Session:
@@ -21,7 +22,7 @@ class _Session:
 
     by = ""
     recorder: Recorder | None = None
-    taps: Taps | None = None
+    instrument: TraceInstrument | None = None
 
 
 def _trace_begin(by: str) -> None:
@@ -30,17 +31,17 @@ def _trace_begin(by: str) -> None:
     if _Session.by:
         raise RuntimeError(f"{agent.info.name} is being traced for {_Session.by} already; end that trace before another")
     _Session.by, _Session.recorder = by, Recorder()
-    _Session.taps = Taps(agent, _Session.recorder)
+    _Session.instrument = TraceInstrument(agent, _Session.recorder)
     _Session.recorder.__enter__()
-    _Session.taps.install()
+    add_instrument(_Session.instrument)
 
 
 def _trace_end(by: str) -> Notes | None:
     """Stop, and give the notes; called by RPC."""
-    if _Session.by != by or _Session.recorder is None or _Session.taps is None:
+    if _Session.by != by or _Session.recorder is None or _Session.instrument is None:
         return None
-    _Session.taps.remove()
-    recorder, _Session.recorder, _Session.taps, _Session.by = _Session.recorder, None, None, ""
+    remove_instrument(_Session.instrument)
+    recorder, _Session.recorder, _Session.instrument, _Session.by = _Session.recorder, None, None, ""
     recorder.__exit__()
     info = get_agent().info
     return recorder.notes(info.id, info.name)

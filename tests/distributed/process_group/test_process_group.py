@@ -253,7 +253,7 @@ def test_with_one_thread_at_a_time_rpc_and_collectives_take_turns(world, monkeyp
     dist.init_process_group(timeout=timedelta(seconds=60))
     rpc.init_rpc(f"turns{world.rank}", rank=world.rank, world_size=world.world_size)
     try:
-        assert current.agent.progress.lock is _mpi.turn_lock()
+        assert current.agent.progress.queue.lock is _mpi.turn_lock()
         calls = [rpc.rpc_async(f"turns{(world.rank + 1) % world.world_size}", abs, args=(-i,)) for i in range(50)]
         for _ in range(50):
             tensor = mpigrad.ones(4)

@@ -152,7 +152,7 @@ class Branch:
         if answer is None:
             return []
         body, arrays = answer
-        return decode(body, arrays, reply._info[0], self.context, self.one)
+        return decode(body, arrays, reply.dst, self.context, self.one)
 
     def _answered(self, reply: Any) -> None:
         try:
@@ -199,4 +199,4 @@ def deferred(branch: Branch, run: Callable[[], None]) -> bool:
             run()
 
     agent = branch.worker.agent
-    return agent is not None and agent.progress.defer(inside)
+    return agent is not None and agent.defer(inside)

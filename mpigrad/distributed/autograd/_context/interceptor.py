@@ -100,7 +100,7 @@ class _Interceptor:
         here = worker()
         message_id = here.container.new_message_id()
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
-            here.agent.progress.later(_walk, context)
+            here.agent.progress.idle.later(_walk, context)
         return context.context_id, message_id
 
     def on_receive(

@@ -65,7 +65,7 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
     if agent is None or rank in agent.gone:
         return
     worker.releasing.add((rank, context_id))
-    agent.progress.later(_send_word, (worker, rank, context_id))
+    agent.progress.idle.later(_send_word, (worker, rank, context_id))
 
 
 def _send_word(told: tuple[Worker, int, int]) -> None:

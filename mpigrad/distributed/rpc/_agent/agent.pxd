@@ -1,5 +1,20 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad.distributed.rpc._agent.server cimport Serving
+from mpigrad.distributed.rpc._agent.call_table cimport CallFuture, CallTable
+from mpigrad.distributed.rpc._agent.sender cimport Sender
+from mpigrad.distributed.rpc._agent.server cimport Server
+from mpigrad.distributed.rpc._protocol.header cimport kind_of
 
-cdef class Agent(Serving):
-    pass
+cdef class Agent:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public CallTable calls
+    cdef public Server server
+    cdef public Sender sender
+    cdef public dict workers, by_name, gone, epochs
+
+    cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind=*, extra=*, extra2=*)
+    cpdef call_sync(self, dst, func, args, kwargs, timeout)
+    cpdef CallFuture request(self, dst, kind, body=*, arrays=*, timeout=*, extra=*, extra2=*, context=*, then=*)
+    cpdef wait_for(self, CallFuture fut)
+    cpdef receive(self, frame, waiting_for)
+    cpdef serve(self, work)

@@ -1,46 +1,223 @@
-"""Agent: one worker of an RPC world, and what it knows about the others."""
+"""Agent: one worker of an RPC world. It has a call table, a server and progress, and knows the other workers."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mpigrad.futures._future import Future
 
-from .._progress.pool import Progress
+from .._progress.progress import Progress
+from .._protocol import instruments
+from .._protocol.errors import SendFailedError
+from .._protocol.header import kind_of, read_header
+from .._protocol.message import NO_CALL, MessageType
 from .._protocol.worker_info import WorkerInfo
 from .._transport.base import Transport
 from .._transport.receive_pool import kept_bytes
+from .._wire.payload import encode_raw
+from .call_table import CALL, EXCEPTION, CallFuture, CallTable
 from .device_maps import Route
-from .server import Serving
+from .sender import Sender
+from .server import Server
+
+if TYPE_CHECKING:
+    from mpigrad.distributed.autograd._context.worker_state import Worker
+
+    from .._rref.table import Table
+    from .._world.dynamic import Membership
+    from .._world.shutdown import Closing
+
+logger = logging.getLogger(__name__)
+
+_REPLY = int(MessageType.REPLY)
 
 
-class Agent(Serving):
-    """One worker of an RPC world: makes calls, serves calls."""
+class Agent:
+    """One worker of an RPC world: makes calls, serves calls. Implements `MessageHandler` for its progress."""
 
+    call_table_type = CallTable
+    server_type = Server
+    before_send = cast(Any, None)  # called before each message
     moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
     computing = cast(Any, None)  # with GPUs: around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
-        super().__init__()
         self.rank = transport.rank
         self.info = WorkerInfo(name, transport.rank)
         self.rpc_timeout = rpc_timeout
         self.transport = transport
         self.workers = {self.rank: self.info}
         self.by_name = {name: self.info}
-        self.epoch = 0
+        self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
+        self.epochs: dict[int, int] = {}  # rank -> which of its incarnations we talk to (dynamic groups)
         self.static = True
         self.options: Any = None
-        self.closing_protocol: Any = None
-        self.membership: Any = None
+        self.closing_protocol: Closing
+        self.membership: Membership | None = None  # in dynamic groups
         self.communicator: Any = None
         self.slots: dict[str, Any] = {}  # state that other files keep with the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
-        self.progress = Progress(
-            transport, self._receive, self._housekeep, self._serve, self.send_failed, num_worker_threads, name
-        )
+        self.progress = Progress(transport, self, num_worker_threads, name)
+        self.autograd: Worker  # this and the next are set by their layers when the agent starts
+        self.rrefs: Table
+        self.sender = Sender(self, self.progress.queue, self.before_send)
+        self.calls = self.call_table_type(self, self.sender, self.progress.waiters, self.progress.pool)
+        self.server = self.server_type(self, self.sender)
 
+    # -- calls and messages --------------------------------------------------------------------------------------------
+    def call(
+        self,
+        dst: int,
+        func: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        timeout: float,
+        kind: int = CALL,
+        extra: int = 0,
+        extra2: int = 0,
+    ) -> CallFuture:
+        """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
+        if not instruments.active:
+            return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
+        observers = self._tell_call(dst, func, kind, False)
+        try:
+            return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
+        finally:
+            self._tell_called(observers)
+
+    def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
+        """`call` and wait for the answer."""
+        if not instruments.active:
+            fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
+            self.calls.wait_for(fut)
+        else:
+            observers = self._tell_call(dst, func, CALL, True)
+            try:
+                fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
+                self.calls.wait_for(fut)
+            finally:
+                self._tell_called(observers)
+        state, value = fut._state, fut._value
+        if state == 2:
+            try:
+                raise value
+            finally:
+                del fut, value  # the error's traceback has this frame: together they would be a cycle
+        return value
+
+    def _tell_call(self, dst: int, func: Any, kind: int, sync: bool) -> tuple[instruments.Instrument, ...]:
+        observers = instruments.active
+        for each in observers:
+            each.before_call(self, dst, func, kind, sync)
+        return observers
+
+    def _tell_called(self, observers: tuple[instruments.Instrument, ...]) -> None:
+        for each in reversed(observers):
+            each.after_call(self)
+
+    def request(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        arrays: Any = (),
+        timeout: float | None = None,
+        extra: int = 0,
+        extra2: int = 0,
+        context: tuple[int, int] = (0, 0),
+        then: Callable[[Future], None] | None = None,
+    ) -> CallFuture:
+        """Send an internal message; the future of its answer, `(bytes, list of arrays)` or None. Nothing is pickled.
+
+        `then` is called with the future once it is done: cheaper than adding it afterwards.
+        """
+        return self.calls.request(dst, kind, body, arrays, timeout, extra, extra2, context, then)
+
+    def request_with_retries(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        extra: int = 0,
+        extra2: int = 0,
+        then: Callable[[Future], None] | None = None,
+    ) -> None:
+        """`request`, for control messages that must arrive: failed sends are repeated, later and later.
+
+        `then` is called once, with the future of the last attempt. The handler must not mind being asked twice.
+        """
+        self.calls.request_with_retries(dst, kind, body, extra, extra2, then)
+
+    def notify(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes = b"",
+        arrays: Any = (),
+        extra: int = 0,
+        extra2: int = 0,
+        context: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Send an internal message that has no answer. Graceful shutdown does not count it: use `request` where it matters."""
+        self.sender.send(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
+
+    def wait(self, fut: Future, deadline: float | None = None) -> None:
+        """Make progress until `fut` is done or `deadline` has passed."""
+        self.progress.waiters.wait(fut, deadline)
+
+    def wait_for(self, fut: CallFuture) -> None:
+        """Wait for the answer of one of this agent's requests, or until it has timed out."""
+        self.calls.wait_for(fut)
+
+    def after(self, seconds: float, run: Callable[[], None]) -> None:
+        """Call `run`, which must not block, after a while."""
+        self.calls.timers.after(seconds, run)
+
+    def defer(self, run: Callable[[], None]) -> bool:
+        """Have the pool run users' code if the current thread is one where it must not run; whether it was taken."""
+        return self.progress.waiters.defer(run)
+
+    # -- what progress brings (MessageHandler) -------------------------------------------------------------------------
+    def receive(self, frame: Any, waiting_for: Future | None) -> Any:
+        """Do what a frame asks for, or return it if that may run user code."""
+        try:
+            kind = kind_of(frame)
+            if kind == _REPLY or kind == EXCEPTION:
+                return self.calls.receive(frame, waiting_for)
+            return self.server.receive(frame, kind, waiting_for is not None)
+        except Exception:
+            logger.exception("%s: a message could not be handled", self.info)
+        return None
+
+    def serve(self, work: Any) -> None:
+        """Run user work: a frame, or a function of no arguments."""
+        if not isinstance(work, bytearray):
+            work()
+            return
+        kind = kind_of(work)
+        if kind == _REPLY or kind == EXCEPTION:
+            self.calls.complete(work)
+        else:
+            self.server.serve(work, kind)
+
+    def housekeep(self, now: float) -> None:
+        """Fail calls that have timed out, run timers."""
+        self.calls.housekeep(now)
+
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """The transport could not send a frame: fail the call that it belongs to, ours or the one that it answers."""
+        logger.error("could not send a message to rank %s: %s", dst, error)
+        header = read_header(frame)
+        if header.kind == _REPLY:  # the caller gets the error instead, if that can be sent
+            answer = RuntimeError(f"{self.info} could not send its answer: {error}")
+            self.server.send_error(dst, header.call_id, answer)
+        elif header.kind != EXCEPTION:
+            failure = SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}")
+            self.calls.fail_unsent(header.call_id, failure)
+
+    # -- the other workers ---------------------------------------------------------------------------------------------
     def find(self, to: Any) -> WorkerInfo:
         """The worker of a name, rank or WorkerInfo; RuntimeError with the known ones otherwise."""
         if type(to) is str:
@@ -73,6 +250,28 @@ class Agent(Serving):
             + f"; known workers: {known}{more}"
         )
 
+    def lose(self, rank: int, why: str) -> None:
+        """A worker is gone: calls to it fail, now and later."""
+        self.gone[rank] = why
+        info = self.workers.pop(rank, None)
+        if info is not None and self.by_name.get(info.name) is info:
+            del self.by_name[info.name]
+        self.calls.fail_calls_to(rank)
+
+    def fail_everything(self, why: str) -> None:
+        """Fail all calls that are under way or still to come; for the end of the agent."""
+        self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
+        self.calls.fail_all(why)
+
+    @property
+    def epoch(self) -> int:
+        """This worker's incarnation in a dynamic group; 0 in a static one."""
+        return self.server.epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self.server.epoch = epoch
+
     def new_value(self) -> Future:
         """A future for the value of an RRef."""
         return Future()
@@ -81,33 +280,35 @@ class Agent(Serving):
         """Where device arrays of a message for `dst` go: nowhere, in a world without device maps."""
         return Route(what, self.workers[dst].name if dst in self.workers else str(dst), {})
 
+    # -- state ---------------------------------------------------------------------------------------------------------
     def issued_and_handled(self) -> tuple[int, int]:
         """How many requests this worker has issued, and how many it has finished for others, so far."""
-        return _value(self._ids) - self._first_id - _value(self._lost), _value(self._handled)
+        return self.calls.issued.count() - self.calls.unsent.count(), self.server.handled.count()
 
     def quiet(self) -> bool:
         """Whether nothing is under way here: no call of ours, no function of others."""
-        counts = self.progress.counts()
-        return not (self._pending or self._serving or counts["queued"] or self.progress.outbox)
+        progress = self.progress
+        return not (self.calls.pending or self.server.running or progress.pool.jobs or progress.queue.outbox)
 
     def debug_info(self) -> dict[str, Any]:
         """Calls under way, threads, bytes and latencies."""
-        counts = self.progress.counts()
+        counts = self.progress.pool.counts()
+        issued, handled = self.issued_and_handled()
         return {
-            "agent.client_active_calls": len(self._pending),
-            "agent.server_active_calls": len(self._serving),
-            "agent.server_active_async_calls": max(0, len(self._serving) - counts["running"]),
-            "agent.thread_pool_size": self.progress.limit,
+            "agent.client_active_calls": len(self.calls.pending),
+            "agent.server_active_calls": len(self.server.running),
+            "agent.server_active_async_calls": max(0, len(self.server.running) - counts["running"]),
+            "agent.thread_pool_size": self.progress.pool.limit,
             "agent.num_threads": counts["threads"],
-            "agent.num_idle_threads": max(0, self.progress.limit - counts["running"]),
+            "agent.num_idle_threads": max(0, self.progress.pool.limit - counts["running"]),
             "agent.queued_calls": counts["queued"],
             "agent.blocked_threads": counts["blocked"],
-            "agent.requests_issued": self.issued_and_handled()[0],
-            "agent.requests_handled": self.issued_and_handled()[1],
+            "agent.requests_issued": issued,
+            "agent.requests_handled": handled,
             "agent.bytes_sent": self.transport.bytes_sent,
             "agent.bytes_received": self.transport.bytes_received,
             "agent.receive_pool_bytes": kept_bytes(),
-            "agent.latency_us": self.latency.histogram(),
+            "agent.latency_us": self.calls.latency.histogram(),
         }
 
     def get_debug_info(self) -> dict[str, str]:
@@ -134,8 +335,3 @@ class Agent(Serving):
 
     def _get_device_map(self, to: WorkerInfo) -> dict[Any, Any]:
         return self.options.device_maps.get(to.name, {})
-
-
-def _value(counter: Any) -> int:
-    """What an itertools.count would give next; reading it does not change it."""
-    return int(repr(counter)[6:-1])  # "count(5)"; its __reduce__ is deprecated from Python 3.12 on

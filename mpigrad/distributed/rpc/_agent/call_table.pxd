@@ -1,37 +1,45 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad.distributed.rpc._protocol.frame cimport parts
-from mpigrad.distributed.rpc._protocol.header cimport Header, frame_of, read_header
-from mpigrad.distributed.rpc._progress.pool cimport Progress
-from mpigrad.distributed.rpc._wire.payload cimport decode, encode_flat, encode_raw
+from mpigrad.distributed.rpc._agent.sender cimport Sender
+from mpigrad.distributed.rpc._progress.pool cimport Pool
+from mpigrad.distributed.rpc._progress.waiting cimport Waiters
+from mpigrad.distributed.rpc._protocol.header cimport Header, mode_of, read_header
+from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future
 
+cdef class CallFuture(Future):
+    cdef public object dst, func, timeout
+    cdef public double deadline
+    cdef public bint recorded
+
 cdef class _Retried:
-    cdef public Calls _calls
-    cdef public object _failures, _message, _then
+    cdef public CallTable _calls
+    cdef public object _dst, _kind, _body, _extra, _extra2, _then, _failures
 
     cpdef send(self)
 
-cdef class Calls:
+cdef class CallTable:
     cdef dict __dict__
     cdef object __weakref__
-    cdef public object info, rank, rpc_timeout, latency, faults, future_type, _first_id, _ids, _lost, _pending
-    cdef public object _timer_lock, _timer_ids
-    cdef public Progress progress
-    cdef public dict workers, by_name, gone, epochs
-    cdef public list _timers
+    cdef public object pending, issued, unsent, latency, timers, _agent, _ids
+    cdef public dict _gone
+    cdef public Sender _sender
+    cdef public Waiters _waiters
+    cdef public Pool _pool
 
-    @cython.locals(fut=Future)
-    cpdef Future call(self, dst, func, args, kwargs, timeout, kind=*, extra=*, extra2=*)
-    @cython.locals(fut=Future)
-    cpdef Future request(self, dst, kind, body=*, arrays=*, timeout=*, extra=*, extra2=*, context=*, then=*)
-    cpdef wait(self, Future fut, deadline=*)
-    @cython.locals(fut=Future)
-    cpdef call_sync(self, dst, func, args, kwargs, timeout)
-    cpdef wait_for(self, Future fut)
-    @cython.locals(follow=list, data=bytes, meta=bytes)
-    cpdef _post(self, dst, kind, tuple payload, flags, call_id, context_id, message_id, bytes name, extra, extra2)
-    cpdef _receive_answer(self, frame, waiting_for)
-    @cython.locals(fut=Future, header=Header, call_id=object, src=object, mode=int, flags=int, state=int)
-    cpdef _complete(self, frame)
+    cpdef CallFuture new_future(self)
+    @cython.locals(fut=CallFuture)
+    cpdef CallFuture _begin(self, dst, func, timeout, double now)
+    @cython.locals(fut=CallFuture, payload=Payload, now=double)
+    cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind, extra, extra2)
+    @cython.locals(fut=CallFuture, payload=Payload)
+    cpdef CallFuture request(self, dst, kind, body, arrays, timeout, extra, extra2, context, then)
+    cpdef wait_for(self, CallFuture fut)
+    @cython.locals(mode=int)
+    cpdef receive(self, frame, waiting_for)
+    @cython.locals(header=Header)
+    cpdef complete(self, frame)
+    @cython.locals(fut=CallFuture, call_id=object, flags=int, state=int)
+    cpdef _complete(self, frame, Header header)
+    cpdef bint fail(self, call_id, error) except? -1

@@ -1,340 +1,223 @@
-"""Calls: the requests this worker has sent and their futures, until they are answered, time out, or the peer leaves.
+"""The call table: the calls that this worker has made and their futures, until they are answered, time out, or the callee leaves.
 
 Invariants
-- A call is in `_pending` from before its frame is posted until whoever pops it completes its future: exactly once.
-  Answers to calls that are no longer there (timed out, or the peer had left) are decoded and dropped, so that what they
+- A call is in `pending` from before its frame is sent until a thread pops it, which then completes its future: exactly once.
+  Answers to calls that are no longer there (timed out, or the callee had left) are decoded and dropped, so that what they
   carry is released.
-- A frame that could not be sent fails its call, in whatever thread that is found out.
+- A frame that could not be sent fails its call, on the thread that finds out.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
-import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._graph.grad_mode import MODE
 from mpigrad.futures._future import Future
 
-from .._progress.pool import Progress
-from .._protocol import extensions
-from .._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, pack_error, unpack_error
-from .._protocol.frame import parts
+from .._progress.pool import Pool
+from .._progress.waiting import Waiters
+from .._protocol import extensions, instruments
+from .._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
 from .._protocol.function_names import is_library, label, name_of
-from .._protocol.header import frame_of, read_header
-from .._protocol.message import (
-    BODY_FOLLOWS,
-    CUSTOM,
-    FLAT,
-    HAS_CONTEXT,
-    HEADER,
-    HEADER_SIZE,
-    IS_TUPLE,
-    NAMES,
-    NO_CALL,
-    PICKLE,
-    TRANSFER,
-    MessageType,
-)
-from .._protocol.worker_info import WorkerInfo
-from .._transport.base import FRAME_MAX, transfer_table
-from .._wire.payload import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
+from .._protocol.header import Header, mode_of, read_header
+from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NAMES, PICKLE, MessageType
+from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
+from .counter import Counter
 from .latency import SAMPLE, Latency
+from .sender import Sender
+from .timers import Timers
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from .agent import Agent
 
-_CALL = int(MessageType.PYTHON_CALL)
-_LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
-_EXCEPTION = int(MessageType.EXCEPTION)
-_REPLY = int(MessageType.REPLY)
-_pack = HEADER.pack
-_monotonic = time.monotonic
-_NEVER = float("inf")
+CALL = int(MessageType.PYTHON_CALL)
+LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
+EXCEPTION = int(MessageType.EXCEPTION)
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
-_tags = itertools.count(0)  # of the process: a transfer of an earlier life never meets one of a later
-_lives = itertools.count(0)  # nor does a late answer meet a call of a later life
+_NEVER = float("inf")
+_monotonic = time.monotonic
+_incarnations = itertools.count(0)  # call ids are unique across restarts of an agent
+
+
+class CallFuture(Future):
+    """The future of a call's answer."""
+
+    __slots__ = ("deadline", "dst", "func", "recorded", "timeout")
+
+    dst: int  # rank of the callee
+    func: Any  # or the name of an internal message
+    timeout: float  # in seconds, 0 for none
+    deadline: float
+    recorded: bool  # whether the interceptor sees the answer
 
 
 class _Retried:
     """A control message that is sent again, later and later, while sending it fails."""
 
-    __slots__ = ("_calls", "_failures", "_message", "_then")
+    __slots__ = ("_body", "_calls", "_dst", "_extra", "_extra2", "_failures", "_kind", "_then")
 
-    def __init__(self, calls: Calls, message: tuple[int, int, bytes, int, int], then: Callable[[Future], None] | None) -> None:
-        self._calls, self._message, self._then, self._failures = calls, message, then, 0
+    def __init__(
+        self, calls: CallTable, dst: int, kind: int, body: bytes, extra: int, extra2: int,
+        then: Callable[[Future], None] | None,
+    ) -> None:  # fmt: skip
+        self._calls, self._dst, self._kind, self._body, self._extra, self._extra2 = calls, dst, kind, body, extra, extra2
+        self._then, self._failures = then, 0
 
     def send(self) -> None:
-        dst, kind, body, extra, extra2 = self._message
-        self._calls.request(dst, kind, body, (), None, extra, extra2, (0, 0), self._answered)
+        self._calls.request(
+            self._dst, self._kind, self._body, (), None, self._extra, self._extra2, (0, 0), self._answered
+        )
 
     def _answered(self, fut: Future) -> None:
         if fut._state == 2 and self._failures < MAX_RETRIES and isinstance(fut._value, SendFailedError):
-            self._calls.after(RETRY_SECONDS * 1.5**self._failures, self.send)
+            self._calls.timers.after(RETRY_SECONDS * 1.5**self._failures, self.send)
             self._failures += 1
         elif self._then is not None:
             self._then(fut)
 
 
-class Calls:
-    """The calling half of an agent."""
+class CallTable:
+    """The calls that one agent has made."""
 
-    def __init__(self) -> None:
-        self.rank: int
-        self.info: WorkerInfo
-        self.rpc_timeout: float
-        self.progress: Progress
-        self.workers: dict[int, WorkerInfo]
-        self.by_name: dict[str, WorkerInfo]
-        self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
-        self.epochs: dict[int, int] = {}  # rank -> which of its lives we talk to (dynamic groups)
+    def __init__(self, agent: Agent, sender: Sender, waiters: Waiters, pool: Pool) -> None:
+        self.pending: dict[int, CallFuture] = {}  # by call id
+        self.issued = Counter((next(_incarnations) << 40) + 1)  # its numbers are the call ids
+        self.unsent = Counter()  # calls whose frame never left
         self.latency = Latency()
-        self.faults: Any = None
-        self.future_type: type[Future] = Future  # of calls' answers
-        self._first_id = (next(_lives) << 40) + 1
-        self._ids = itertools.count(self._first_id)
-        self._lost = itertools.count()  # calls whose frame never left
-        self._pending: dict[int, Future] = {}
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._timer_lock = threading.Lock()
-        self._timer_ids = itertools.count()
+        self.timers = Timers()
+        self._agent, self._sender, self._waiters, self._pool = agent, sender, waiters, pool
+        self._gone = agent.gone
+        self._ids = self.issued.numbers
+
+    def new_future(self) -> CallFuture:
+        """An empty future; agents with devices have their own class."""
+        return CallFuture.__new__(CallFuture)
+
+    def _begin(self, dst: int, func: Any, timeout: float, now: float) -> CallFuture:
+        fut = self.new_future()
+        fut._state = 0
+        fut._callbacks = fut._sleepers = None
+        fut._foreign = False
+        fut.dst, fut.func, fut.timeout, fut.recorded = dst, func, timeout, True
+        fut.deadline = now + timeout if timeout else _NEVER
+        return fut
 
     def call(
-        self,
-        dst: int,
-        func: Callable[..., Any],
-        args: Any,
-        kwargs: Any,
-        timeout: float,
-        kind: int = _CALL,
-        extra: int = 0,
-        extra2: int = 0,
-    ) -> Future:
+        self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
+    ) -> CallFuture:
         """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
         payload: Payload | None
         name = name_of(func)
         if name is None:
             name = b""
-            payload = encode_any(self, dst, (func, args, kwargs))
+            payload = encode_any(self._agent, dst, (func, args, kwargs))
         elif kwargs:
-            payload = encode_any(self, dst, (args, kwargs))
+            payload = encode_any(self._agent, dst, (args, kwargs))
         elif not args:
             payload = NOTHING
         else:
             payload = encode_flat(args)
             if payload is None:
-                payload = encode_any(self, dst, (args, kwargs))
-        if kind == _CALL and is_library(name):
-            kind = _LIBRARY_CALL
-        fut = Future.__new__(Future) if self.future_type is Future else self.future_type.__new__(self.future_type)
-        fut._state = 0
-        fut._callbacks = fut._sleepers = None
-        fut._foreign = False
-        fut._info = (dst, func, timeout, True)
+                payload = encode_any(self._agent, dst, (args, kwargs))
+        if kind == CALL and is_library(name):
+            kind = LIBRARY_CALL
         now = _monotonic()
-        fut._deadline = now + timeout if timeout else _NEVER
+        fut = self._begin(dst, func, timeout, now)
         interceptor = extensions.interceptor
-        context = interceptor.on_send(dst, payload[4]) if interceptor is not None else None
+        context = interceptor.on_send(dst, payload.tensors) if interceptor is not None else None
         call_id = next(self._ids)
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
-        self._pending[call_id] = fut
+        self.pending[call_id] = fut
         if context is None:
-            self._post(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
+            self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
         else:
-            if not MODE.enabled:
-                fut._info = (dst, func, timeout, False)
-            self._post(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
-        if dst in self.gone:
-            self._fail_calls_to(dst)
+            fut.recorded = MODE.enabled
+            self._sender.send(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
+        if dst in self._gone:
+            self.fail_calls_to(dst)
         return fut
 
     def request(
         self,
         dst: int,
         kind: int,
-        body: bytes = b"",
-        arrays: Any = (),
-        timeout: float | None = None,
-        extra: int = 0,
-        extra2: int = 0,
-        context: tuple[int, int] = (0, 0),
-        then: Callable[[Future], None] | None = None,
-    ) -> Future:
-        """Send an internal message; the future of its answer, `(bytes, list of arrays)` or None. No pickle on the way.
-
-        `then` is called with the future once it is done: cheaper than adding it afterwards.
-        """
-        timeout = self.rpc_timeout if timeout is None else timeout
-        fut = Future.__new__(Future) if self.future_type is Future else self.future_type.__new__(self.future_type)
-        fut._state = 0
-        fut._callbacks = None if then is None else deque((then,))
-        fut._sleepers = None
-        fut._foreign = False
-        fut._info = (dst, NAMES[kind], timeout, True)
-        fut._deadline = _monotonic() + timeout if timeout else _NEVER
+        body: bytes,
+        arrays: Any,
+        timeout: float | None,
+        extra: int,
+        extra2: int,
+        context: tuple[int, int],
+        then: Callable[[Future], None] | None,
+    ) -> CallFuture:
+        """Send an internal message; the future of its answer: see `Agent.request`."""
+        timeout = self._agent.rpc_timeout if timeout is None else timeout
+        fut = self._begin(dst, NAMES[kind], timeout, _monotonic())
+        if then is not None:
+            fut._callbacks = deque((then,))
         payload = encode_raw(body, arrays) if body or arrays else NOTHING
         call_id = next(self._ids)
-        self._pending[call_id] = fut
-        self._post(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
-        if dst in self.gone:
-            self._fail_calls_to(dst)
+        self.pending[call_id] = fut
+        self._sender.send(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
+        if dst in self._gone:
+            self.fail_calls_to(dst)
         return fut
 
     def request_with_retries(
-        self,
-        dst: int,
-        kind: int,
-        body: bytes = b"",
-        extra: int = 0,
-        extra2: int = 0,
-        then: Callable[[Future], None] | None = None,
+        self, dst: int, kind: int, body: bytes, extra: int, extra2: int, then: Callable[[Future], None] | None
     ) -> None:
-        """`request`, for control messages that must arrive: failed sends are repeated, later and later.
+        """`request` whose failed sends are repeated: see `Agent.request_with_retries`."""
+        _Retried(self, dst, kind, body, extra, extra2, then).send()
 
-        `then` is called once, with the future of the last attempt. The handler must not mind being asked twice.
-        """
-        _Retried(self, (dst, kind, body, extra, extra2), then).send()
-
-    def after(self, seconds: float, run: Callable[[], None]) -> None:
-        """Call `run`, which must not block, after a while."""
-        with self._timer_lock:
-            heapq.heappush(self._timers, (_monotonic() + seconds, next(self._timer_ids), run))
-
-    def _run_timers(self, now: float) -> None:
-        while True:
-            with self._timer_lock:
-                if not self._timers or self._timers[0][0] > now:
-                    return
-                run = heapq.heappop(self._timers)[2]
-            try:
-                run()
-            except Exception:
-                logger.exception("a delayed action failed")
-
-    def notify(
-        self,
-        dst: int,
-        kind: int,
-        body: bytes = b"",
-        arrays: Any = (),
-        extra: int = 0,
-        extra2: int = 0,
-        context: tuple[int, int] = (0, 0),
-    ) -> None:
-        """Send an internal message that has no answer. Not counted by graceful shutdown: `request` where it matters."""
-        self._post(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
-
-    def wait(self, fut: Future, deadline: float | None = None) -> None:
-        """Make progress until `fut` is done, its call has timed out, or `deadline` has passed."""
-        self.progress.wait(fut, deadline)
-
-    def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
-        """`call` and wait for the answer."""
-        fut = self.call(dst, func, args, kwargs, timeout)
-        self.wait_for(fut)
-        state, value = fut._state, fut._value
-        if state == 2:
-            try:
-                raise value
-            finally:
-                del fut, value  # the error's traceback has this frame: together they would be a cycle
-        return value
-
-    def wait_for(self, fut: Future) -> None:
-        """Wait for the answer of one of this agent's requests, or until it has timed out."""
+    def wait_for(self, fut: CallFuture) -> None:
+        """Wait for the answer of one of these calls, or until it has timed out."""
         while not fut._state:
-            self.progress.wait(fut, fut._deadline)
+            self._waiters.wait(fut, fut.deadline)
             if not fut._state:
-                self._housekeep(_monotonic())
+                self.housekeep(_monotonic())
 
-    def _post(
-        self,
-        dst: int,
-        kind: int,
-        payload: Payload,
-        flags: int,
-        call_id: int,
-        context_id: int,
-        message_id: int,
-        name: bytes,
-        extra: int,
-        extra2: int,
-    ) -> None:
-        if self.faults is not None:
-            message = dst, kind, payload, flags, call_id, context_id, message_id, name, extra, extra2
-            if self.faults.stops(self, message):
-                return
-        mode, data, meta, follow, _ = payload
-        length = HEADER_SIZE + len(data) + len(meta) + len(name)
-        epoch = self.epochs.get(dst, 0)
-        if not follow and length <= FRAME_MAX:
-            frame = frame_of(
-                kind, mode, flags, epoch, self.rank, call_id, context_id, message_id, extra, extra2, data, meta, name
-            )
-            self.progress.post(dst, frame, follow, 0)
-            return
-        body = b"".join((data, meta, name))
-        if length + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
-            follow = [np.frombuffer(body, np.uint8), *follow]
-            flags |= BODY_FOLLOWS
-            body = b""
-        tag = next(_tags) * 1024
-        length = HEADER_SIZE + len(body) + TRANSFER.size * len(follow)
-        head = _pack(
-            kind, mode, flags, epoch, len(follow), self.rank, length, len(name), len(meta), tag,
-            call_id, context_id, message_id, extra, extra2,
-        )  # fmt: skip
-        self.progress.post(dst, head + body + transfer_table(follow), follow, tag)
-
-    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """The transport could not send a frame: fail the call it belongs to, ours or that of whoever waits for this answer."""
-        logger.error("could not send a message to rank %s: %s", dst, error)
-        kind, call_id = frame[0], read_header(frame).call_id
-        if kind == _REPLY:  # whoever asked gets the error instead, if that can be sent
-            answer = pack_error(self.info, RuntimeError(f"{self.info} could not send its answer: {error}"))
-            self._post(dst, _EXCEPTION, encode_raw(answer, []), 0, call_id, 0, 0, b"", 0, 0)
-        elif kind != _EXCEPTION:
-            if self._give_up(call_id, SendFailedError(f"could not send to {self.workers.get(dst, dst)}: {error}")):
-                self._unissued()
-
-    def _unissued(self) -> None:
-        """A call was counted as issued, but nobody will ever see it."""
-        next(self._lost)
-
-    def _receive_answer(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Complete the call that a frame answers; or the frame, if that may run user code (`__setstate__` ...)."""
-        mode = frame[1]
+    # -- answers -------------------------------------------------------------------------------------------------------
+    def receive(self, frame: Any, waiting_for: Future | None) -> Any:
+        """Complete the call that a frame answers; or return the frame, if that may run user code (`__setstate__` ...)."""
+        mode = mode_of(frame)
         if mode == PICKLE or mode == CUSTOM:
-            if waiting_for is None or self._pending.get(read_header(frame).call_id) is not waiting_for:
+            if waiting_for is None or self.pending.get(read_header(frame).call_id) is not waiting_for:
                 return frame
-        self._complete(frame)
+        self.complete(frame)
         return None
 
-    def _complete(self, frame: Any) -> None:
-        """Complete the future of a call with its answer; decode and drop it when nobody waits any more."""
+    def complete(self, frame: Any) -> None:
+        """Complete the future of a call with its answer; decode and drop the answer if the call was given up."""
         header = read_header(frame)
-        mode, flags, src, call_id = header.mode, header.flags, header.src, header.call_id
-        fut = self._pending.pop(call_id, None)
+        if not instruments.active:
+            self._complete(frame, header)
+            return
+        observers = instruments.active
+        for each in observers:
+            each.before_answer(self._agent, header.call_id)
+        try:
+            self._complete(frame, header)
+        finally:
+            for each in reversed(observers):
+                each.after_answer(self._agent)
+
+    def _complete(self, frame: Any, header: Header) -> None:
+        flags, call_id = header.flags, header.call_id
+        fut = self.pending.pop(call_id, None)
         value: Any = None
         state = 1
-        if mode:
+        if header.mode:
             try:
-                buffer, offset, meta, _name, followed = parts(frame, header)
-                value, tensors = decode(self, src, mode, buffer, offset, meta, followed)
-                buffer = followed = None  # whoever gets the value may keep what nobody else holds
-                if header.kind == _EXCEPTION:
+                value, tensors, _ = decode_frame(self._agent, frame, header)
+                if header.kind == EXCEPTION:
                     value, state = unpack_error(value[0]), 2
-                elif flags & HAS_CONTEXT and fut is not None and extensions.interceptor is not None:
-                    if fut._info[3]:
-                        extensions.interceptor.on_receive(src, header.context_id, header.message_id, tensors)
-                if mode == FLAT:
+                elif flags & HAS_CONTEXT and fut is not None and fut.recorded and extensions.interceptor is not None:
+                    extensions.interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
+                if header.mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:
                 value, state = error, 2
@@ -352,53 +235,48 @@ class Calls:
             else:
                 fut._call_callbacks()
 
-    # Time and departures
+    # -- time and departures -------------------------------------------------------------------------------------------
+    def housekeep(self, now: float) -> None:
+        """Fail the calls whose time is over, run the timers that are due."""
+        if self.timers.waiting:
+            self.timers.run_due(now)
+        for call_id, fut in list(self.pending.items()):
+            if fut.deadline <= now:
+                self.fail(call_id, self._timeout_error(fut))
 
-    def _housekeep(self, now: float) -> None:
-        """Fail the calls whose time is over, do what was put off until now."""
-        if self._timers:
-            self._run_timers(now)
-        for call_id, fut in list(self._pending.items()):
-            if fut._deadline <= now:
-                self._give_up(call_id, self._timeout_error(fut))
-
-    def _timeout_error(self, fut: Future) -> Exception:
-        dst, func, seconds, _ = fut._info
-        what = func if isinstance(func, str) else label(func)
+    def _timeout_error(self, fut: CallFuture) -> Exception:
+        what = fut.func if isinstance(fut.func, str) else label(fut.func)
         return RpcTimeoutError(
-            f"RPCErr:1:RPC ran for more than set timeout ({seconds * 1000:.0f} ms) and will now be marked with an "
-            f"error: {what} on {self.workers.get(dst, dst)} did not answer within {seconds} s"
+            f"RPCErr:1:RPC ran for more than set timeout ({fut.timeout * 1000:.0f} ms) and will now be marked with an "
+            f"error: {what} on {self._agent.workers.get(fut.dst, fut.dst)} did not answer within {fut.timeout} s"
         )
 
-    def _give_up(self, call_id: int, error: Exception) -> bool:
-        """Fail a call, unless it has been completed; whether this has failed it."""
-        fut = self._pending.pop(call_id, None)
+    def fail(self, call_id: int, error: Exception) -> bool:
+        """Fail a call; False if it had been completed."""
+        fut = self.pending.pop(call_id, None)
         if fut is None:
             return False
         if not call_id & SAMPLE:
             self.latency.forget(call_id)
         fut._finish(2, error)
         if fut._callbacks:
-            self.progress.submit_last(fut._call_callbacks)
+            self._pool.submit_last(fut._call_callbacks)
         return True
 
-    def lose(self, rank: int, why: str) -> None:
-        """A worker is gone: its calls fail, now and later."""
-        self.gone[rank] = why
-        info = self.workers.pop(rank, None)
-        if info is not None and self.by_name.get(info.name) is info:
-            del self.by_name[info.name]
-        self._fail_calls_to(rank)
+    def fail_unsent(self, call_id: int, error: Exception) -> None:
+        """Fail a call whose request never left, so that it does not count as issued."""
+        if self.fail(call_id, error):
+            next(self.unsent.numbers)
 
-    def _fail_calls_to(self, rank: int) -> None:
-        for call_id, fut in list(self._pending.items()):
-            if fut._info[0] == rank:
-                self._give_up(call_id, WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")))
+    def fail_calls_to(self, rank: int) -> None:
+        """Fail the calls to a worker that is gone, and tell the layers that hold state about it."""
+        for call_id, fut in list(self.pending.items()):
+            if fut.dst == rank:
+                self.fail(call_id, WorkerGoneError(self._gone.get(rank, f"rank {rank} has left")))
         for hook in extensions.lost_hooks:
-            hook(self, rank)  # type: ignore[arg-type]
+            hook(self._agent, rank)
 
-    def fail_everything(self, why: str) -> None:
-        """Fail all calls that are under way or still to come; for the end of the agent."""
-        self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
-        for call_id in list(self._pending):
-            self._give_up(call_id, WorkerGoneError(why))
+    def fail_all(self, why: str) -> None:
+        """Fail every call, at the end of the agent."""
+        for call_id in list(self.pending):
+            self.fail(call_id, WorkerGoneError(why))

@@ -12,21 +12,23 @@ from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
 from mpigrad.futures import Future
 
 from .._protocol import extensions
-from .._protocol.header import read_header
+from .._protocol.header import Header, kind_of, read_header
 from .._protocol.message import MessageType
 from .._transport.base import Bulk
 from .._transport.device.receive import Landing
 from .._wire import payload
 from .agent import Agent
+from .call_table import CallFuture, CallTable
 from .device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
+from .server import Server
 
 _ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
 _PASSES = range(int(MessageType.BACKWARD_AUTOGRAD_REQ), int(MessageType.ABORT_AUTOGRAD) + 1)  # may compute gradients
 _arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()
 
 
-class DeviceFuture(Future):
-    """The future of an answer that brought device arrays: whoever takes it on another stream waits for them there."""
+class _Ordered(Future):
+    """A future whose value has device arrays: a thread that takes it on another stream waits for them there."""
 
     __slots__ = ()
 
@@ -44,8 +46,14 @@ class DeviceFuture(Future):
         Streams.wait_for(_arrival.get(self, {}))
 
 
-class ValueFuture(DeviceFuture):
-    """The future of an RRef's value: whoever takes it waits for what its maker's streams had been given."""
+class DeviceFuture(_Ordered, CallFuture):
+    """The future of an answer that brought device arrays."""
+
+    __slots__ = ()
+
+
+class ValueFuture(_Ordered):
+    """The future of an RRef's value: a thread that takes it waits for what its maker's streams had been given."""
 
     __slots__ = ()
 
@@ -57,7 +65,7 @@ class ValueFuture(DeviceFuture):
 _makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictionary()
 
 
-class _Pending(dict[int, Future]):
+class _Pending(dict[int, CallFuture]):
     """Calls under way, with the streams of their callers."""
 
     def __init__(self, devices: list[device]) -> None:
@@ -65,7 +73,7 @@ class _Pending(dict[int, Future]):
         self._devices = devices
         self.streams: dict[int, Streams] = {}
 
-    def __setitem__(self, call_id: int, fut: Future) -> None:
+    def __setitem__(self, call_id: int, fut: CallFuture) -> None:
         self.streams[call_id] = Streams.current(self._devices)
         super().__setitem__(call_id, fut)
 
@@ -74,13 +82,52 @@ class _Pending(dict[int, Future]):
         return super().pop(call_id, *default)
 
 
+class DeviceCallTable(CallTable):
+    """A call table whose answers arrive on the streams of their callers."""
+
+    pending: _Pending
+    _agent: DeviceAgent
+
+    def use_devices(self, devices: list[device]) -> None:
+        """Remember the streams of callers on these devices from now on."""
+        self.pending = _Pending(devices)
+
+    def new_future(self) -> CallFuture:
+        return DeviceFuture.__new__(DeviceFuture)
+
+    def _complete(self, frame: Any, header: Header) -> None:
+        streams = self._agent.streams_of(frame)
+        if type(frame) is Bulk and frame.streams is not None:
+            fut = self.pending.get(header.call_id)
+            if fut is not None:
+                _arrival[fut] = streams.record()
+        with streams.acting():
+            super()._complete(frame, header)
+
+
+class DeviceServer(Server):
+    """A server whose functions run on streams of their own."""
+
+    _agent: DeviceAgent
+
+    def dispatch(self, frame: Any, kind: int) -> None:
+        if kind in extensions.handlers and kind not in _PASSES and type(frame) is not Bulk:
+            super().dispatch(frame, kind)  # computes nothing
+            return
+        with self._agent.streams_of(frame).serving():
+            super().dispatch(frame, kind)
+
+
 class DeviceAgent(Agent):
     """An agent that uses GPUs."""
 
-    _pending: _Pending
+    call_table_type = DeviceCallTable
+    server_type = DeviceServer
+    before_send = staticmethod(publish)
+    calls: DeviceCallTable
 
     def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool, static: bool) -> None:
-        """Begin, knowing everybody's maps; in a dynamic group they come later, and may name any GPU."""
+        """Begin, knowing the maps of all workers; in a dynamic group they come later, and may name any GPU."""
         mine = profiles[self.info.name]
         self._maps: dict[str, DeviceMap] = mine.maps
         self._ways_back = reverse_maps(self.info.name, profiles)
@@ -91,16 +138,15 @@ class DeviceAgent(Agent):
         self.moves_host_tensors = any(CPU in each for each in (*self._maps.values(), *self._ways_back.values()))
         payload.count_host_maps(int(self.moves_host_tensors))
         self._streams = StreamPool(devices)
-        self._pending, self.future_type = _Pending(devices), DeviceFuture
+        self.calls.use_devices(devices)
         self.transport.landing = Landing(devices, self._streams_for, cuda_aware)
-        self._defer, self.progress.defer = self.progress.defer, self._deferred  # type: ignore[method-assign]
 
     def stop_using_devices(self) -> None:
         """The agent is gone."""
         payload.count_host_maps(-int(self.moves_host_tensors))
 
     def learn(self, name: str, profile: Profile) -> None:
-        """A worker has joined: its answers' way back."""
+        """A worker has joined: note the device map of answers to it."""
         self._ways_back.update(reverse_maps(self.info.name, {name: profile}))
 
     def route(self, dst: int, what: str) -> Route:
@@ -115,47 +161,7 @@ class DeviceAgent(Agent):
     def computing(self) -> AbstractContextManager[Any]:  # type: ignore[override]
         return self._streams.backward.working()
 
-    def _post(self, *message: Any) -> None:
-        publish()
-        super()._post(*message)
-
-    # -- streams -----------------------------------------------------------------------------------------------------
-    def _streams_for(self, frame: Any) -> Streams:
-        """The streams of whoever will use what a frame carries."""
-        kind = frame[0]
-        if kind in _ANSWERS:
-            return self._pending.streams.get(read_header(frame).call_id) or self._streams.next()
-        return self._streams.backward if kind in _PASSES else self._streams.next()
-
-    def _streams_of(self, frame: Any) -> Streams:
-        known = frame.streams if type(frame) is Bulk else None
-        return self._streams_for(frame) if known is None else known
-
-    def _serve_call(self, frame: Any) -> None:
-        with self._streams_of(frame).serving():
-            super()._serve_call(frame)
-
-    def _serve_special(self, frame: Any, handler: Any) -> None:
-        with self._streams_of(frame).serving():
-            super()._serve_special(frame, handler)
-
-    def _serve_internal(self, frame: Any, handler: Any) -> None:
-        if frame[0] in _PASSES or type(frame) is Bulk:
-            with self._streams_of(frame).serving():
-                super()._serve_internal(frame, handler)
-        else:
-            super()._serve_internal(frame, handler)
-
-    def _complete(self, frame: Any) -> None:
-        streams = self._streams_of(frame)
-        if type(frame) is Bulk and frame.streams is not None:
-            fut = self._pending.get(read_header(frame).call_id)
-            if fut is not None:
-                _arrival[fut] = streams.record()
-        with streams.acting():
-            super()._complete(frame)
-
-    def _deferred(self, run: Callable[[], None]) -> bool:
+    def defer(self, run: Callable[[], None]) -> bool:
         """Callbacks that another thread will run keep the streams of the thread that completed their future."""
         streams = Streams.current(self.devices)
 
@@ -163,7 +169,19 @@ class DeviceAgent(Agent):
             with streams.acting():
                 run()
 
-        return self._defer(inside)
+        return super().defer(inside)
+
+    def _streams_for(self, frame: Any) -> Streams:
+        """The streams of the thread that will use what a frame carries."""
+        kind = kind_of(frame)
+        if kind in _ANSWERS:
+            return self.calls.pending.streams.get(read_header(frame).call_id) or self._streams.next()
+        return self._streams.backward if kind in _PASSES else self._streams.next()
+
+    def streams_of(self, frame: Any) -> Streams:
+        """The streams on which a frame's arrays arrive, or on which what it asks for shall run."""
+        known = frame.streams if type(frame) is Bulk else None
+        return self._streams_for(frame) if known is None else known
 
 
 def _stopped(agent: Agent) -> None:

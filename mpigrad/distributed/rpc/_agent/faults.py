@@ -11,6 +11,7 @@ from .._wire.payload import take_back
 
 if TYPE_CHECKING:
     from .agent import Agent
+    from .sender import Message
 
 
 def message_types(names: Any, argument: str) -> set[int]:
@@ -33,14 +34,14 @@ class Faults:
         self._lock = threading.Lock()
         self._late = threading.local()
 
-    def stops(self, agent: Agent, message: tuple[Any, ...]) -> bool:
-        """Whether the arguments of `_post` must not be sent now."""
-        dst, kind, payload, _, call_id, *_ = message
+    def stops(self, agent: Agent, message: Message) -> bool:
+        """Whether a message must not be sent now."""
+        dst, kind, payload = message.dst, message.kind, message.payload
         if getattr(self._late, "sending", False):
             return False
-        if kind in self._fail and self._fails((dst, kind, payload[2])):
+        if kind in self._fail and self._fails((dst, kind, payload.meta)):
             take_back(agent, dst, payload)
-            self._report(agent, dst, kind, call_id)
+            self._report(agent, dst, kind, message.call_id)
             return True
         seconds = self._delay.get(kind, 0)
         if seconds:
@@ -56,12 +57,12 @@ class Faults:
     def _report(self, agent: Agent, dst: int, kind: int, call_id: int) -> None:
         name, to = MessageType(kind).name, agent.workers.get(dst, dst)
         error = SendFailedError(f"Send attempt failed intentionally for {name} to {to}")
-        if call_id != NO_CALL and agent._give_up(call_id, error):
-            agent._unissued()
+        if call_id != NO_CALL:
+            agent.calls.fail_unsent(call_id, error)
 
-    def _send_late(self, agent: Agent, message: tuple[Any, ...]) -> None:
+    def _send_late(self, agent: Agent, message: Message) -> None:
         self._late.sending = True
         try:
-            agent._post(*message)
+            agent.sender.send(*message)
         finally:
             self._late.sending = False

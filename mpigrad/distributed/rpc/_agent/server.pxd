@@ -1,20 +1,32 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad.distributed.rpc._agent.call_table cimport Calls
-from mpigrad.distributed.rpc._protocol.frame cimport RawMessage, parts
-from mpigrad.distributed.rpc._protocol.header cimport Header, read_header
-from mpigrad.distributed.rpc._wire.payload cimport decode, encode_flat, encode_raw
+from mpigrad.distributed.rpc._agent.sender cimport Sender
+from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
+from mpigrad.distributed.rpc._protocol.header cimport Header, epoch_of, flags_of, mode_of, read_header
+from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future
 
-cdef class Serving(Calls):
-    cdef public object epoch, _handled
-    cdef public dict _serving
+cdef class Server:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public int epoch
+    cdef public object handled, _agent
+    cdef public dict running
+    cdef public Sender _sender
 
-    @cython.locals(header=Header, call_id=object, src=object, mode=int, flags=int)
-    cpdef _serve_call(self, frame)
-    cpdef _run_and_answer(self, src, call_id, func, args, kwargs, inside)
-    cpdef _answer(self, src, call_id, result, bint in_context)
-    @cython.locals(header=Header, call_id=object, src=object, mode=int, message=RawMessage)
-    cpdef _serve_internal(self, frame, handler)
+    cpdef receive(self, frame, int kind, bint waiting)
+    cpdef serve(self, frame, int kind)
+    @cython.locals(header=Header)
+    cpdef dispatch(self, frame, int kind)
+    @cython.locals(call_id=object, src=object)
+    cpdef _serve_call(self, frame, Header header)
+    cpdef tuple _decode_call(self, frame, Header header)
+    cpdef _run_and_answer(self, src, call_id, func, args, kwargs, bint in_context, context)
+    @cython.locals(call_id=object, src=object, message=RawMessage)
+    cpdef _serve_internal(self, frame, Header header, handler)
+    @cython.locals(payload=Payload)
     cpdef _answer_internal(self, src, call_id, answer)
+    @cython.locals(payload=Payload, flags=int)
+    cpdef _answer(self, src, call_id, result, bint in_context)
+    cpdef _done(self, src, call_id)

@@ -1,29 +1,32 @@
-"""Serving: what this worker does with the requests of others.
+"""The server: what this worker does with the requests of others.
 
 Invariants
-- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `_handled` counts
-  those that are done: graceful shutdown compares it with the requests issued, summed over all workers.
-- User code (functions, callbacks, pickles of users' classes) runs as *work*, which `Progress` puts on a stack where it
-  may run. Library operators cannot block and run on whatever stack received them.
+- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `handled` counts those
+  that are done. Graceful shutdown compares it with the requests issued, summed over all workers.
+- User code (functions, callbacks, pickles of users' classes) runs as *work*, which the pool puts on a stack where it
+  may run. Library operators cannot block and run on the thread that received them.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpigrad.futures._future import Future
 
-from .._protocol import extensions
+from .._protocol import extensions, instruments
 from .._protocol.errors import RemoteTraceback, pack_error
-from .._protocol.frame import RawMessage, parts
+from .._protocol.frame import RawMessage
 from .._protocol.function_names import function_of, label
-from .._protocol.header import read_header
+from .._protocol.header import Header, epoch_of, flags_of, mode_of, read_header
 from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
-from .._wire.payload import NOTHING, Payload, decode, encode_any, encode_flat, encode_raw
-from .call_table import Calls
+from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
+from .counter import Counter
+from .sender import Sender
+
+if TYPE_CHECKING:
+    from .agent import Agent
 
 logger = logging.getLogger(__name__)
 
@@ -33,166 +36,141 @@ _REPLY = int(MessageType.REPLY)
 _EXCEPTION = int(MessageType.EXCEPTION)
 
 
-class Serving(Calls):
-    """The serving half of an agent."""
+class Server:
+    """Serves the requests that come to one agent."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.epoch: int
-        self._handled = itertools.count(0)
-        self._serving: dict[int, None] = {}
+    def __init__(self, agent: Agent, sender: Sender) -> None:
+        self.epoch = 0  # this worker's incarnation in a dynamic group; 0 in static ones
+        self.handled = Counter()  # requests that were served
+        self.running: dict[tuple[int, int], None] = {}  # requests that are being served, by sender and call id
+        self._agent, self._sender = agent, sender
 
-    def _receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Do what a frame asks for, or return it if that may run user code. `waiting_for`: what this thread waits for.
-        """
-        kind = frame[0]
-        try:
-            if kind == _REPLY or kind == _EXCEPTION:
-                return self._receive_answer(frame, waiting_for)
-            if self.epoch and _other_life(frame, self.epoch):
-                return None
-            if kind == _CALL:
+    def receive(self, frame: Any, kind: int, waiting: bool) -> Any:
+        """Serve a request on this thread, or return it if that may run user code. `waiting`: this thread waits for a future."""
+        if self.epoch and epoch_of(frame) not in (0, self.epoch):
+            return None  # meant for an earlier incarnation of this worker
+        if kind == _CALL:
+            return frame
+        if kind == _LIBRARY_CALL:
+            if not waiting or type(frame) is not bytearray or flags_of(frame) & HAS_CONTEXT or mode_of(frame) > FLAT:
                 return frame
-            if kind == _LIBRARY_CALL:
-                if waiting_for is None or type(frame) is not bytearray or frame[2] & HAS_CONTEXT or frame[1] > FLAT:
-                    return frame
-                self._serve_call(frame)
-                return None
+        else:
             entry = extensions.handlers.get(kind)
             if entry is None or not entry.in_place:
                 return frame
-            self._serve_internal(frame, entry.fn)
-        except Exception:
-            logger.exception("%s: a message of type %s could not be handled", self.info, kind)
+        self.serve(frame, kind)
         return None
 
-    def _serve(self, work: Any) -> None:
-        """Run user work: a frame, or a function of no arguments."""
-        if not isinstance(work, bytearray):
-            work()
+    def serve(self, frame: Any, kind: int) -> None:
+        """Serve a request where user code may run."""
+        if not instruments.active:
+            self.dispatch(frame, kind)
             return
-        kind = work[0]
+        header, observers = read_header(frame), instruments.active
+        for each in observers:
+            each.before_serve(self._agent, header.src, kind, header.call_id, header.extra)
+        try:
+            self.dispatch(frame, kind)
+        finally:
+            for each in reversed(observers):
+                each.after_serve(self._agent)
+
+    def dispatch(self, frame: Any, kind: int) -> None:
+        """Serve a request by its type."""
+        header = read_header(frame)
         if kind == _CALL or kind == _LIBRARY_CALL:
-            self._serve_call(work)
-        elif kind == _REPLY or kind == _EXCEPTION:
-            self._complete(work)
+            self._serve_call(frame, header)
         elif kind in extensions.handlers:
-            self._serve_internal(work, extensions.handlers[kind].fn)
+            self._serve_internal(frame, header, extensions.handlers[kind].fn)
         elif kind in extensions.call_handlers:
-            self._serve_special(work, extensions.call_handlers[kind])
+            self._serve_special(frame, header, extensions.call_handlers[kind])
         else:
-            error = RuntimeError(f"{self.info} has no handler for messages of type {kind}")
-            header = read_header(work)
+            error = RuntimeError(f"{self._agent.info} has no handler for messages of type {kind}")
             self._answer_error(header.src, header.call_id, error)
 
-    def _serve_call(self, frame: Any) -> None:
+    # -- calls of functions --------------------------------------------------------------------------------------------
+    def _serve_call(self, frame: Any, header: Header) -> None:
         """Run the function of a request and answer it."""
-        header = read_header(frame)
-        mode, flags, src, call_id = header.mode, header.flags, header.src, header.call_id
-        self._serving[call_id << 20 | src] = None
+        src, call_id = header.src, header.call_id
+        self.running[src, call_id] = None
         try:
-            buffer, offset, meta, name, followed = parts(frame, header)
-            args: Any  # decoded before the function is looked up: RRefs in it must come to life in order to end
-            args, tensors = decode(self, src, mode, buffer, offset, meta, followed)
-            func = function_of(name) if name else None
-            kwargs: Any = None
-            if mode == PICKLE or mode == CUSTOM:
-                if func is None:
-                    func, args, kwargs = args
-                else:
-                    args, kwargs = args
-            del frame, buffer, followed
-            interceptor = extensions.interceptor if flags & HAS_CONTEXT else None
-            if interceptor is not None:
-                context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
-                current = interceptor.current
-                before, current.context = current.context, context
-                try:
-                    self._run_and_answer(src, call_id, func, args, kwargs, (interceptor, context))
-                finally:
-                    current.context = before
-            else:
-                self._run_and_answer(src, call_id, func, args, kwargs, None)
+            func, args, kwargs, tensors = self._decode_call(frame, header)
+            del frame
+            interceptor = extensions.interceptor if header.flags & HAS_CONTEXT else None
+            if interceptor is None:
+                self._run_and_answer(src, call_id, func, args, kwargs, False, None)
+                return
+            context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
+            current = interceptor.current
+            before, current.context = current.context, context
+            try:
+                self._run_and_answer(src, call_id, func, args, kwargs, True, context)
+            finally:
+                current.context = before
         except BaseException as error:
             self._answer_error(src, call_id, error)
 
-    def _run_and_answer(self, src: int, call_id: int, func: Any, args: Any, kwargs: Any, inside: Any) -> None:
-        """`inside`: None, or the interceptor and the context within which this runs."""
-        result = func(*(args or ()), **kwargs) if kwargs else func(*args) if args is not None else func()
-        if getattr(func, "_wrapped_async_rpc_function", None) is not None:
-            self._answer_later(src, call_id, func, result, inside)
-        else:
-            self._answer(src, call_id, result, inside is not None)
-
-    def _answer_later(self, src: int, call_id: int, func: Any, result: Any, inside: Any) -> None:
-        if not isinstance(result, Future):
-            raise RuntimeError(
-                "Functions decorated with @rpc.async_function must return a mpigrad.futures.Future object, "
-                f"but got {type(result).__module__}.{type(result).__name__} from {label(func)}"
-            )
-
-        def ready(fut: Future) -> None:
-            try:
-                value = fut.value()
-                if inside is None:
-                    self._answer(src, call_id, value, False)
-                else:
-                    with inside[0].running(inside[1]):
-                        self._answer(src, call_id, value, True)
-            except BaseException as error:
-                self._answer_error(src, call_id, error)
-
-        result._add(ready)
-
-    def _answer(self, src: int, call_id: int, result: Any, in_context: bool) -> None:
-        """Send a result. Raises, having sent nothing, when it cannot be encoded."""
-        payload: Payload | None
-        flags = 0
-        if result is None:
-            payload = NOTHING
-        else:
-            if type(result) is tuple and result:
-                payload, flags = encode_flat(result), IS_TUPLE
-            else:
-                payload = encode_flat((result,))
-            if payload is None:
-                payload, flags = encode_any(self, src, result, "Response"), 0
-        context_id = message_id = 0
-        if in_context:
-            context = extensions.interceptor.on_send(src, payload[4])  # type: ignore[union-attr]
-            if context is not None:
-                context_id, message_id = context
-                flags |= HAS_CONTEXT
-        self._serving.pop(call_id << 20 | src, None)
-        next(self._handled)
-        self._post(src, _REPLY, payload, flags, call_id, context_id, message_id, b"", 0, 0)
-
-    def _answer_error(self, src: int, call_id: int, error: BaseException) -> None:
-        self._done(src, call_id)
-        if call_id == NO_CALL:
-            logger.error("%s: a message from rank %s failed", self.info, src, exc_info=error)
-            return
-        if isinstance(error.__cause__, RemoteTraceback):
-            error.__traceback__ = None
-        self._post(src, _EXCEPTION, encode_raw(pack_error(self.info, error), []), 0, call_id, 0, 0, b"", 0, 0)
-
-    def _done(self, src: int, call_id: int) -> None:
-        self._serving.pop(call_id << 20 | src, None)
-        if call_id != NO_CALL:
-            next(self._handled)
-
-    def _serve_internal(self, frame: Any, handler: extensions.Handler) -> None:
-        """Let another layer's handler answer a message."""
-        header = read_header(frame)
-        mode, src, call_id = header.mode, header.src, header.call_id
+    def _serve_special(self, frame: Any, header: Header, handler: extensions.CallHandler) -> None:
+        """Let another layer serve a request that carries a user function."""
+        src, call_id = header.src, header.call_id
+        told = extensions.CallHeader(
+            src, header.kind, call_id, header.extra, header.extra2, header.context_id, header.message_id
+        )
+        self.running[src, call_id] = None
         try:
-            buffer, offset, meta, _name, followed = parts(frame, header)
-            body, arrays = decode(self, src, mode, buffer, offset, meta, followed)[0] if mode == RAW else (b"", [])
+            func, args, kwargs, tensors = self._decode_call(frame, header)
+            interceptor = extensions.interceptor if header.flags & HAS_CONTEXT else None
+            execute = partial(func, *args, **kwargs)
+            if interceptor is None:
+                self._answer_special(src, call_id, handler(self._agent, told, execute), False, None)
+                return
+            context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
+            with interceptor.running(context):
+                self._answer_special(src, call_id, handler(self._agent, told, execute), True, context)
+        except BaseException as error:
+            self._answer_error(src, call_id, error)
+
+    def _decode_call(self, frame: Any, header: Header) -> tuple[Any, Any, Any, Any]:
+        """The function of a request, its arguments, and the tensors among them."""
+        # decoded before the function is looked up: RRefs in the arguments must exist in order to end
+        args, tensors, name = decode_frame(self._agent, frame, header)
+        func = function_of(name) if name else None
+        kwargs: Any = None
+        if header.mode == PICKLE or header.mode == CUSTOM:
+            if func is None:
+                func, args, kwargs = args
+            else:
+                args, kwargs = args
+        return func, args or (), kwargs or {}, tensors
+
+    def _run_and_answer(
+        self, src: int, call_id: int, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
+    ) -> None:
+        """Run a function inside the context of its request (which may have been released: None), and answer."""
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if getattr(func, "_wrapped_async_rpc_function", None) is not None:
+            self._answer_later(src, call_id, func, result, in_context, context)
+        else:
+            self._answer(src, call_id, result, in_context)
+
+    def _answer_special(self, src: int, call_id: int, result: Any, in_context: bool, context: Any) -> None:
+        if isinstance(result, Future):
+            self._answer_later(src, call_id, None, result, in_context, context)
+        else:
+            self._answer(src, call_id, result, in_context)
+
+    # -- messages of other layers --------------------------------------------------------------------------------------
+    def _serve_internal(self, frame: Any, header: Header, handler: extensions.Handler) -> None:
+        """Let another layer's handler answer a message."""
+        src, call_id = header.src, header.call_id
+        try:
+            body, arrays = b"", []
+            if header.mode == RAW:
+                body, arrays = decode_frame(self._agent, frame, header)[0]
             message = RawMessage(
                 src, body, arrays, header.extra, header.extra2, header.context_id, header.message_id
             )
-            buffer = followed = None  # the handler may keep what nobody else holds
-            answer = handler(self, message)
+            answer = handler(self._agent, message)
             if isinstance(answer, Future):
                 answer._add(partial(self._answer_internal_later, src, call_id))
             else:
@@ -213,50 +191,69 @@ class Serving(Calls):
             payload = NOTHING
         else:
             payload = encode_raw(*answer) if type(answer) is tuple else encode_raw(answer, [])
-        next(self._handled)
-        self._post(src, _REPLY, payload, 0, call_id, 0, 0, b"", 0, 0)
+        next(self.handled.numbers)
+        self._sender.send(src, _REPLY, payload, 0, call_id)
 
-    def _serve_special(self, frame: Any, handler: extensions.CallHandler) -> None:
-        """Let another layer serve a request that carries a user function."""
-        read = read_header(frame)
-        src, call_id = read.src, read.call_id
-        header = extensions.CallHeader(src, read.kind, call_id, read.extra, read.extra2, read.context_id, read.message_id)
-        self._serving[call_id << 20 | src] = None
-        try:
-            func, args, kwargs, tensors = self._decode_call(frame)
-            interceptor = extensions.interceptor if read.flags & HAS_CONTEXT else None
-            if interceptor is None:
-                self._answer_special(src, call_id, handler(self, header, lambda: func(*args, **kwargs)), None)
-                return
-            context = interceptor.on_receive(src, read.context_id, read.message_id, tensors)
-            with interceptor.running(context):
-                result = handler(self, header, lambda: func(*args, **kwargs))
-                self._answer_special(src, call_id, result, (interceptor, context))
-        except BaseException as error:
-            self._answer_error(src, call_id, error)
-
-    def _answer_special(self, src: int, call_id: int, result: Any, inside: Any) -> None:
-        if isinstance(result, Future):
-            self._answer_later(src, call_id, None, result, inside)
+    # -- answers -------------------------------------------------------------------------------------------------------
+    def _answer(self, src: int, call_id: int, result: Any, in_context: bool) -> None:
+        """Send a result. Raises, having sent nothing, when it cannot be encoded."""
+        payload: Payload | None
+        flags = 0
+        if result is None:
+            payload = NOTHING
         else:
-            self._answer(src, call_id, result, inside is not None)
-
-    def _decode_call(self, frame: Any) -> tuple[Any, Any, Any, Any]:
-        header = read_header(frame)
-        mode = header.mode
-        buffer, offset, meta, name, followed = parts(frame, header)
-        args, tensors = decode(self, header.src, mode, buffer, offset, meta, followed)
-        func = function_of(name) if name else None
-        kwargs: Any = {}
-        if mode == PICKLE or mode == CUSTOM:
-            if func is None:
-                func, args, kwargs = args
+            if type(result) is tuple and result:
+                payload, flags = encode_flat(result), IS_TUPLE
             else:
-                args, kwargs = args
-        return func, args or (), kwargs or {}, tensors
+                payload = encode_flat((result,))
+            if payload is None:
+                payload, flags = encode_any(self._agent, src, result, "Response"), 0
+        context_id = message_id = 0
+        if in_context:
+            recorded = extensions.interceptor.on_send(src, payload.tensors)  # type: ignore[union-attr]
+            if recorded is not None:
+                context_id, message_id = recorded
+                flags |= HAS_CONTEXT
+        self._done(src, call_id)
+        self._sender.send(src, _REPLY, payload, flags, call_id, context_id, message_id)
 
+    def _answer_later(
+        self, src: int, call_id: int, func: Any, result: Any, in_context: bool, context: Any
+    ) -> None:
+        """Send the value of a future once it is there, inside the context of the request."""
+        if not isinstance(result, Future):
+            raise RuntimeError(
+                "Functions decorated with @rpc.async_function must return a mpigrad.futures.Future object, "
+                f"but got {type(result).__module__}.{type(result).__name__} from {label(func)}"
+            )
 
-def _other_life(frame: Any, epoch: int) -> bool:
-    """Whether a frame was meant for an earlier life of this worker."""
-    meant = frame[4] | frame[5] << 8
-    return meant != 0 and meant != epoch
+        def ready(fut: Future) -> None:
+            try:
+                value = fut.value()
+                if in_context:
+                    with extensions.interceptor.running(context):  # type: ignore[union-attr]
+                        self._answer(src, call_id, value, True)
+                else:
+                    self._answer(src, call_id, value, False)
+            except BaseException as error:
+                self._answer_error(src, call_id, error)
+
+        result._add(ready)
+
+    def _answer_error(self, src: int, call_id: int, error: BaseException) -> None:
+        self._done(src, call_id)
+        if call_id == NO_CALL:
+            logger.error("%s: a message from rank %s failed", self._agent.info, src, exc_info=error)
+            return
+        if isinstance(error.__cause__, RemoteTraceback):
+            error.__traceback__ = None
+        self.send_error(src, call_id, error)
+
+    def send_error(self, dst: int, call_id: int, error: BaseException) -> None:
+        """Answer a call with an exception."""
+        self._sender.send(dst, _EXCEPTION, encode_raw(pack_error(self._agent.info, error), []), 0, call_id)
+
+    def _done(self, src: int, call_id: int) -> None:
+        self.running.pop((src, call_id), None)
+        if call_id != NO_CALL:
+            next(self.handled.numbers)

@@ -3,16 +3,15 @@ cimport cython
 
 from mpigrad._mutex cimport Mutex
 
-cdef class Sending:
-    cdef dict __dict__
+cdef class SendQueue:
     cdef object __weakref__
-    cdef public object transport, outbox, _send_failed, _beat
+    cdef public object transport, outbox, polls, _handler
     cdef public Mutex lock
 
     @cython.locals(lock=Mutex)
     cpdef post(self, dst, frame, follow, tag)
     @cython.locals(lock=Mutex)
     cpdef flush(self)
-    cpdef _drain(self)
+    cpdef drain(self)
     @cython.locals(lock=Mutex)
-    cpdef _poll(self, int tries)
+    cpdef poll(self, int tries)

@@ -1,40 +1,40 @@
-"""Sending and polling: the one lock around the transport, and the outbox of those who did not get it.
+"""The send queue: many threads send and poll through one transport, one at a time, and none of them ever blocks.
 
-`lock` guards the transport: held for each send and each poll, never while anything else runs. A thread that cannot get
-it leaves its frame in `outbox`, which the holder empties, before it lets go of the lock or after: sending never blocks.
+`lock` guards the transport. It is held for each send and each poll, never while anything else runs. A thread that cannot
+get it leaves its frame in `outbox`; the holder empties the outbox before or after it releases the lock.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._mutex import Mutex
 
 if TYPE_CHECKING:
     from .._transport.base import Transport
+    from .handler import MessageHandler
 
 
-class Sending:
+class SendQueue:
     """Access to the transport for many threads, one at a time."""
 
-    def __init__(self, transport: Transport, send_failed: Callable[[int, bytes, Exception], None]) -> None:
+    def __init__(self, transport: Transport, handler: MessageHandler) -> None:
         self.transport = transport
         self.lock = transport.lock or Mutex()
         self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
-        self._send_failed = send_failed
-        transport.send_failed = send_failed  # type: ignore[assignment, method-assign]
-        self._beat = 0  # how often anybody has polled
+        self.polls = 0  # how often any thread has polled
+        self._handler = handler
+        transport.report_failures_to(handler)
 
     def post(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        """Send, or leave it to whoever holds the lock."""
+        """Send a frame now, or leave it to the thread that holds the lock."""
         lock = self.lock
         if not self.outbox and lock.acquire(False):
             try:
                 self.transport.send(dst, frame, follow, tag)
             except Exception as error:
-                self._send_failed(dst, frame, error)
+                self._handler.send_failed(dst, frame, error)
             finally:
                 lock.release()
         else:
@@ -43,35 +43,36 @@ class Sending:
             self.flush()
 
     def flush(self) -> None:
-        """Send what is in the outbox, unless somebody is about to."""
+        """Empty the outbox, unless another thread holds the lock and will do so."""
         outbox, lock = self.outbox, self.lock
         while outbox and lock.acquire(False):
             try:
-                self._drain()
+                self.drain()
             finally:
                 lock.release()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Empty the outbox; the caller holds the lock."""
         outbox, send = self.outbox, self.transport.send
         while outbox:
-            item = outbox.popleft()
+            dst, frame, follow, tag = outbox.popleft()
             try:
-                send(*item)
+                send(dst, frame, follow, tag)
             except Exception as error:
-                self._send_failed(item[0], item[1], error)
+                self._handler.send_failed(dst, frame, error)
 
-    def _poll(self, tries: int) -> Any:
-        """Look for a message; None also when another thread is inside MPI."""
+    def poll(self, tries: int) -> Any:
+        """Look for a message; None also when another thread holds the lock."""
         lock = self.lock
         if not lock.acquire(False):
             return None
         try:
             if self.outbox:
-                self._drain()
+                self.drain()
             frame = self.transport.poll(tries)
         finally:
             lock.release()
-        self._beat += 1
+        self.polls += 1
         if self.outbox:
             self.flush()
         return frame

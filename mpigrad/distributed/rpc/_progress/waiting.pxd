@@ -2,25 +2,26 @@
 cimport cython
 
 from mpigrad._mutex cimport Mutex
-from mpigrad.distributed.rpc._progress.send_queue cimport Sending
+from mpigrad.distributed.rpc._progress.idle cimport Idle, sleep_on
+from mpigrad.distributed.rpc._progress.lead cimport Lead
+from mpigrad.distributed.rpc._progress.pool cimport Pool
+from mpigrad.distributed.rpc._progress.send_queue cimport SendQueue
 from mpigrad.futures._future cimport Future
 
-cdef class Waiting(Sending):
-    cdef public object _receive, _housekeep, _wanting, _parked, _poller, _leader, _jobs, _later, _blocked
-    cdef public double _next_housekeeping, _moving, _active
-    cdef public bint _polled_by_waiter, _hot, _napping, _ticking, _stopping
-    cdef public Mutex _role
-    cdef public dict _threads
-    cdef public int _burst
+cdef class Waiters:
+    cdef public object _handler
+    cdef public SendQueue _queue
+    cdef public Lead _lead
+    cdef public Idle _idle
+    cdef public Pool _pool
 
     @cython.locals(role=Mutex)
     cpdef wait(self, Future fut, deadline)
-    cpdef later(self, work, subject)
-    cpdef _work_off(self)
-    cpdef _leave_role(self)
-    cpdef _wake_parked(self)
+    @cython.locals(lead=Lead)
     cpdef bint _take_from_pool(self, Future fut) except? -1
+    @cython.locals(lead=Lead)
+    cpdef _leave(self)
+    @cython.locals(lead=Lead, queue=SendQueue, resting=Idle)
     cpdef bint _poll_until(self, Future fut, deadline) except? -1
+    @cython.locals(lead=Lead, pool=Pool)
     cpdef bint _sleep(self, Future fut, deadline, bint handed_over) except? -1
-    cpdef _rest(self, double now, double idle, Future fut)
-    cpdef _keep_house(self, double now)

@@ -11,6 +11,7 @@ from mpigrad import _cloud_pickle
 
 from .worker_info import WorkerInfo
 
+_RPC = __name__.partition("._protocol")[0]  # the package whose frames remote tracebacks leave out
 
 class RemoteTraceback(Exception):
     """The cause of an exception that came from another worker: which worker, and where it happened there."""
@@ -34,7 +35,7 @@ def _user_part(error: BaseException) -> Any:
     """The traceback without the frames of RPC itself."""
     trace = error.__traceback__
     while (
-        trace is not None and trace.tb_next is not None and __package__ in trace.tb_frame.f_globals.get("__name__", "")
+        trace is not None and trace.tb_next is not None and _RPC in trace.tb_frame.f_globals.get("__name__", "")
     ):
         trace = trace.tb_next
     return trace

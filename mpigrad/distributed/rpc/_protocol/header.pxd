@@ -5,8 +5,13 @@ cdef class Header:
     cdef readonly long long call_id, context_id, message_id, extra, extra2
 
 cpdef Header read_header(frame)
-cpdef bytes frame_of(
-    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int rank, long long call_id,
+cpdef int kind_of(frame) except -1
+cpdef int mode_of(frame) except -1
+cpdef int flags_of(frame) except -1
+cpdef int epoch_of(frame) except -1
+cpdef int transfers_of(frame) except -1
+cpdef bytes build_frame(
+    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int src, long long call_id,
     long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
 )
 cpdef bytes with_length(bytes text, bytes rest)

@@ -1,6 +1,6 @@
-"""Frames put together and opened: the header that every frame begins with, and the parts behind it.
+"""Headers: packing and reading the fixed part that every frame begins with, and the lengths inside frames.
 
-`_protocol/header.pyx` is compiled in this module's place: the same, without numbers of Python's for each of the fifteen fields.
+`header.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen fields.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from .message import HEADER
+from .message import EPOCH_OFFSET, FLAGS_OFFSET, HEADER, KIND_OFFSET, LENGTH_OFFSET, MODE_OFFSET, TRANSFERS_OFFSET
 
 _unpack = HEADER.unpack_from
 _pack = HEADER.pack
 _LENGTH = struct.Struct("<I")
+_SHORT = struct.Struct("<H")
 _tuple: Any = tuple.__new__
 
 
@@ -43,12 +44,71 @@ def read_header(frame: Any) -> Header:
     return _tuple(Header, _unpack(frame))
 
 
-def frame_of(
+# Single fields, for code that does not need the whole header yet.
+
+
+def kind_of(frame: Any) -> int:
+    """The type of a frame's message."""
+    return _checked(frame)[KIND_OFFSET]
+
+
+def mode_of(frame: Any) -> int:
+    """How a frame's payload is encoded."""
+    return _checked(frame)[MODE_OFFSET]
+
+
+def flags_of(frame: Any) -> int:
+    """The flags of a frame."""
+    return _SHORT.unpack_from(_checked(frame), FLAGS_OFFSET)[0]
+
+
+def epoch_of(frame: Any) -> int:
+    """The incarnation of the receiver that a frame was meant for; 0 for any."""
+    return _SHORT.unpack_from(_checked(frame), EPOCH_OFFSET)[0]
+
+
+def transfers_of(frame: Any) -> int:
+    """How many transfers follow a frame."""
+    return _SHORT.unpack_from(_checked(frame), TRANSFERS_OFFSET)[0]
+
+
+def _checked(frame: Any) -> Any:
+    if len(frame) < LENGTH_OFFSET:
+        raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {HEADER.size}")
+    return frame
+
+
+def pack_header(
+    *,
+    kind: int,
+    src: int,
+    length: int,
+    mode: int = 0,
+    flags: int = 0,
+    epoch: int = 0,
+    transfers: int = 0,
+    name_length: int = 0,
+    meta_length: int = 0,
+    tag: int = 0,
+    call_id: int = 0,
+    context_id: int = 0,
+    message_id: int = 0,
+    extra: int = 0,
+    extra2: int = 0,
+) -> bytes:
+    """A header; `length` is that of the whole frame."""
+    return _pack(
+        kind, mode, flags, epoch, transfers, src, length, name_length, meta_length, tag, call_id, context_id, message_id,
+        extra, extra2,
+    )  # fmt: skip
+
+
+def build_frame(
     kind: int,
     mode: int,
     flags: int,
     epoch: int,
-    rank: int,
+    src: int,
     call_id: int,
     context_id: int,
     message_id: int,
@@ -58,11 +118,12 @@ def frame_of(
     meta: bytes,
     name: bytes,
 ) -> bytes:
-    """A frame that nothing follows."""
-    length = HEADER.size + len(data) + len(meta) + len(name)
-    head = _pack(
-        kind, mode, flags, epoch, 0, rank, length, len(name), len(meta), 0, call_id, context_id, message_id, extra, extra2
-    )
+    """A frame without transfers."""
+    head = pack_header(
+        kind=kind, mode=mode, flags=flags, epoch=epoch, src=src, call_id=call_id, context_id=context_id,
+        message_id=message_id, extra=extra, extra2=extra2, name_length=len(name), meta_length=len(meta),
+        length=HEADER.size + len(data) + len(meta) + len(name),
+    )  # fmt: skip
     return b"".join((head, data, meta, name))
 
 

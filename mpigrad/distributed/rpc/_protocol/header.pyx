@@ -1,8 +1,8 @@
-"""Frames put together and opened, compiled in the place of `_protocol/header.py`. Headers are little-endian wherever they are read."""
+"""Headers in C, compiled in the place of `header.py`. They are little-endian wherever they are read."""
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.string cimport memcpy, memset
 
 from mpigrad.distributed.rpc._protocol.message import HEADER
@@ -41,7 +41,7 @@ if not LITTLE_ENDIAN or HEADER.size != sizeof(Fields):
 @cython.final
 @cython.freelist(16)
 cdef class Header:
-    """The fields of a frame's header (see `_protocol/message.py`)."""
+    """The fields of a frame's header (see `message.py`)."""
 
 
 cpdef Header read_header(frame):
@@ -61,17 +61,76 @@ cpdef Header read_header(frame):
     return header
 
 
-cpdef bytes frame_of(
-    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int rank, long long call_id,
+cdef inline const unsigned char *_start(frame) except NULL:
+    """The first bytes of a frame, up to the field that holds its length."""
+    cdef Py_ssize_t size
+    cdef const unsigned char *start
+    if PyByteArray_Check(frame):
+        size, start = PyByteArray_GET_SIZE(frame), <const unsigned char *>PyByteArray_AS_STRING(frame)
+    elif not PyBytes_Check(frame):
+        raise TypeError(f"a frame is bytes or a bytearray, not {type(frame).__name__}")
+    else:
+        size, start = PyBytes_GET_SIZE(frame), <const unsigned char *>PyBytes_AS_STRING(frame)
+    if size < 12:
+        raise ValueError(f"malformed message: {size} bytes are too few for a header of {sizeof(Fields)}")
+    return start
+
+
+cpdef int kind_of(frame) except -1:
+    """The type of a frame's message."""
+    return _start(frame)[0]
+
+
+cpdef int mode_of(frame) except -1:
+    """How a frame's payload is encoded."""
+    return _start(frame)[1]
+
+
+cpdef int flags_of(frame) except -1:
+    """The flags of a frame."""
+    cdef const unsigned char *start = _start(frame)
+    return start[2] | start[3] << 8
+
+
+cpdef int epoch_of(frame) except -1:
+    """The incarnation of the receiver that a frame was meant for; 0 for any."""
+    cdef const unsigned char *start = _start(frame)
+    return start[4] | start[5] << 8
+
+
+cpdef int transfers_of(frame) except -1:
+    """How many transfers follow a frame."""
+    cdef const unsigned char *start = _start(frame)
+    return start[6] | start[7] << 8
+
+
+def pack_header(
+    *, unsigned char kind, unsigned int src, unsigned int length, unsigned char mode=0, unsigned short flags=0,
+    unsigned short epoch=0, unsigned short transfers=0, unsigned int name_length=0, unsigned int meta_length=0,
+    unsigned long long tag=0, long long call_id=0, long long context_id=0, long long message_id=0, long long extra=0,
+    long long extra2=0
+):
+    """A header; `length` is that of the whole frame."""
+    cdef Fields fields
+    memset(&fields, 0, sizeof(Fields))
+    fields.kind, fields.mode, fields.flags, fields.epoch, fields.transfers = kind, mode, flags, epoch, transfers
+    fields.src, fields.length, fields.name_length, fields.meta_length = src, length, name_length, meta_length
+    fields.tag, fields.call_id, fields.context_id, fields.message_id = tag, call_id, context_id, message_id
+    fields.extra, fields.extra2 = extra, extra2
+    return PyBytes_FromStringAndSize(<char *>&fields, sizeof(Fields))
+
+
+cpdef bytes build_frame(
+    unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int src, long long call_id,
     long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
 ):
-    """A frame that nothing follows."""
+    """A frame without transfers."""
     cdef Fields fields
     cdef Py_ssize_t data_length = len(data), meta_length = len(meta), name_length = len(name)
     cdef Py_ssize_t length = <Py_ssize_t>sizeof(Fields) + data_length + meta_length + name_length
     memset(&fields, 0, sizeof(Fields))
     fields.kind, fields.mode, fields.flags, fields.epoch = kind, mode, flags, epoch
-    fields.src, fields.length = rank, <unsigned int>length
+    fields.src, fields.length = src, <unsigned int>length
     fields.name_length, fields.meta_length = <unsigned int>name_length, <unsigned int>meta_length
     fields.call_id, fields.context_id, fields.message_id = call_id, context_id, message_id
     fields.extra, fields.extra2 = extra, extra2

@@ -1,8 +1,8 @@
 """Instruments: observers that RPC and distributed autograd call at named points, for traces and profilers.
 
-`active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose what they are about
-and nest properly on one thread, unless they say otherwise. Every method gets the agent or worker first: several may share a process.
-An instrument must neither block nor raise.
+`active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose what they are
+about and nest properly on one thread, unless they say otherwise. Every method gets the agent or worker first: several may
+share a process. An instrument must neither block nor raise.
 """
 
 from __future__ import annotations

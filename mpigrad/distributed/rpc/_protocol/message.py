@@ -54,8 +54,6 @@ class MessageType(IntEnum):
     REPORT = 45
     PROBE = 46
     CLOSE = 47
-    GATHER = 48
-    SPREAD = 49
     DEPART = 50
     BYE = 51
     DECLINE = 52
@@ -70,8 +68,7 @@ NAMES = {int(kind): kind.name for kind in MessageType}
 HEADER = struct.Struct("<BBHHHIIIIQqqqqq8x")
 HEADER_SIZE = HEADER.size
 TRANSFER = struct.Struct("<Q")
-FLAGS_OFFSET = 2
-LENGTH_OFFSET = 12
+KIND_OFFSET, MODE_OFFSET, FLAGS_OFFSET, EPOCH_OFFSET, TRANSFERS_OFFSET, LENGTH_OFFSET = 0, 1, 2, 4, 6, 12
 LENGTH = struct.Struct("<I")
 
 # How the payload is encoded (field "mode").

@@ -64,7 +64,7 @@ def _options(rpc_timeout: float, init_method: str, **kwargs: Any) -> FaultyMPIRp
 def _agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
     agent = backend_registry.init_backend(backend_registry.BackendType.MPI, name, rank, world_size, options)
     if isinstance(options, FaultyMPIRpcBackendOptions):
-        agent.faults = Faults(options.messages_to_fail, options.messages_to_delay, options.num_fail_sends)
+        agent.sender.faults = Faults(options.messages_to_fail, options.messages_to_delay, options.num_fail_sends)
     return agent
 
 

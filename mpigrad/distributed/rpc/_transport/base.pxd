@@ -1,7 +1,12 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad.distributed.rpc._protocol.header cimport Header, read_header, transfers_of
+
 cdef class Transport:
     cdef dict __dict__
     cdef object __weakref__
 
 cpdef list transfer_sizes(frame)
+@cython.locals(header=Header)
 cpdef tuple origin_of(frame)

@@ -5,7 +5,7 @@ An agent calls `send` and `poll` by one thread at a time (under `lock`); an impl
 Contract
 - Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
 - `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is found out
-  later, `send_failed` hears of it.
+  later, the listener of `report_failures_to` hears of it.
 - `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
   into memory from `receive_pool`, and are the `followed` of the message.
 """
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mpigrad.distributed._gpu.transfers import read_entry
 
-from .._protocol.header import read_header
+from .._protocol.header import read_header, transfers_of
 from .._protocol.message import HEADER_SIZE, TRANSFER
 from .device.channel import Channel
 from .device.receive import NOWHERE, Together
@@ -44,6 +44,13 @@ class Bulk(bytearray):
     streams: Any = None  # on which its device arrays arrive, if it has any
 
 
+class SendFailures(Protocol):
+    """What a transport tells of frames that it accepted but could not send."""
+
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """This frame will not arrive."""
+
+
 class Transport:
     """Point-to-point messages between `size` ranks, of which this is `rank`."""
 
@@ -53,9 +60,18 @@ class Transport:
     lock = cast(Any, None)  # to be held around calls, if it must be a certain one
     landing = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
 
+    _listener = cast("SendFailures | None", None)
+
+    def report_failures_to(self, listener: SendFailures) -> None:
+        """Have `listener` hear of frames that could not be sent after `send` had accepted them."""
+        self._listener = listener
+
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """A frame could not be sent after all; replaced by whoever must know."""
-        logger.error("could not send a message to rank %s: %s", dst, error)
+        """Report that an accepted frame could not be sent."""
+        if self._listener is not None:
+            self._listener.send_failed(dst, frame, error)
+        else:
+            logger.error("could not send a message to rank %s: %s", dst, error)
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         """Start sending a frame and the arrays that follow it, whose transfers use tags from `tag` on."""
@@ -86,7 +102,7 @@ class Transport:
 
 def transfer_sizes(frame: Any) -> list[int]:
     """The sizes of the arrays that follow a frame; ValueError when the frame cannot be right."""
-    count, length = frame[6] | frame[7] << 8, len(frame)
+    count, length = transfers_of(frame), len(frame)
     start = length - TRANSFER.size * count
     if start < HEADER_SIZE:
         raise ValueError(f"malformed message: {count} transfers announced in a frame of {length} bytes")

@@ -28,7 +28,8 @@ import numpy as np
 
 from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 
-from .._protocol.message import FLAGS_OFFSET, HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
+from .._protocol.header import flags_of, kind_of, transfers_of
+from .._protocol.message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
 from .base import (
     CHUNK,
     FRAME_MAX,
@@ -187,7 +188,7 @@ class MPITransport(Transport):
         self._ring[at].Start()
         self._at = at + 1 if at + 1 < RING else 0
         self.bytes_received += length
-        if frame[6] or frame[7]:
+        if transfers_of(frame):
             self._fetch(frame)
             self._complete_bulk()
             return self._ready.popleft() if self._ready else None
@@ -205,10 +206,10 @@ class MPITransport(Transport):
         src, tag = origin_of(frame)
         if not 0 <= src < self.size:
             raise ValueError(f"malformed message: it says that it comes from rank {src} of {self.size}")
-        if frame[0] == _DECLINE:
+        if kind_of(frame) == _DECLINE:
             self._offers.declined(frame, src)
             return
-        sender, offers = self._offers.open(frame, src) if frame[FLAGS_OFFSET] & OFFERED else _NO_OFFERS
+        sender, offers = self._offers.open(frame, src) if flags_of(frame) & OFFERED else _NO_OFFERS
         sizes = transfer_sizes(frame)
         if max(sizes) > LARGEST:
             self._receive_on_devices(frame, sizes, src, tag)
@@ -313,7 +314,7 @@ class MPITransport(Transport):
         queued, self._queued = self._queued, {}
         for dst, queue in queued.items():
             for frame, follow, tag in queue:
-                if frame[0] == _LEAVE:
+                if kind_of(frame) == _LEAVE:
                     self._send(dst, frame, follow, tag)
 
     def _finish_sends(self, patience: float) -> None:

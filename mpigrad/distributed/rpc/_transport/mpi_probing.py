@@ -14,6 +14,7 @@ from typing import Any
 
 from mpigrad.distributed._mpi import mpi
 
+from .._protocol.header import transfers_of
 from .mpi import MPITransport
 
 
@@ -44,7 +45,7 @@ class ProbedTransport(MPITransport):
         frame = bytearray(self._status.Get_count(self._byte))
         message.Recv([frame, self._byte])
         self.bytes_received += len(frame)
-        if frame[6] or frame[7]:
+        if transfers_of(frame):
             self._fetch(frame)
             self._complete_bulk()
             return self._ready.popleft() if self._ready else None

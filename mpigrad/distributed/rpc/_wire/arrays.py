@@ -24,6 +24,7 @@ from mpigrad._array.device import CPU, device, on_device
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
+from .._transport.device.stranded import Stranded
 from .array_bytes import layout_key, padded_bytes, view_of
 
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
@@ -213,21 +214,8 @@ def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nb
     return followed[nth].view(dtype).reshape(shape)
 
 
-class _Stranded(np.ndarray):
-    """Bytes for a GPU that had no memory for them."""
-
-    error: Exception
-
-
-def stranded(array: np.ndarray, error: Exception) -> np.ndarray:
-    """Host memory for bytes that could not land on their GPU, with the reason, which decoding raises."""
-    made = array.view(_Stranded)
-    made.error = error
-    return made
-
-
 def _no_place(block: np.ndarray, target: device) -> Exception:
-    if isinstance(block, _Stranded):
+    if isinstance(block, Stranded):
         return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {block.error}")
     return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
 

@@ -254,3 +254,26 @@ def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
     pickler.table = []
     pickler.dump(obj)
     return file.getvalue(), pickler.table
+
+
+class InternalPickler:
+    """The default pickler, in the shape that `use_rpc_pickler` expects: objects <-> bytes and the tensors in them.
+
+    >>> from mpigrad.distributed.rpc.internal import _internal_rpc_pickler
+    >>> _internal_rpc_pickler.deserialize(*_internal_rpc_pickler.serialize([1, "a"]))
+    [1, 'a']
+    """
+
+    def serialize(self, obj: Any) -> tuple[bytes, list[Tensor]]:
+        """The pickle of `obj` without its tensors, and these."""
+        return tensors_apart(obj)
+
+    def deserialize(self, binary_data: bytes, tensor_table: list[Tensor]) -> Any:
+        """The object again."""
+        try:
+            return loads(binary_data, list(tensor_table), [], [], [])
+        except AttributeError as error:
+            raise AttributeError(f"{error}. Default RPC pickler does not serialize function code.") from error
+
+
+internal_pickler = InternalPickler()

@@ -66,7 +66,7 @@ def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool
     """Let an agent use its devices, before it serves anything."""
     bind_if_asked()
     if Bound.place is not None:
-        agent.progress.adopt_thread = use_bound  # type: ignore[method-assign]
+        agent.progress.pool.on_thread_start(use_bound)
     if isinstance(agent, DeviceAgent):
         agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers), static)
         for place in () if static else devices_in_use(profiles[agent.info.name], {}):

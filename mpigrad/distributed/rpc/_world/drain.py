@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .._protocol.message import HEADER, HEADER_SIZE, RAW, MessageType
+from .._protocol.header import kind_of, pack_header, read_header
+from .._protocol.message import HEADER_SIZE, RAW, MessageType
 from .._transport.mpi import MPITransport
 from .._transport.mpi_probing import open_transport
 
@@ -40,9 +41,10 @@ def say_farewell() -> None:
 
 
 def _farewell(transport: MPITransport) -> None:
-    frame = HEADER.pack(MessageType.BYE, RAW, 0, 0, 0, transport.rank, HEADER_SIZE + 4, 0, 4, 0, 0, 0, 0, 0, 0) + bytes(
-        4
-    )
+    meta = bytes(4)  # the length of a layout without arrays
+    frame = pack_header(
+        kind=MessageType.BYE, mode=RAW, src=transport.rank, length=HEADER_SIZE + len(meta), meta_length=len(meta)
+    ) + meta  # fmt: skip
     others = {rank for rank in range(transport.size) if rank != transport.rank}
     for rank in others:
         transport.send(rank, frame, [], 0)
@@ -51,6 +53,6 @@ def _farewell(transport: MPITransport) -> None:
         received = transport.poll(50)
         if received is None:
             time.sleep(0.0005)
-        elif received[0] == MessageType.BYE:
-            _byes.add(HEADER.unpack_from(received)[5])
+        elif kind_of(received) == MessageType.BYE:
+            _byes.add(read_header(received).src)
     transport.close(clean=True)

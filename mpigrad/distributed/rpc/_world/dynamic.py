@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad.distributed._mpi import mpi
 from mpigrad.futures import Future
+from mpigrad.futures._future import block
 
 from .._agent import current
 from .._agent.device_maps import Profile
@@ -70,13 +71,13 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
     agent.unknown_worker = agent.membership.await_worker
     current.set_agent(agent)
     agent.membership.announce()
-    agent.progress.start()
+    agent.progress.pool.start()
     try:
         agent.membership.join()
     except BaseException:
         current.set_agent(None)
         agent.membership.close()
-        agent.progress.stop()
+        agent.progress.pool.stop()
         transport.close(clean=False)
         raise
     return agent
@@ -104,11 +105,10 @@ class Membership:
 
     def join(self) -> None:
         """Wait for the members that are heard of."""
-        agent = self._agent
         self._news, looks, longest = time.monotonic(), 0, 0.0
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
             began = time.monotonic()
-            agent.progress.idle(Future(), began + 0.002)
+            block(Future(), began + 0.002)
             looks, longest = looks + 1, max(longest, time.monotonic() - began)
         self._joining = False
         if self._refused is not None:
@@ -192,7 +192,7 @@ class Membership:
                 return found
             if isinstance(to, str) and any(f"name={to})" in why for why in agent.gone.values()):
                 return None
-            agent.progress.idle(Future(), time.monotonic() + 0.002)
+            block(Future(), time.monotonic() + 0.002)
         return None
 
     def leave(self, deadline: float | None) -> None:
@@ -209,7 +209,7 @@ class Membership:
         while not condition():
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{self._agent.info} still had calls under way")
-            self._agent.progress.idle(Future(), time.monotonic() + 0.002)
+            block(Future(), time.monotonic() + 0.002)
 
     def on_depart(self, message: extensions.RawMessage) -> Future:
         """A member wants to leave: no new calls to it, and an answer once the old ones are done."""
@@ -224,7 +224,7 @@ class Membership:
 
     def _answer_departing(self, rank: int, ready: Future) -> None:
         calls = [
-            fut for fut in list(self._agent._pending.values()) if fut._info[0] == rank and fut._info[1] != "DEPART"
+            fut for fut in list(self._agent.calls.pending.values()) if fut.dst == rank and fut.func != "DEPART"
         ]
         if calls:
             self._agent.after(0.005, lambda: self._answer_departing(rank, ready))

@@ -48,12 +48,12 @@ def in_process_world(
                 _leave_together(agents)
         finally:
             for agent in agents:
-                if not agent.progress._stopping:
+                if not agent.progress.pool.stopping:
                     leave(agent, False, 0)
 
 
 def _adopt(agent: Agent) -> None:
-    agent.progress.adopt_thread = lambda: current.set_agent(agent)  # type: ignore[method-assign]
+    agent.progress.pool.on_thread_start(lambda: current.set_agent(agent))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mpigrad.futures import Future
+from mpigrad.futures._future import block
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
@@ -114,7 +115,7 @@ class Closing:
         if deadline is not None and now >= deadline:
             names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
             raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
-        self._agent.progress.idle(fut, now + seconds if deadline is None else min(deadline, now + seconds))
+        block(fut, now + seconds if deadline is None else min(deadline, now + seconds))
 
     def on_probe(self, message: extensions.RawMessage) -> None:
         if message.extra2:

@@ -91,7 +91,7 @@ def start_static(
     begin(agent, profiles, options)
     if prepare is not None:
         prepare(agent)
-    agent.progress.start()
+    agent.progress.pool.start()
     return agent
 
 
@@ -125,6 +125,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
             else:
                 for hook in extensions.last_call_hooks:
                     hook(agent)
+                assert agent.membership is not None
                 agent.membership.leave(deadline)
             clean = not agent.gone
     except TimeoutError as error:
@@ -141,7 +142,7 @@ def _stop(agent: Agent, clean: bool) -> None:
             if rank != agent.rank:
                 agent.notify(rank, MessageType.LEAVE)
     agent.fail_everything(f"{agent.info} has shut down")
-    agent.progress.stop()
+    agent.progress.pool.stop()
     agent.transport.close(clean)
     for hook in extensions.shutdown_hooks:
         hook(agent)

@@ -47,7 +47,7 @@ def at_a_waiting_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
 
 def test_the_news_of_a_failure_comes_late(agents) -> None:
     """Nothing that a worker says afterwards may look like the end of the pass."""
-    agents[1].faults = Faults([], {"FAILED_AUTOGRAD": 0.15}, 0)
+    agents[1].sender.faults = Faults([], {"FAILED_AUTOGRAD": 0.15}, 0)
     a = leaf(1.0, 2.0)
     with dist_autograd.context() as context_id:
         loss = rpc.rpc_sync("worker1", at_a_failing_one, args=(a,)).sum()
@@ -119,7 +119,7 @@ def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents
 def test_recorded_passes_at_once_in_one_context(agents) -> None:
     """What one pass records may join parts that another has run half of."""
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    agents[2].faults = Faults([], {"BACKWARD_AUTOGRAD_REQ": 0.002, "REPLY": 0.003}, 0)
+    agents[2].sender.faults = Faults([], {"BACKWARD_AUTOGRAD_REQ": 0.002, "REPLY": 0.003}, 0)
     with dist_autograd.context() as context_id:
         loss = (square("worker1", a * 2) * square("worker2", b * 3) * square("worker3", a * 5)).sum()
         errors: list[BaseException] = []

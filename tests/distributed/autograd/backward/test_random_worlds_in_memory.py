@@ -57,8 +57,8 @@ class Overtaking(Faults):
         super().__init__([], {}, 0)
         self._random = random.Random(seed)
 
-    def stops(self, agent: Any, message: tuple[Any, ...]) -> bool:
-        if getattr(self._late, "sending", False) or message[1] not in self.KINDS or self._random.random() > 0.3:
+    def stops(self, agent: Any, message: Any) -> bool:
+        if getattr(self._late, "sending", False) or message.kind not in self.KINDS or self._random.random() > 0.3:
             return False
         agent.after(self._random.random() * 0.004, lambda: self._send_late(agent, message))
         return True
@@ -238,7 +238,7 @@ def test_releases_while_passes_run_leave_everything_clean(seed: int) -> None:
 def test_messages_that_overtake_each_other(seed: int) -> None:
     with world_in_memory(WORKERS, seed=seed, rpc_timeout=20) as agents:
         for agent in agents:
-            agent.faults = Overtaking(seed * WORKERS + agent.rank)
+            agent.sender.faults = Overtaking(seed * WORKERS + agent.rank)
 
         def run(rank: int) -> None:
             rng = random.Random(f"{seed} {rank} {new_run()}")
@@ -248,7 +248,7 @@ def test_messages_that_overtake_each_other(seed: int) -> None:
         on_every_worker(agents, run, threads=2)
         check_clean(agents)
         for agent in agents:
-            agent.faults = None
+            agent.sender.faults = None
 
 
 def passes_here(program: Program, here: int, run: int, given: tuple[Any, ...], passes: int) -> None:

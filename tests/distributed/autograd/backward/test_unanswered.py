@@ -18,15 +18,17 @@ CALLS = 50
 
 def things_kept(agent) -> dict[str, int]:
     """How many entries each table of an agent has."""
-    names = [name for name in dir(agent) if not name.startswith("__")]  # some have no place in the agent's __dict__
-    tables = {**{name: getattr(agent, name, None) for name in names}, "latencies": agent.latency._began}
+    tables = {"latencies": agent.calls.latency._began}
+    for part in (agent, agent.calls, agent.server, agent.sender, agent.progress.queue, agent.progress.pool):
+        names = [name for name in dir(part) if not name.startswith("__")]  # some have no place in the part's __dict__
+        tables |= {f"{type(part).__name__}.{name}": getattr(part, name, None) for name in names}
     return {name: len(table) for name, table in tables.items() if isinstance(table, Sized)}
 
 
 def settled(agent) -> dict[str, int]:
     """The same, once the words about the context's end have been answered or have failed."""
     limit = time.monotonic() + 20
-    while agent._pending and time.monotonic() < limit:
+    while agent.calls.pending and time.monotonic() < limit:
         time.sleep(0.002)
     return things_kept(agent)
 
@@ -59,4 +61,4 @@ def test_calls_whose_worker_leaves(recorded: bool) -> None:
             for fut in futures:
                 with pytest.raises(RuntimeError, match="has left"):
                     fut.wait()
-        assert settled(agents[0]) == {**before, "gone": 1, "workers": 1, "by_name": 1}
+        assert settled(agents[0]) == {**before, "Agent.gone": 1, "CallTable._gone": 1, "Agent.workers": 1, "Agent.by_name": 1}

@@ -16,11 +16,11 @@ def test_callbacks_of_calls_under_way_run_when_the_agent_ends() -> None:
     with world_in_memory(2, graceful=False) as agents, acting_as(agents[0]):
         calls = [agents[0].call(1, far.poll_flag, ("never",), None, 0) for _ in range(200)]
         texts = [call.then(lambda fut: str(failure(fut))) for call in calls]
-        far.wait_for(lambda: agents[1]._serving)
+        far.wait_for(lambda: agents[1].server.running)
         leave(agents[0], False, 0)
         assert all(text.done() and "has shut down" in text.value() for text in texts)
         far.set_flag("never")
-        far.wait_for(lambda: not agents[1]._serving)
+        far.wait_for(lambda: not agents[1].server.running)
     far.FLAGS.clear()
 
 

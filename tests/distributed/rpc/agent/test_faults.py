@@ -33,7 +33,7 @@ def with_retries(agent, body: bytes) -> Future:
 
 def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
-        agents[0].faults = Faults(["PYTHON_CALL"], {}, 1)
+        agents[0].sender.faults = Faults(["PYTHON_CALL"], {}, 1)
         with pytest.raises(RuntimeError, match="Send attempt failed intentionally for PYTHON_CALL to WorkerInfo"):
             rpc.rpc_sync(1, far.add, args=(1, 2))
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
@@ -41,7 +41,7 @@ def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
 
 def test_delayed_call_times_out_or_arrives() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
-        agents[0].faults = Faults([], {"PYTHON_CALL": 0.15}, 0)
+        agents[0].sender.faults = Faults([], {"PYTHON_CALL": 0.15}, 0)
         with pytest.raises(RuntimeError, match="timeout"):
             rpc.rpc_sync(1, far.nothing, timeout=0.03)
         began = time.monotonic()
@@ -58,9 +58,9 @@ def test_control_messages_are_sent_again(monkeypatch) -> None:
     )
     monkeypatch.setattr("mpigrad.distributed.rpc._agent.call_table.RETRY_SECONDS", 0.005)
     with world_in_memory(2) as agents, acting_as(agents[0]):
-        agents[0].faults = Faults(["RREF_ACK"], {}, 3)
+        agents[0].sender.faults = Faults(["RREF_ACK"], {}, 3)
         assert with_retries(agents[0], b"x").wait() == (b"ok", [])
-        agents[0].faults = Faults(["RREF_ACK"], {}, 100)
+        agents[0].sender.faults = Faults(["RREF_ACK"], {}, 100)
         with pytest.raises(RuntimeError, match="failed intentionally"):
             with_retries(agents[0], b"y").wait()
     assert got == [b"x"]

@@ -22,4 +22,4 @@ def test_mixed_calls_from_many_threads(rpc_world) -> None:
     rpc_world.barrier()
     assert wait_until_nothing_is_left(futures) == {}
     agent = rpc.api._get_current_rpc_agent()
-    assert agent.quiet() and len(agent.progress._threads) < 120 and kept_bytes() <= 1 << 30
+    assert agent.quiet() and len(agent.progress.pool.threads) < 120 and kept_bytes() <= 1 << 30

@@ -1,4 +1,4 @@
-"""Work that is left for later: done by whoever polls in vain, never lost, never too much of it."""
+"""Deferred work: run by the next thread whose poll finds nothing, never lost, never too much of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._progress.waiting import LATER, Waiting
+from mpigrad.distributed.rpc._progress.idle import DEFERRED_MAX, Idle
+from mpigrad.distributed.rpc._progress.lead import Lead
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -23,8 +24,15 @@ class Still:
         return False
 
 
-def idle_waiting() -> Waiting:
-    return Waiting(Still(), lambda *_: None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+class Quiet:
+    """A handler that has nothing to do."""
+
+    def housekeep(self, now: float) -> None:
+        pass
+
+
+def new_idle() -> Idle:
+    return Idle(Still(), Quiet(), Lead())  # type: ignore[arg-type]
 
 
 def until(condition, seconds: float = 20.0) -> bool:
@@ -35,38 +43,38 @@ def until(condition, seconds: float = 20.0) -> bool:
 
 
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:
-    waiting, done = idle_waiting(), []
+    idle, done = new_idle(), []
     for piece in range(3):
-        waiting.later(done.append, piece)
+        idle.later(done.append, piece)
     assert done == []
     for seen in ([0], [0, 1], [0, 1, 2], [0, 1, 2]):
-        waiting._rest(time.monotonic(), 0.0, None)
+        idle.rest(time.monotonic(), 0.0, None)
         assert done == seen
 
 
 def test_a_worker_that_never_rests_works_the_oldest_off() -> None:
-    waiting, done = idle_waiting(), []
-    for piece in range(3 * LATER):
-        waiting.later(done.append, piece)
-        assert len(waiting._later) <= LATER
-    assert done == list(range(2 * LATER))
+    idle, done = new_idle(), []
+    for piece in range(3 * DEFERRED_MAX):
+        idle.later(done.append, piece)
+        assert len(idle._deferred) <= DEFERRED_MAX
+    assert done == list(range(2 * DEFERRED_MAX))
 
 
 def test_a_piece_that_fails_is_said_and_holds_up_nothing(caplog) -> None:
-    waiting, done = idle_waiting(), []
-    waiting.later(lambda number: 1 // number, 0)
-    waiting.later(done.append, 1)
+    idle, done = new_idle(), []
+    idle.later(lambda number: 1 // number, 0)
+    idle.later(done.append, 1)
     for _ in range(2):
-        waiting._rest(time.monotonic(), 0.0, None)
+        idle.rest(time.monotonic(), 0.0, None)
     assert done == [1]
-    assert "work that was left for later failed" in caplog.text
+    assert "deferred work failed" in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_the_leader_does_it_when_nobody_waits() -> None:
     with world_in_memory(1) as agents:
         done = threading.Event()
-        agents[0].progress.later(lambda event: event.set(), done)
+        agents[0].progress.idle.later(lambda event: event.set(), done)
         assert done.wait(20)
 
 

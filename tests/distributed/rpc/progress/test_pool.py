@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._progress import waiting as _waiting
-from mpigrad.distributed.rpc._progress.waiting import Waiting
+from mpigrad.distributed.rpc._progress import idle
+from mpigrad.distributed.rpc._progress.lead import Lead
 from mpigrad.futures import Future, collect_all
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -29,14 +29,14 @@ class Moving:
 
 def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
     naps: list[float] = []
-    monkeypatch.setattr(_waiting, "time", SimpleNamespace(sleep=naps.append))
+    monkeypatch.setattr(idle, "time", SimpleNamespace(sleep=naps.append))
     transport = Moving()
-    waiting = Waiting(transport, lambda *_: None, lambda *_: None, lambda *_: None)
-    waiting._rest(10.0, 0.1, None)
+    resting = idle.Idle(transport, SimpleNamespace(housekeep=lambda now: None), Lead())
+    resting.rest(10.0, 0.1, None)
     transport.under_way = False
-    waiting._rest(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended
+    resting.rest(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended
     assert naps == []
-    waiting._rest(10.5, 0.6, None)
+    resting.rest(10.5, 0.6, None)
     assert len(naps) == 1
 
 
@@ -192,13 +192,13 @@ def test_ten_thousand_calls_in_flight() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         futures = [rpc.rpc_async(1, far.add, args=(i, 1)) for i in range(10_000)]
         assert [fut.wait() for fut in futures] == list(range(1, 10_001))
-        assert not agents[0]._pending and len(agents[1].progress._threads) < 40
+        assert not agents[0].calls.pending and len(agents[1].progress.pool.threads) < 40
 
 
 def test_idle_world_parks_its_monitor_and_wakes_up_again() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         rpc.rpc_sync(1, far.nothing)
-        far.wait_for(lambda: not agents[1].progress._ticking)
+        far.wait_for(lambda: not agents[1].progress.lead.ticking)
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
         slow = rpc.rpc_async(1, far.poll_flag, args=("after idle",))
         assert rpc.rpc_sync(1, far.add, args=(3, 4)) == 7

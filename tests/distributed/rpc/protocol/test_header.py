@@ -26,8 +26,8 @@ text = st.binary(max_size=40)
 @given(st.tuples(byte, byte, short, short, word, number, number, number, number, number, text, text, text))
 def test_frames_are_alike_in_both_forms(arguments) -> None:
     kind, mode, flags, epoch, rank, call_id, context_id, message_id, extra, extra2, data, meta, name = arguments
-    frame = running.frame_of(*arguments)
-    assert frame == PLAIN.frame_of(*arguments)
+    frame = running.build_frame(*arguments)
+    assert frame == PLAIN.build_frame(*arguments)
     header = running.read_header(bytearray(frame))
     assert (header.kind, header.mode, header.flags, header.epoch, header.src) == (kind, mode, flags, epoch, rank)
     assert (header.call_id, header.context_id, header.message_id) == (call_id, context_id, message_id)
@@ -35,6 +35,25 @@ def test_frames_are_alike_in_both_forms(arguments) -> None:
     buffer, offset, *found, followed = parts(bytearray(frame), header)
     assert (buffer, offset, found, followed) == (frame, HEADER_SIZE, [meta, name], ())
     assert frame[HEADER_SIZE : HEADER_SIZE + len(data)] == data
+
+
+@given(st.tuples(byte, byte, short, short, short, word, word, word, word, st.integers(0, (1 << 64) - 1), *[number] * 5))
+def test_headers_are_alike_in_both_forms(fields) -> None:
+    named = dict(zip(FIELDS, fields))
+    packed = running.pack_header(**named)
+    assert packed == PLAIN.pack_header(**named) == HEADER.pack(*fields)
+    for form in (running, PLAIN):
+        for frame in (packed, bytearray(packed)):
+            assert form.kind_of(frame) == named["kind"] and form.mode_of(frame) == named["mode"]
+            assert form.flags_of(frame) == named["flags"] and form.epoch_of(frame) == named["epoch"]
+            assert form.transfers_of(frame) == named["transfers"]
+
+
+@FORMS
+@pytest.mark.parametrize("field", ["kind", "mode", "flags", "epoch", "transfers"])
+def test_a_field_of_an_empty_frame(form, field) -> None:
+    with pytest.raises(ValueError, match="malformed message: 0 bytes are too few for a header"):
+        getattr(form, f"{field}_of")(bytearray())
 
 
 @given(st.binary(min_size=HEADER_SIZE, max_size=HEADER_SIZE + 20), st.sampled_from([bytes, bytearray]))
@@ -85,7 +104,8 @@ def test_pieces_that_are_not_there(form, kind, ends) -> None:
 
 
 def test_lengths_that_do_not_fit_into_their_frame() -> None:
-    frame = bytearray(HEADER.pack(2, 0, 0, 0, 0, 0, HEADER_SIZE + 4, 3, 2, 0, 1, 0, 0, 0, 0) + b"abcd")
+    head = running.pack_header(kind=2, src=0, length=HEADER_SIZE + 4, name_length=3, meta_length=2, call_id=1)
+    frame = bytearray(head + b"abcd")
     with pytest.raises(ValueError, match="malformed message: function of 3 and meta of 2 bytes in a frame of"):
         parts(frame, running.read_header(frame))
     with pytest.raises(ValueError, match=f"{HEADER_SIZE + 4} bytes announced, {HEADER_SIZE + 3} received"):

@@ -8,7 +8,9 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed._mpi import mpi
-from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE, TRANSFER
+from mpigrad.distributed.rpc._agent.call_table import CallFuture
+from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
 from mpigrad.futures import Future
 
 from .. import support_functions as far
@@ -19,14 +21,12 @@ pytestmark = pytest.mark.mpi(min_size=2)
 def inject(body: bytes = b"", **fields: int) -> Future:
     """Send a frame with these fields in its header to rank 1, past everything that would not make it so; its answer."""
     agent = rpc.api._get_current_rpc_agent()
-    header = {
-        "kind": 2, "mode": 1, "flags": 0, "epoch": 0, "transfers": 0, "src": 0, "length": HEADER_SIZE + len(body),
-        "function": 0, "meta": 0, "tag": 0, "call": next(agent._ids), "context": 0, "message": 0, "extra": 0, "extra2": 0,
-    } | fields  # fmt: skip
-    answer = agent._pending[header["call"]] = Future()
-    answer._info, answer._deadline = (1, "injected", 20.0, True), float("inf")
-    with agent.progress.lock:
-        agent.transport._comm.Isend([HEADER.pack(*header.values()) + body, mpi().BYTE], 1, agent.transport._frame_tag)
+    header = {"kind": 2, "mode": 1, "src": 0, "length": HEADER_SIZE + len(body), "call_id": next(agent.calls.issued.numbers)}
+    header |= fields
+    answer = agent.calls.pending[header["call_id"]] = CallFuture()
+    answer.dst, answer.func, answer.timeout, answer.deadline, answer.recorded = 1, "injected", 20.0, float("inf"), True
+    with agent.progress.queue.lock:
+        agent.transport._comm.Isend([pack_header(**header) + body, mpi().BYTE], 1, agent.transport._frame_tag)
     return answer
 
 
@@ -40,7 +40,7 @@ def test_tables_of_transfers_that_cannot_be(rpc_world) -> None:
         for fields, body, pattern in (
             ({"transfers": 5}, b"", "5 transfers announced in a frame of"),
             ({"transfers": 1}, TRANSFER.pack(1 << 63 | 5), "is no device transfer"),
-            ({"meta": 5000}, b"", "meta of 5000 bytes"),
+            ({"meta_length": 5000}, b"", "meta of 5000 bytes"),
             ({}, b"", "a text of 0 bytes has no length at 0"),
         ):
             with pytest.raises(ValueError, match=f"malformed message: .*{pattern}"):
@@ -58,9 +58,9 @@ def test_a_message_of_nobody_is_dropped_and_a_waiting_thread_does_not_notice(rpc
         far.set_flag("asked")
         assert waiting.wait() == "asked"
         agent = rpc.api._get_current_rpc_agent()
-        for number, fut in list(agent._pending.items()):
+        for number, fut in list(agent.calls.pending.items()):
             if fut is unanswered:
-                del agent._pending[number]
+                del agent.calls.pending[number]
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
         far.FLAGS.clear()
     rpc_world.barrier()

@@ -70,14 +70,14 @@ def test_random_journeys(seed: int) -> None:
 def test_failed_sends_leave_nothing(kind: str) -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         mine = rpc.RRef(7)
-        agents[0].faults = Faults([kind], {}, 2)
+        agents[0].sender.faults = Faults([kind], {}, 2)
         for _ in range(6):
             try:
                 assert rpc.rpc_sync(1, wander, args=(mine, [])) == 7
                 assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
             except RuntimeError as error:
                 assert "failed intentionally" in str(error)
-        agents[0].faults = None
+        agents[0].sender.faults = None
         assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
         del mine
         settle(agents)
@@ -85,7 +85,7 @@ def test_failed_sends_leave_nothing(kind: str) -> None:
 
 def test_deletions_that_come_late_or_early() -> None:
     with world_in_memory(3) as agents, acting_as(agents[0]):
-        agents[1].faults = Faults([], {"RREF_USER_DELETE": 0.05, "REPLY": 0.01}, 0)
+        agents[1].sender.faults = Faults([], {"RREF_USER_DELETE": 0.05, "REPLY": 0.01}, 0)
         for _ in range(10):
             assert rpc.rpc_sync(1, wander, args=(rpc.RRef("x"), [2, 1])) == "x"
         settle(agents)
@@ -175,7 +175,7 @@ def test_a_collection_while_the_network_is_locked_may_send() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         theirs = rpc.remote(1, far.add, args=(1, 2))
         assert theirs.to_here() == 3
-        with agents[0].progress.transport.network._lock:
+        with agents[0].progress.queue.transport.network._lock:
             del theirs  # as the collector would do it, on a thread that is polling for another agent
         settle(agents)
 

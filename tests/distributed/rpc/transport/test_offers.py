@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER, HEADER_SIZE, OFFERED, MessageType
+from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE, OFFERED, MessageType
 from mpigrad.distributed.rpc._transport.base import Bulk, transfer_sizes, transfer_table
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, slots
 from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
@@ -67,7 +68,9 @@ class Ether:
 
 def framed(arrays: list[np.ndarray]) -> bytes:
     table = transfer_table(arrays)
-    return HEADER.pack(2, 1, 0, 0, len(arrays), 1, HEADER_SIZE + len(table), 0, 0, 5, 1, 0, 0, 0, 0) + table
+    return pack_header(
+        kind=2, mode=1, transfers=len(arrays), src=1, length=HEADER_SIZE + len(table), tag=5, call_id=1
+    ) + table  # fmt: skip
 
 
 class Peer:

@@ -177,7 +177,7 @@ def test_a_sender_that_is_busy_holds_up_nothing(rpc_world) -> None:
     rpc_world.barrier()
     if rpc_world.rank == 0:
         fut = rpc.rpc_async(1, arrived, args=(array,))
-        with progress.lock:  # this rank neither helps nor calls MPI
+        with progress.queue.lock:  # this rank neither helps nor calls MPI
             rpc_world.barrier()
         assert fut.wait() == array.nbytes
     else:
@@ -272,7 +272,7 @@ def test_offers_of_a_rank_that_leaves_do_no_harm(world) -> None:
     agent = _get_current_rpc_agent()
     world.barrier()
     if world.rank == 1:
-        with agent.progress.lock:  # this rank takes nothing
+        with agent.progress.queue.lock:  # this rank takes nothing
             world.barrier()
             world.barrier()
         far.wait_for(lambda: not agent.transport._coming)

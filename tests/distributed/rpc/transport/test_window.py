@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.distributed.rpc._transport import mpi
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 
@@ -108,7 +110,7 @@ class Refusing(Deaf):
 
 def test_frames_that_cannot_be_sent_after_their_wait_are_told(transport) -> None:
     transport._comm, window, told = Refusing(), mpi.WINDOW, []
-    transport.send_failed = lambda *failure: told.append(failure)
+    transport.report_failures_to(SimpleNamespace(send_failed=lambda *failure: told.append(failure)))
     for _ in range(window):
         transport.send(1, b"first", [], 0)
     for number in range(20):
@@ -141,8 +143,9 @@ def test_a_send_that_fails_in_mpi_frees_its_place(transport, caplog) -> None:
 
 def test_who_leaves_without_grace_still_says_so(transport, monkeypatch) -> None:
     monkeypatch.setattr(mpi, "LEAVE_SECONDS", 0.01)
-    comm, window, leave = transport._comm, mpi.WINDOW, bytes([MessageType.LEAVE])
-    for frame in (*[b"under way"] * window, *[b"waits"] * 10, leave, b"late"):
+    comm, window = transport._comm, mpi.WINDOW
+    leave, other = (pack_header(kind=kind, src=0, length=HEADER_SIZE) for kind in (MessageType.LEAVE, MessageType.REPLY))
+    for frame in (*[other] * window, *[other] * 10, leave, other):
         transport.send(1, frame, [], 0)
     transport.close(clean=False)
     assert [frame for _, frame in comm.sent[window:]] == [leave]
@@ -177,7 +180,7 @@ def test_calls_and_answers_that_fail_after_their_wait(rpc_world, monkeypatch) ->
     monkeypatch.setattr(transport, "_ended", ending)
     rpc_world.barrier()
     numbers = np.ones(100_000)
-    with agent.progress.lock:  # nothing is received meanwhile, so nothing leaves the window
+    with agent.progress.queue.lock:  # nothing is received meanwhile, so nothing leaves the window
         futures = [rpc.rpc_async(rpc_world.next_name, far.add, args=(numbers, n), timeout=0) for n in range(100)]
     outcomes = [fut._value if wait_for(fut) == 2 else fut.value()[-1] - 1 for fut in futures]
     rpc_world.barrier()
@@ -206,8 +209,8 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
     world.barrier()
     if world.rank == 1:
         futures = [rpc.rpc_async(0, far.ones_once, args=("window", 100_000), timeout=0) for _ in range(20)]
-        far.wait_for(lambda: not agent.progress.outbox and not agent.transport.unsent())
-        with agent.progress.lock:  # this rank takes nothing
+        far.wait_for(lambda: not agent.progress.queue.outbox and not agent.transport.unsent())
+        with agent.progress.queue.lock:  # this rank takes nothing
             world.barrier()  # they were asked, and not answered yet
             world.barrier()  # they were answered, and the one who did has left
         for fut in futures:

@@ -11,11 +11,11 @@ import pytest
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._protocol.frame import parts
-from mpigrad.distributed.rpc._protocol.header import read_header
+from mpigrad.distributed.rpc._protocol.header import pack_header, read_header
 from mpigrad.distributed.rpc._protocol.message import EMPTY, FLAT, HEADER, HEADER_SIZE, PICKLE, RAW
 from mpigrad.distributed.rpc._transport.base import transfer_sizes
 from mpigrad.distributed.rpc._wire.arrays import ARRAY, INLINE_MAX, parse
-from mpigrad.distributed.rpc._wire.payload import decode, encode_any, encode_flat, encode_raw
+from mpigrad.distributed.rpc._wire.payload import _decode, encode_any, encode_flat, encode_raw
 
 ARRAYS = [
     np.arange(6.0).reshape(2, 3).T,
@@ -35,10 +35,9 @@ ARRAYS = [
 
 def travel(payload):
     """Decode a payload from a frame as its receiver has it."""
-    mode, data, meta, follow, _ = payload
-    followed = [array.reshape(-1).view(np.uint8).copy() for array in follow]
-    frame = bytearray(HEADER_SIZE) + data
-    return decode(None, 0, mode, frame, HEADER_SIZE, meta, followed)
+    followed = [array.reshape(-1).view(np.uint8).copy() for array in payload.follow]
+    frame = bytearray(HEADER_SIZE) + payload.data
+    return _decode(None, 0, payload.mode, frame, HEADER_SIZE, payload.meta, followed)
 
 
 def same(a, b) -> None:
@@ -66,7 +65,7 @@ def test_tensors_keep_requires_grad_and_are_listed_in_order() -> None:
     plain, wants = wrap(np.ones((2, 2))), wrap(np.zeros(3))
     wants._requires = True
     for payload in (encode_flat((plain, 1, wants)), encode_any(None, 0, [plain, {"w": wants}])):
-        assert [t is s for t, s in zip(payload[4], (plain, wants))] == [True, True]
+        assert [t is s for t, s in zip(payload.tensors, (plain, wants))] == [True, True]
         _, tensors = travel(payload)
         assert [type(t) for t in tensors] == [Tensor, Tensor]
         assert [t._requires for t in tensors] == [False, True]
@@ -76,7 +75,7 @@ def test_tensors_keep_requires_grad_and_are_listed_in_order() -> None:
 def test_plain_scalars_travel_flat() -> None:
     items = (1, -(2**80), 2.5, None, True, "text", b"bytes", 1j)
     payload = encode_flat(items)
-    assert payload[0] == FLAT and travel(payload)[0] == list(items)
+    assert payload.mode == FLAT and travel(payload)[0] == list(items)
 
 
 def test_the_same_tensor_twice_in_a_pickle_stays_one() -> None:
@@ -112,7 +111,7 @@ def test_buffers_of_other_types_go_out_of_band() -> None:
 
 def test_raw_messages_have_no_pickle() -> None:
     payload = encode_raw(b"head", [np.arange(3.0), wrap(np.ones(2))])
-    assert payload[0] == RAW
+    assert payload.mode == RAW
     (body, arrays), _ = travel(payload)
     assert body == b"head"
     same(arrays[0], np.arange(3.0))
@@ -122,7 +121,7 @@ def test_raw_messages_have_no_pickle() -> None:
 def test_hundreds_of_large_arrays_in_one_message() -> None:
     arrays = [np.full(INLINE_MAX // 8 + 1, float(i)) for i in range(300)]
     payload = encode_any(None, 0, arrays)
-    assert len(payload[3]) <= 256
+    assert len(payload.follow) <= 256
     got, _ = travel(payload)
     assert [a[0] for a in got] == [float(i) for i in range(300)]
 
@@ -135,14 +134,14 @@ def test_malformed_meta_is_an_error(mode, meta) -> None:
     if (mode, meta) == (RAW, b"\0\0\0\0\5\0\0\0"):
         return  # a body of four bytes
     with pytest.raises(Exception) as caught:
-        decode(None, 0, mode, bytearray(HEADER_SIZE), HEADER_SIZE, meta, [])
+        _decode(None, 0, mode, bytearray(HEADER_SIZE), HEADER_SIZE, meta, [])
     assert isinstance(caught.value, (ValueError, EOFError, pickle.UnpicklingError, IndexError))
 
 
 def test_layout_that_reaches_beyond_the_frame_is_an_error() -> None:
-    mode, data, meta, follow, _ = encode_flat((np.arange(100.0),))
+    payload = encode_flat((np.arange(100.0),))
     with pytest.raises((TypeError, ValueError)):
-        decode(None, 0, mode, bytearray(HEADER_SIZE + 8), HEADER_SIZE, meta, [])
+        _decode(None, 0, payload.mode, bytearray(HEADER_SIZE + 8), HEADER_SIZE, payload.meta, [])
 
 
 @pytest.mark.parametrize("name", [b"|O", b"|V8", b"2f4", b"f4,O"])
@@ -155,7 +154,7 @@ def test_bytes_are_never_taken_for_objects_or_records(name) -> None:
 def test_array_that_did_not_follow_is_an_error() -> None:
     payload = encode_flat((np.arange(INLINE_MAX),))
     with pytest.raises(ValueError, match="did not come with its"):
-        decode(None, 0, FLAT, bytearray(HEADER_SIZE), HEADER_SIZE, payload[2], [np.zeros(3, np.uint8)])
+        _decode(None, 0, FLAT, bytearray(HEADER_SIZE), HEADER_SIZE, payload.meta, [np.zeros(3, np.uint8)])
 
 
 def test_random_bytes_never_crash_the_parsers() -> None:
@@ -165,7 +164,7 @@ def test_random_bytes_never_crash_the_parsers() -> None:
         frame = bytearray(HEADER_SIZE) + noise
         for action in (
             lambda: parse(noise),
-            lambda: decode(None, 0, FLAT, frame, HEADER_SIZE, noise[:4] + noise, []),
+            lambda: _decode(None, 0, FLAT, frame, HEADER_SIZE, noise[:4] + noise, []),
             lambda: transfer_sizes(frame),
         ):
             try:
@@ -181,7 +180,8 @@ def test_frames_with_any_lengths_are_taken_apart_or_refused() -> None:
         noise = bytes(random.randrange(256) for _ in range(random.randrange(60)))
         length = HEADER_SIZE + len(noise) + random.choice((0, 0, 0, 1, -1))
         name, meta = random.randrange(60), random.randrange(60)
-        frame = bytearray(HEADER.pack(2, 1, 0, 0, 0, 0, length, name, meta, 0, 1, 0, 0, 0, 0) + noise)
+        head = pack_header(kind=2, mode=1, src=0, length=length, name_length=name, meta_length=meta, call_id=1)
+        frame = bytearray(head + noise)
         try:
             _, start, *found, _ = parts(frame, read_header(frame))
         except ValueError as error:

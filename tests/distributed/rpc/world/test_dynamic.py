@@ -93,7 +93,7 @@ def test_an_answer_to_an_earlier_life_is_not_taken_for_one_to_a_later(world) -> 
 
 def serving() -> int:
     """How many calls run here, this one included."""
-    return len(rpc.api._get_current_rpc_agent()._serving)
+    return len(rpc.api._get_current_rpc_agent().server.running)
 
 
 def test_forks_of_an_earlier_life_do_not_meet_rrefs_of_a_later(world) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.message import HEADER, MessageType
+from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.futures import Future
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -49,7 +50,7 @@ def test_lost_request_times_out_with_worker_function_and_seconds() -> None:
         pattern = r"RPC ran for more than set timeout \(50 ms\).*nothing on WorkerInfo\(id=1, name=worker1\).*0.05 s"
         with pytest.raises(RuntimeError, match=pattern):
             rpc.rpc_sync("worker1", far.nothing, timeout=0.05)
-        assert not agents[0]._pending
+        assert not agents[0].calls.pending
 
 
 def test_unawaited_call_times_out_too() -> None:
@@ -105,9 +106,9 @@ def test_frames_of_unknown_type_are_answered_with_an_error() -> None:
 
 def test_malformed_frames_do_not_stop_a_worker() -> None:
     with world_in_memory(2, graceful=False) as agents, acting_as(agents[0]):
-        good = HEADER.pack(2, 1, 0, 0, 0, 0, 120, 10, 30, 0, 999_999, 0, 0, 0, 0)
-        for frame in (good + b"x" * 40, good, bytes(HEADER.size), good[:5] + bytes(200), bytes(range(200))):
-            agents[0].progress.post(1, frame, [], 0)
+        good = pack_header(kind=2, mode=1, src=0, length=120, name_length=10, meta_length=30, call_id=999_999)
+        for frame in (good + b"x" * 40, good, bytes(HEADER_SIZE), good[:5] + bytes(200), bytes(range(200))):
+            agents[0].progress.queue.post(1, frame, [], 0)
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
 
 

@@ -6,15 +6,19 @@ import time
 
 import pytest
 
-from mpigrad.distributed.rpc._agent import agent, current
-from mpigrad.distributed.rpc._progress.pool import Progress
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._progress import progress
+from mpigrad.distributed.rpc._progress.pool import Pool
 from mpigrad.distributed.rpc._protocol.frame import RawMessage
-from mpigrad.distributed.rpc._protocol.message import HEADER, MessageType
+from mpigrad.distributed.rpc._protocol.header import epoch_of, kind_of
+from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
+from mpigrad.distributed.rpc._world import dynamic
 from mpigrad.distributed.rpc._world.device_profiles import introduction
 from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.static import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
+from mpigrad.futures._future import block
 
 from .. import support_functions as far
 
@@ -33,7 +37,7 @@ def kinds_for(network: MemoryNetwork, rank: int) -> list[int]:
     """The types of the messages that wait for a rank."""
     found = []
     while (frame := network.get(rank)) is not None:
-        found.append(frame[0])
+        found.append(kind_of(frame))
     return found
 
 
@@ -45,7 +49,7 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     far.wait_for(lambda: 1 in leaver.workers)
     leaver.membership.close()
     leaver.membership.on_join(RawMessage(1, body, [], 2, 0, 0, 0))
-    far.wait_for(lambda: not leaver.progress.outbox)
+    far.wait_for(lambda: not leaver.progress.queue.outbox)
     assert kinds_for(network, 1) == [MessageType.WELCOME, MessageType.LEAVE]
     leave(leaver, False, 0)
 
@@ -54,28 +58,22 @@ def test_who_is_kept_waiting_for_a_core_waits_longer_for_answers(monkeypatch: py
     """The one who could answer may be kept waiting as well: here for longer than the looks alone take."""
     turns: list[None] = []
 
-    class Starved(Progress):
-        def idle(self, fut, deadline) -> None:
-            turns.append(None)
-            super().idle(fut, deadline + (0.05 if len(turns) == 10 else 0))
+    def starved(fut, deadline) -> None:
+        turns.append(None)
+        block(fut, deadline + (0.05 if len(turns) == 10 else 0))
 
     with current.shared_process():
         slow = MemoryNetwork(2, fate=lambda src, dst, frame: 0.6 if frame[0] == MessageType.WELCOME else 0.0)
         first = member(slow, 0, "taken")
-        monkeypatch.setattr(agent, "Progress", Starved)
+        monkeypatch.setattr(dynamic, "block", starved)
         with pytest.raises(RuntimeError, match="name taken is not unique"):
             member(slow, 1, "taken")
         leave(first, False, 0)
 
 
 def test_who_hardly_gets_a_core_does_not_look_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mpigrad.distributed.rpc._world.dynamic.LONGEST", 0.5)
-
-    class Starved(Progress):
-        def idle(self, fut, deadline) -> None:
-            time.sleep(0.1)
-
-    monkeypatch.setattr(agent, "Progress", Starved)
+    monkeypatch.setattr(dynamic, "LONGEST", 0.5)
+    monkeypatch.setattr(dynamic, "block", lambda fut, deadline: time.sleep(0.1))
     began = time.monotonic()
     with current.shared_process():
         leave(member(MemoryNetwork(2), 0, "alone"), False, 0)
@@ -90,8 +88,8 @@ def test_a_refusal_reaches_the_life_that_asked(network) -> None:
     first.lose(1, "has left")
     kinds_for(network, 1)
     first.membership.on_join(RawMessage(1, mine, [], 6, 0, 0, 0))
-    far.wait_for(lambda: not first.progress.outbox)
-    assert HEADER.unpack_from(network.get(1))[3] == 6
+    far.wait_for(lambda: not first.progress.queue.outbox)
+    assert epoch_of(network.get(1)) == 6
     leave(first, False, 0)
 
 
@@ -100,17 +98,17 @@ def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
     leave(member(network, 1, "earlier"), False, 0)
     kinds_for(network, 1)
 
-    class Busy(Progress):
+    class Busy(Pool):
         def start(self) -> None:
             super().start()
             far.wait_for(lambda: not any(network._queues[0].values()))
             time.sleep(0.02)
 
-    monkeypatch.setattr(agent, "Progress", Busy)
+    monkeypatch.setattr(progress, "Pool", Busy)
     joined = member(network, 0, "new")
     assert joined.epochs[1] > 0
     word = network.get(1)
-    assert word[0] == MessageType.JOIN and HEADER.unpack_from(word)[3] == 0
+    assert kind_of(word) == MessageType.JOIN and epoch_of(word) == 0
     leave(joined, False, 0)
 
 

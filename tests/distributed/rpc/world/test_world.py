@@ -174,7 +174,7 @@ def test_calls_under_way_fail_when_the_worker_leaves(world) -> None:
         rpc.shutdown(graceful=False)
     else:
         world.barrier()
-        far.wait_for(lambda: world.rank != 1 or rpc.api._get_current_rpc_agent()._serving)
+        far.wait_for(lambda: world.rank != 1 or rpc.api._get_current_rpc_agent().server.running)
         rpc.shutdown(graceful=False)
         far.set_flag("never")
         far.wait_for(lambda: not any(thread.name.startswith("mpigrad-") for thread in threading.enumerate()))

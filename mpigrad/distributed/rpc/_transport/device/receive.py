@@ -10,13 +10,13 @@ import numpy as np
 from mpigrad._array.device import CPU, cupy, device, keep_until_done, on_device, pointer
 from mpigrad.distributed._gpu.streams import Streams, enter, leave
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
-from mpigrad.distributed.rpc._wire.arrays import stranded
 
 from ..receive_pool import receive_array
 from .channel import Channel
 from .cuda_aware import AwareReceive
 from .send import Outgoing
 from .staging import StagedReceive
+from .stranded import stranded
 
 
 class Landing:

@@ -22,13 +22,13 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mpigrad.distributed.rpc._protocol.header import pack_header, transfers_of
 from mpigrad.distributed.rpc._protocol.message import (
     FLAGS_OFFSET,
-    HEADER,
     HEADER_SIZE,
     LENGTH,
     LENGTH_OFFSET,
@@ -47,13 +47,22 @@ logger = logging.getLogger(__name__)
 
 SHARE_MIN = 512 * 1024  # bytes of arrays that are offered
 STEP = 64 << 20  # bytes that one look at a transfer copies, at most: MPI would copy everything
-_ARRAY = struct.Struct("<HHIQ")  # which of those that follow the frame, its place among the slots, number, address
+_ARRAY = struct.Struct("<HHIQ")  # the fields of an `Offer`
 _COUNT = struct.Struct("<H")
 _NUMBER = struct.Struct("<I")
 _TAIL = IDENTITY_SIZE + _COUNT.size
 _SYSTEM_ERRORS = range(1, 4096)
 
 _left: list[Any] = []  # memory of transfers that broke off: somebody may still write there
+
+
+class Offer(NamedTuple):
+    """One offered array, as the frame describes it."""
+
+    nth: int  # of the arrays that follow the frame
+    place: int  # among the sender's slots
+    number: int
+    address: int  # in the sender's memory
 
 
 class Offers:
@@ -98,7 +107,7 @@ class Offers:
         return offered, made
 
     def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
-        """Take the offers off a frame: their `Sender`, and them by number of the array; nobody and nothing if declined."""
+        """Take the offers off a frame: their `Sender`, and them by number of the array; (None, {}) if declined."""
         packed, arrays = _take_off(frame)
         sender = self._known.get(src)
         if sender is None or sender.packed != packed:
@@ -108,15 +117,20 @@ class Offers:
                 self._known[src] = sender = Sender(packed)
             except OSError as error:
                 logger.debug("large arrays of rank %s come by MPI: %s", src, error)
-                self._decline(src, [array[2] for array in arrays.values()])
+                self._decline(src, [offer.number for offer in arrays.values()])
                 return None, {}
         return sender, arrays
 
     def _decline(self, src: int, numbers: list[int]) -> None:
         body = b"".join([_NUMBER.pack(number) for number in numbers])
-        rank, length = self._transport.rank, HEADER_SIZE + len(body)
-        fields = (MessageType.DECLINE, RAW, 0, 0, 1, rank, length, 0, 0, 0, 0, 0, 0, 0, 0)  # as if an array followed: to be seen
-        self._transport.send(src, HEADER.pack(*fields) + body, [], 0)
+        head = pack_header(
+            kind=MessageType.DECLINE,
+            mode=RAW,
+            transfers=1,  # as if an array followed: only such frames are shown to `MPITransport._post_receives`
+            src=self._transport.rank,
+            length=HEADER_SIZE + len(body),
+        )
+        self._transport.send(src, head + body, [], 0)
 
     def declined(self, frame: bytearray, src: int) -> None:
         """A rank wants none of what it was offered, and nothing else."""
@@ -192,11 +206,11 @@ class Giving:
 
 
 class Taking:
-    """A request for the receiving of an offered array, of a message that fails if that does."""
+    """A request that receives one offered array; if it fails, its message fails."""
 
-    def __init__(self, transport: Any, bulk: Bulk, sender: Sender, offer: Any, array: Any, src: int, tag: int) -> None:
+    def __init__(self, transport: Any, bulk: Bulk, sender: Sender, offer: Offer, array: Any, src: int, tag: int) -> None:
         self._transport, self._bulk, self._sender, self._raw, self._src, self._tag = transport, bulk, sender, array, src, tag
-        _, self._place, self._number, self._address = offer
+        self._place, self._number, self._address = offer.place, offer.number, offer.address
         self._pid = sender.identity.pid
         self._into: Any = None  # its memory, once accepted
         self._refused = False
@@ -271,13 +285,13 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
 
 def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
     """Who offers, and what, from the end of a frame, which is as if nothing had been offered afterwards."""
-    count, length = frame[6] | frame[7] << 8, len(frame)
+    count, length = transfers_of(frame), len(frame)
     (offered,) = _COUNT.unpack_from(frame, length - _COUNT.size)
     end = length - _TAIL
     start = end - offered * _ARRAY.size
     if start < HEADER_SIZE or not 0 < offered <= count:
         raise ValueError(f"malformed message: {offered} arrays offered in a frame of {length} bytes with {count} transfers")
-    arrays = {array[0]: array for array in _ARRAY.iter_unpack(frame[start:end])}
+    arrays = {offer.nth: offer for offer in map(Offer._make, _ARRAY.iter_unpack(frame[start:end]))}
     if len(arrays) < offered or any(nth >= count or not 0 < place < cross_memory.COUNT for nth, place, _, _ in arrays.values()):
         raise ValueError(f"malformed message: {offered} offers that cannot be: {list(arrays.values())[:4]}")
     packed = bytes(frame[end : end + IDENTITY_SIZE])

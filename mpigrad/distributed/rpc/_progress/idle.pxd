@@ -1,0 +1,17 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+from mpigrad._mutex cimport Mutex
+from mpigrad.distributed.rpc._progress.lead cimport Lead
+from mpigrad.futures._future cimport Future
+
+cdef class Idle:
+    cdef public double active, next_housekeeping, _moving
+    cdef public int burst
+    cdef public object _transport, _handler, _deferred
+    cdef public Lead _lead
+
+    cpdef later(self, work, subject)
+    cpdef _run_deferred(self)
+    cpdef rest(self, double now, double idle, Future fut)
+    cpdef keep_house(self, double now)
+
+cpdef sleep_on(Future fut, lock, double seconds)

@@ -1,0 +1,18 @@
+"""Bytes that could not arrive on their GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Stranded(np.ndarray):
+    """Host memory for bytes whose GPU had no memory left. Decoding raises the error."""
+
+    error: Exception
+
+
+def stranded(array: np.ndarray, error: Exception) -> Stranded:
+    """Mark host memory that stands in for memory of a GPU, with the reason."""
+    made = array.view(Stranded)
+    made.error = error
+    return made

@@ -1,0 +1,116 @@
+"""The instrument of a trace: notes what RPC and distributed autograd tell of one worker's messages and backward passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad.distributed.rpc._agent.profiling import title_of
+from mpigrad.distributed.rpc._protocol.instruments import Instrument
+from mpigrad.distributed.rpc._protocol.message import NO_CALL, MessageType
+
+from .recorder import Recorder
+
+_ANSWERS = (int(MessageType.REPLY), int(MessageType.EXCEPTION))
+_REMOTE, _FETCH = int(MessageType.PYTHON_REMOTE_CALL), int(MessageType.PYTHON_RREF_FETCH_CALL)
+_TITLES = {
+    MessageType.BACKWARD_AUTOGRAD_REQ: "propagate",
+    MessageType.REACH_AUTOGRAD_REQ: "reach",
+    MessageType.HOLD_AUTOGRAD_REQ: "hold",
+    MessageType.REACHED_AUTOGRAD: "reach is over",
+    MessageType.DONE_AUTOGRAD: "held part is done",
+    MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ: "release of a context",
+    MessageType.PYTHON_RREF_FETCH_CALL: "to_here",
+}
+
+
+def title(kind: int, function: bytes) -> str:
+    """What a message is about, in words."""
+    known = MessageType(kind)
+    if function and known not in _TITLES:
+        return function.decode(errors="replace").partition(":")[2]
+    return _TITLES.get(known, "call" if known is MessageType.PYTHON_CALL else known.name.lower())
+
+
+class TraceInstrument(Instrument):
+    """Notes what one agent does. Other agents of the process are ignored."""
+
+    def __init__(self, agent: Any, recorder: Recorder) -> None:
+        self._agent, self._recorder = agent, recorder
+        self._told: Counter[str] = Counter()  # messages without an answer have no number: they are counted instead
+
+    # -- messages ----------------------------------------------------------------------------------------------------------
+    def _key(self, src: int, dst: int, kind: int, call_id: int, extra: int, end: str) -> str:
+        """The same on both sides of a message, and of no other one."""
+        if call_id != NO_CALL:
+            return f"{src}.{call_id}"
+        told = f"{kind}.{src}.{dst}.{extra}"
+        self._told[told + end] += 1
+        return f"{told}.{self._told[told + end]}"
+
+    def before_call(self, agent: Any, dst: int, func: Callable[..., Any], kind: int, sync: bool) -> None:
+        if agent is self._agent:
+            words = "rpc_sync" if sync else "rpc_remote" if kind == _REMOTE else "rpc_async"
+            to = agent.workers[dst].name if dst in agent.workers else dst
+            # profilers see `to_here` itself, so its request is not noted again
+            name = "" if kind == _FETCH else f"{words}#{title_of(func)}({agent.info.name} -> {to})"
+            self._recorder.begin_slice(name, "rpc")
+
+    def after_call(self, agent: Any) -> None:
+        if agent is self._agent:
+            self._recorder.end_slice()
+
+    def before_send(self, agent: Any, dst: int, kind: int, call_id: int, function: bytes, extra: int) -> None:
+        if agent is self._agent:
+            if kind in _ANSWERS:
+                key, words = f"answer.{dst}.{call_id}", "answer"
+            else:
+                key, words = self._key(agent.rank, dst, kind, call_id, extra, "s"), "send " + title(kind, function)
+            self._recorder.begin_slice(words, "send", key, "s")
+
+    def after_send(self, agent: Any) -> None:
+        if agent is self._agent:
+            self._recorder.end_slice()
+
+    def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
+        if agent is self._agent:
+            key = self._key(src, agent.rank, kind, call_id, extra, "f")
+            self._recorder.begin_slice(title(kind, b""), "serve", key, "f")
+
+    def after_serve(self, agent: Any) -> None:
+        if agent is self._agent:
+            self._recorder.end_slice()
+
+    def before_answer(self, agent: Any, call_id: int) -> None:
+        if agent is self._agent:
+            self._recorder.begin_slice("answer", "answer", f"answer.{agent.rank}.{call_id}", "f")
+
+    def after_answer(self, agent: Any) -> None:
+        if agent is self._agent:
+            self._recorder.end_slice()
+
+    # -- backward passes ---------------------------------------------------------------------------------------------------
+    def before_roots(self, worker: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.begin_slice("propagate: roots", "backward")
+
+    def after_roots(self, worker: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.end_slice()
+
+    def reach_started(self, worker: Any, pass_id: int) -> None:
+        if worker.agent is self._agent:
+            self._recorder.begin_phase("reach phase", pass_id)
+
+    def reach_ended(self, worker: Any, pass_id: int) -> None:
+        if worker.agent is self._agent:
+            self._recorder.end_phase("reach phase", pass_id)
+
+    def part_held(self, worker: Any, part: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.begin_phase("held part", id(part))
+
+    def part_done(self, worker: Any, part: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.end_phase("held part", id(part))
