@@ -16,7 +16,7 @@ PACKAGE = ROOT / "mpigrad"
 # Imports that go up the table or close a cycle, each with the reason why it has to. (importer, imported): reason
 SAVE = "`f.save()` is PyTorch's method; files need everything else of the compiler"
 WAS = "from before the folders; to be removed"
-SCRIPTED_RPC = "scripted functions call RPC by name, if the program has imported it"
+SCRIPTED_RPC = "scripted functions may call these by name; they are imported when such a function is compiled"
 LOADED = "every worker must be able to take part in what these layers do, so they are loaded before it serves"
 DECLARED = {
     ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.autograd"): LOADED,
@@ -26,30 +26,12 @@ DECLARED = {
     ("mpigrad._ops.create.legacy", "mpigrad.cuda"): "names `torch.cuda.FloatTensor` in a class's `__module__`; imports nothing",
     ("mpigrad._ops.tensor.safe_globals", "mpigrad.nn.parameter"): "files may name parameters, whose module is then imported",
     ("mpigrad.profiler", "mpigrad.profiler._workers.trace"): "`profiler.trace_workers` is loaded when it is asked for",
+    ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
+    ("mpigrad.jit._ir.operators", "mpigrad.distributed.autograd"): SCRIPTED_RPC,
     ("mpigrad.jit._files.archive", "mpigrad.jit"): "the name of the file format; imports nothing",
-    ("mpigrad.jit._codegen.compile", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
-    ("mpigrad.jit._codegen.compile", "mpigrad.distributed.autograd"): SCRIPTED_RPC,
-    ("mpigrad.jit._frontend.known", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
-    ("mpigrad.jit._frontend.known", "mpigrad.distributed.autograd"): SCRIPTED_RPC,
-    ("mpigrad.jit._frontend.known", "mpigrad.jit"): "names of public functions; imports nothing",
-    ("mpigrad.jit._codegen.fork", "mpigrad.distributed.rpc._agent.current"): SCRIPTED_RPC,
-    ("mpigrad.jit._codegen.fork", "mpigrad.distributed.autograd._context.container"): SCRIPTED_RPC,
-    ("mpigrad.jit._codegen.fork", "mpigrad.distributed.autograd._context.interceptor"): SCRIPTED_RPC,
-    ("mpigrad.jit._codegen.compile", "mpigrad.jit._frontend.known"): WAS,
-    ("mpigrad.jit._ir.convert", "mpigrad.jit._frontend.interface"): WAS,
-    ("mpigrad.jit._lower.calls", "mpigrad.jit._frontend.known"): WAS,
     ("mpigrad.distributed.autograd._backward.joined", "mpigrad.distributed.autograd._backward.initiator"): WAS,
     ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.joined"): WAS,
     ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.initiator"): WAS,
-    ("mpigrad.jit._codegen.fusion", "mpigrad.jit._codegen.compile"): WAS,
-    ("mpigrad.jit._frontend.callable", "mpigrad.jit._frontend.function"): WAS,
-    ("mpigrad.jit._frontend.known", "mpigrad.jit._frontend.interface"): WAS,
-    ("mpigrad.jit._frontend.known", "mpigrad.jit._frontend.members"): WAS,
-    ("mpigrad.jit._frontend.known", "mpigrad.jit._frontend.function"): WAS,
-    ("mpigrad.jit._frontend.script", "mpigrad.jit._frontend.module"): WAS,
-    ("mpigrad.jit._frontend.names", "mpigrad.jit._frontend.script"): WAS,
-    ("mpigrad.jit._frontend.names", "mpigrad.jit._frontend.function"): WAS,
-    ("mpigrad.jit._files.save", "mpigrad.jit._frontend.module"): WAS,
     ("mpigrad._graph.accumulate", "mpigrad._graph.engine"): WAS,
     ("mpigrad._graph.accumulate", "mpigrad._graph.node"): WAS,
     ("mpigrad._tensor", "mpigrad._graph.views"): WAS,

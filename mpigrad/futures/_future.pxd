@@ -12,3 +12,6 @@ cdef class Future:
     cpdef _sleep(self, lock)
     cpdef _wake(self)
     cpdef _block(self, deadline)
+
+
+cpdef carried(callback)

@@ -32,6 +32,7 @@ _CHANGE = Mutex()
 _wait_hook: Callable[[Future, float | None], None] | None = None
 _defer_hook: Callable[[Callable[[], None]], bool] | None = None
 _carry_hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None = None
+_start_hook: Callable[[Callable[[], None]], bool] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
@@ -52,6 +53,23 @@ def set_carry_hook(hook: Callable[[Callable[[Future], Any]], Callable[[Future], 
     """Let `hook(callback)` wrap users' callbacks when they are added: they run on other threads than the one that did."""
     global _carry_hook
     _carry_hook = hook
+
+
+def set_start_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
+    """Let `hook(run)` run the work given to `start`; True if it does."""
+    global _start_hook
+    _start_hook = hook
+
+
+def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
+    """The callback as another thread is to call it: wrapped by the carry hook, if there is one."""
+    return callback if _carry_hook is None else _carry_hook(callback)
+
+
+def start(run: Callable[[], None], name: str) -> None:
+    """Call `run()` on another thread: one of the RPC agent's pool if there is an agent, a new one elsewhere."""
+    if _start_hook is None or not _start_hook(run):
+        threading.Thread(target=run, name=name, daemon=True).start()
 
 
 class Future:
@@ -127,8 +145,7 @@ class Future:
         if not callable(callback):
             raise TypeError(f"then(): expected a callable, but got {callback!r}")
         result = Future()
-        if _carry_hook is not None:
-            callback = _carry_hook(callback)
+        callback = carried(callback)
 
         def chained(fut: Future) -> None:
             try:
@@ -151,7 +168,7 @@ class Future:
         if not callable(callback):
             raise TypeError(f"add_done_callback(): expected a callable, but got {callback!r}")
         self._foreign = True
-        self._add(callback if _carry_hook is None else _carry_hook(callback))
+        self._add(carried(callback))
 
     def set_result(self, result: Any) -> None:
         """Complete this future with a value: wakes its waiters, runs its callbacks.

@@ -6,22 +6,22 @@ from ..futures import Future
 from ._codegen.fork import fork, wait
 from ._files.load import load
 from ._files.save import save
-from ._frontend.function import ScriptFunction
-from ._frontend.interface import interface
-from ._frontend.marks import (
-    _example,
+from ._frontend.decorators import (
     annotate,
     export,
     ignore,
+    interface,
     is_scripting,
     is_tracing,
     isinstance,
+    script_method,
     trace,
     trace_module,
     unused,
 )
-from ._frontend.module import RecursiveScriptModule, ScriptModule, script_method
-from ._frontend.script import script
+from ._frontend.function import ScriptFunction
+from ._frontend.module import RecursiveScriptModule, ScriptModule
+from ._frontend.script import _example, script
 from ._ir.errors import Error
 
 _fork, _wait = fork, wait

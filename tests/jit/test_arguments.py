@@ -9,8 +9,8 @@ import pytest
 
 import mpigrad
 from mpigrad import Tensor
-from mpigrad.jit._frontend.names import Names
-from mpigrad.jit._frontend.script import compile_function
+from mpigrad.jit._frontend.compile_function import compile_function
+from mpigrad.jit._lower.scope import Scope
 
 
 def total(xs: List[int]) -> int:  # noqa: UP006
@@ -115,7 +115,7 @@ def test_a_loop_over_a_list_makes_its_result_in_place() -> None:
 
 def test_threads_that_call_a_function_first_at_once() -> None:
     for _ in range(20):
-        scripted, results, gate = compile_function(rolled, Names(rolled)).call, [], threading.Barrier(4)
+        scripted, results, gate = compile_function(rolled, Scope(rolled)).call, [], threading.Barrier(4)
 
         def call(scripted=scripted, results=results, gate=gate) -> None:
             gate.wait()

@@ -129,6 +129,33 @@ def test_interfaces_accept_modules_that_have_their_methods() -> None:
         apply(mpigrad.jit.script(Pairs()), mpigrad.ones(1))
 
 
+def test_interfaces_as_arguments_of_methods() -> None:
+    class Applies(nn.Module):
+        def forward(self, module: OneToOne, x):
+            return module.forward(x) + 1
+
+    class Calls(nn.Module):
+        def forward(self, module: OneToOne, x):
+            return module(x)
+
+    assert mpigrad.jit.script(Applies())(mpigrad.jit.script(Doubles()), mpigrad.ones(1)).item() == 3.0
+    with pytest.raises(RuntimeError, match="object is not callable"):
+        mpigrad.jit.script(Calls())
+
+
+def test_methods_are_no_values() -> None:
+    class Wrong(nn.Module):
+        def helper(self, x):
+            return x
+
+        def forward(self, x):
+            chosen = self.helper
+            return x + chosen
+
+    with pytest.raises(RuntimeError, match="method 'helper' cannot be used as a value"):
+        mpigrad.jit.script(Wrong())
+
+
 def test_missing_attributes_are_refused() -> None:
     class Wrong(nn.Module):
         def forward(self, x):

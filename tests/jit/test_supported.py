@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Dict, List, Optional, Tuple
 
 import pytest
@@ -291,6 +292,21 @@ def test_forks_run_beside_and_bring_errors() -> None:
     assert scripted(mpigrad.ones(2)).tolist() == [5.0, 5.0]
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         mpigrad.jit.wait(mpigrad.jit.fork(mpigrad.matmul, mpigrad.ones(2, 3), mpigrad.ones(2, 3)))
+
+
+def test_without_rpc_a_fork_has_a_thread_of_its_own() -> None:
+    def where() -> tuple[str, bool]:
+        return threading.current_thread().name, mpigrad.is_grad_enabled()
+
+    with mpigrad.no_grad():
+        fut = mpigrad.jit.fork(where)
+    assert fut.wait() == ("jit-fork-where", False)
+
+
+@pytest.mark.parametrize("decorator", [mpigrad.jit.ignore, mpigrad.jit.unused, mpigrad.jit.export])
+def test_properties_cannot_be_marked(decorator) -> None:
+    with pytest.raises(TypeError, match="is for functions and methods, not properties"):
+        decorator(property(len))
 
 
 def test_ignored_and_unused_functions() -> None:

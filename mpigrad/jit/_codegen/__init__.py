@@ -1,4 +1,4 @@
-"""Code generation: passes over graphs, fusion, and the Python (or CUDA) source that runs them.
+"""Optimization passes over graphs, fusion, and code generation: the Python (or CUDA) source that runs a graph.
 
 Imports `_ir`.
 """

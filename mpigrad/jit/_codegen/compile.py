@@ -2,83 +2,72 @@
 
 from __future__ import annotations
 
-import importlib
 import keyword
 import math
 import string
 from typing import Any
 
-from mpigrad._graph.grad_mode import enable_grad, inference_mode, no_grad
-
-from .._frontend import known
 from .._ir.convert import NO, convert
 from .._ir.errors import Error
 from .._ir.graph import Graph, Node, Value
+from .._ir.operators import MODES, distributed, is_tensor_attribute, is_tensor_method, operator
 from .._ir.pure import is_pure
-from .._ir.tensor_names import is_tensor_attribute, is_tensor_method
+from .._ir.python_builtins import BUILTINS, MATH, METHODS
 from .._ir.types import INT, TENSOR, class_of
 from .direct import Direct, direct_function, direct_method, direct_sign
 from .direct_views import direct_shape, item
 from .emit import Writer, identifier
+from .fork import fork
 
-_DISTRIBUTED = {
-    "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
-    "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
-}  # fmt: skip
-_MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}
 _BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
            "is", "is not"}  # fmt: skip
-_METHODS = {"wait", "value", "done", "to_here", "local_value", "is_owner", "owner_name", "confirmed_by_owner", "owner",
-            "backward",
-            "append", "extend", "insert", "clear", "reverse", "sort", "remove", "pop", "index", "count", "copy", "get", "update",
-            "setdefault", "numel"} | set(known._STRING)  # fmt: skip
 
 
 class Runner(Writer):
-    """The dialect that runs."""
+    """Writes a graph as code that runs."""
 
-    def __init__(self, graph: Graph, space: dict[str, Any], taken: set[str]) -> None:
-        """`space` gets the objects that the code uses; `taken` are names that mean something else in the code."""
+    def __init__(self, graph: Graph, namespace: dict[str, Any], reserved: set[str]) -> None:
+        """`namespace` gets the objects that the code uses; `reserved` are names that the code uses for something else."""
         super().__init__(graph)
-        self.space, self.taken_names = space, taken
-        self.numbers: dict[int, str] = {}
-        self.names: dict[int, tuple[Any, str]] = {}  # of what is held
-        self.spares = 0
+        self.namespace, self.reserved = namespace, reserved
+        self.variables: dict[int, str] = {}
+        self.globals: dict[int, tuple[Any, str]] = {}  # objects and their names, by id
+        self.count = 0
 
     def name(self, value: Value) -> str:
         while id(value) in self.aliases:
             value = self.aliases[id(value)]
-        found = self.numbers.get(id(value))
+        found = self.variables.get(id(value))
         if found is None:
-            found = self.numbers[id(value)] = self.spare()
+            found = self.variables[id(value)] = self.new_variable()
         return found
 
-    def spare(self) -> str:
+    def new_variable(self) -> str:
         """The name of a new variable."""
         while True:
-            self.spares += 1
-            if f"v{self.spares}" not in self.taken_names:
-                return f"v{self.spares}"
+            self.count += 1
+            if f"v{self.count}" not in self.reserved:
+                return f"v{self.count}"
 
-    def held(self, obj: Any) -> str:
+    def global_name(self, obj: Any) -> str:
         """A name for an object that the code uses."""
-        if id(obj) not in self.names:
-            number, title = len(self.space), getattr(obj, "__name__", None)
+        if id(obj) not in self.globals:
+            number, title = len(self.namespace), getattr(obj, "__name__", None)
             ending = f"_{title}" if isinstance(title, str) and title.isascii() and title.isidentifier() else ""
-            while f"g{number}{ending}" in self.space or f"g{number}{ending}" in self.taken_names:
+            while f"g{number}{ending}" in self.namespace or f"g{number}{ending}" in self.reserved:
                 number += 1
-            self.space[f"g{number}{ending}"] = obj
-            self.names[id(obj)] = (obj, f"g{number}{ending}")
-        return self.names[id(obj)][1]
+            self.namespace[f"g{number}{ending}"] = obj
+            self.globals[id(obj)] = (obj, f"g{number}{ending}")
+        return self.globals[id(obj)][1]
 
     def constant(self, node: Node) -> str:
         value: Any = node.attributes.get("value")
         if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
             return f"({value!r})" if type(value) in (int, float) and value < 0 else repr(value)
-        return self.held(value)
+        return self.global_name(value)
 
     def counting(self, turns: str) -> str:
-        return f"{self.held(range)}({turns})"
+        return f"{self.global_name(range)}({turns})"
 
     def element(self, node: Node) -> Node | None:
         body, turns = node.blocks[0], node.inputs[0].node
@@ -93,10 +82,10 @@ class Runner(Writer):
         return first if all(each is first or is_pure(each) for each in body.walk()) else None
 
     def mode(self, node: Node) -> str:
-        return f"{self.held(_MODES[node.attributes['name']])}()"
+        return f"{self.global_name(MODES[node.attributes['name']])}()"
 
     def raising(self, node: Node, message: str) -> str:
-        return f"raise {self.held(_error)}({node.attributes['name']!r}, {message})"
+        return f"raise {self.global_name(_error)}({node.attributes['name']!r}, {message})"
 
     def call(self, node: Node, args: list[str]) -> str:
         kind, _, rest = node.target.partition(":")
@@ -106,7 +95,7 @@ class Runner(Writer):
         return run(node, rest, args)
 
     def _on(self, found: Direct, args: list[str]) -> str:
-        return f"{self.held(found.function)}({', '.join(args[place] for place in found.places)})"
+        return f"{self.global_name(found.function)}({', '.join(args[place] for place in found.places)})"
 
     def _with_keywords(self, node: Node, args: list[str]) -> str:
         plain = len(args) - len(node.keywords)
@@ -129,7 +118,7 @@ class Runner(Writer):
         return f"({sign}{args[0]})"
 
     def _call_method(self, node: Node, name: str, args: list[str]) -> str:
-        if not is_tensor_method(name) and name not in _METHODS:
+        if not is_tensor_method(name) and name not in METHODS:
             raise ValueError(f"{name!r} is no method that a graph may use")
         if name == "format":
             return self._formatting(node, args)
@@ -137,17 +126,16 @@ class Runner(Writer):
             raise ValueError("sort takes no key in a graph: it would call what is no operator")
         shaped = direct_shape(name, node)
         if shaped is not None:
-            return f"{self.held(shaped)}({args[0]})"
+            return f"{self.global_name(shaped)}({args[0]})"
         found = direct_method(name, node)
         if found is not None:
             return self._on(found, args)
         return f"{args[0]}.{identifier(name)}({self._with_keywords(node, args[1:])})"
 
     def _formatting(self, node: Node, args: list[str]) -> str:
-        source = node.inputs[0].node
-        text = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
+        text = node.inputs[0].constant
         if not isinstance(text, str):
-            return f"{self.held(_format)}({self._with_keywords(node, args)})"
+            return f"{self.global_name(_format)}({self._with_keywords(node, args)})"
         _check_fields(text)
         return f"{args[0]}.format({self._with_keywords(node, args[1:])})"
 
@@ -169,31 +157,31 @@ class Runner(Writer):
 
     def _call_fn(self, node: Node, rest: str, args: list[str]) -> str:
         module, _, name = rest.partition(":")
-        function = known.operator(module, name)
+        function = operator(module, name)
         found = direct_function(function, node)
-        return f"{self.held(function)}({self._with_keywords(node, args)})" if found is None else self._on(found, args)
+        return f"{self.global_name(function)}({self._with_keywords(node, args)})" if found is None else self._on(found, args)
 
     def _call_builtin(self, node: Node, name: str, args: list[str]) -> str:
-        return f"{self.held(known.BUILTINS[name])}({', '.join(args)})"
+        return f"{self.global_name(BUILTINS[name])}({', '.join(args)})"
 
     def _call_math(self, node: Node, name: str, args: list[str]) -> str:
-        if name not in known.MATH:
+        if name not in MATH:
             raise ValueError(f"unknown function math.{name}")
-        return f"{self.held(getattr(math, name))}({', '.join(args)})"
+        return f"{self.global_name(getattr(math, name))}({', '.join(args)})"
 
     def _call_prim(self, node: Node, name: str, args: list[str]) -> str:
         if name == "listed":
             which = {"keys": "keys", "values": "values", "items": "items"}[node.attributes["name"]]
-            return f"{self.held(list)}({args[0]}.{which}())"
+            return f"{self.global_name(list)}({args[0]}.{which}())"
         if name == "range_length":
-            return f"{self.held(len)}({self.held(range)}({', '.join(args)}))"
+            return f"{self.global_name(len)}({self.global_name(range)}({', '.join(args)}))"
         if name == "float_pow":
-            return f"{self.held(float)}({args[0]} ** {args[1]})"
+            return f"{self.global_name(float)}({args[0]} ** {args[1]})"
         return {"derive_index": "({1} + {0} * {2})"}[name].format(*args)
 
     def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
         if [each.type for each in node.inputs] == [TENSOR, INT]:
-            return f"{self.held(item)}({', '.join(args)})"
+            return f"{self.global_name(item)}({', '.join(args)})"
         return f"{args[0]}[{args[1]}]"
 
     def _call_list(self, node: Node, rest: str, args: list[str]) -> str:
@@ -203,37 +191,35 @@ class Runner(Writer):
         return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
 
     def _call_named(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(class_of(node.output.type))}({', '.join(args)})"
+        return f"{self.global_name(class_of(node.output.type))}({', '.join(args)})"
 
     def _call_dict(self, node: Node, rest: str, args: list[str]) -> str:
         return "{" + ", ".join(f"{k}: {v}" for k, v in zip(args[::2], args[1::2])) + "}"
 
     def _call_call(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(node.attributes['function'].inner())}({', '.join(args)})"
+        return f"{self.global_name(node.attributes['function'].inner())}({', '.join(args)})"
 
     def _call_python(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(node.attributes['function'])}({self._with_keywords(node, args)})"
+        return f"{self.global_name(node.attributes['function'])}({self._with_keywords(node, args)})"
 
     def _call_callmethod(self, node: Node, rest: str, args: list[str]) -> str:
         name = identifier(node.attributes["name"])
         return f"{args[0]}{'' if name == 'forward' else f'._script_method({name!r})'}({', '.join(args[1:])})"
 
     def _call_fork(self, node: Node, rest: str, args: list[str]) -> str:
-        from .fork import fork
-
-        return f"{self.held(fork)}({', '.join([self.held(node.attributes['function'].call), *args])})"
+        return f"{self.global_name(fork)}({', '.join([self.global_name(node.attributes['function'].call), *args])})"
 
     def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
-        function = self.held(getattr(importlib.import_module(_DISTRIBUTED[name]), name))
+        function = self.global_name(distributed(name))
         if name in ("rpc_async", "rpc_sync", "remote"):
-            args[1] = self.held(node.attributes["function"].call)  # the graph shows its name
+            args[1] = self.global_name(node.attributes["function"].call)  # the graph shows its name
         return f"{function}({self._with_keywords(node, args)})"
 
     def _call_isinstance(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(_instance)}({args[0]}, {self.held(node.attributes['types'])})"
+        return f"{self.global_name(_instance)}({args[0]}, {self.global_name(node.attributes['types'])})"
 
     def _call_fused(self, node: Node, rest: str, args: list[str]) -> str:
-        return f"{self.held(node.attributes['kernel'].short)}({', '.join(args)})"
+        return f"{self.global_name(node.attributes['kernel'].fast)}({', '.join(args)})"
 
 
 def _error(name: str, message: str) -> Exception:
@@ -263,5 +249,5 @@ def compile_plain(graph: Graph, head: str = "", **uses: Any) -> Any:
     given = ", ".join(writer.name(each) for each in graph.inputs)
     writer.finish()
     first = [f"def run({given}):", *([f"    {head.format(given=given)}"] if head else [])]
-    exec("\n".join([*first, *writer.lines]), writer.space)
-    return writer.space.pop("run")
+    exec("\n".join([*first, *writer.lines]), writer.namespace)
+    return writer.namespace.pop("run")

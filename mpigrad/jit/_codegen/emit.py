@@ -1,4 +1,4 @@
-"""From a graph to Python: one writer, which `compile.py` uses to run graphs and `code.py` to show them.
+"""From a graph to Python source: the base of the writers in `compile.py` (to run graphs) and `python_print.py` (to show them).
 
 Values that are used once, by the next node, become part of its expression, so that temporaries die as early as in the
 function that was scripted.
@@ -27,7 +27,7 @@ class Writer:
         self.indent = 1
         self.uses: Counter[int] = Counter()
         self.aliases: dict[int, Value] = {}
-        self.pending: list[tuple[Value, str, Node]] = []
+        self.pending: list[tuple[Value, str, Node]] = []  # expressions that may become part of a larger one
         self.loops: list[tuple[bool, list[Value], Value | None]] = []
         self.nested: Any = None  # where the last expression comes from that became part of another
         self._count(graph)
@@ -42,7 +42,7 @@ class Writer:
         for each in block.outputs:
             self.uses[id(each)] += 1
 
-    # -- to be said by the dialect -----------------------------------------------------------------------------------
+    # -- implemented by subclasses -----------------------------------------------------------------------------------
     def name(self, value: Value) -> str:
         raise NotImplementedError
 
@@ -66,13 +66,13 @@ class Writer:
         return self.name(value)
 
     def flush(self) -> None:
-        """Write what was held back for a larger expression."""
+        """Write pending expressions as statements."""
         for value, text, node in self.pending:
             self.line(f"{self.name(value)} = {text}", node.where)
         self.pending.clear()
 
-    def taken(self, inputs: list[Value]) -> list[str]:
-        """The texts of inputs: the last expressions held back, where they are just these in this order; names else."""
+    def operands(self, inputs: list[Value]) -> list[str]:
+        """The texts of inputs: the pending expressions if the last ones are these inputs in this order, names otherwise."""
         own = [each for each in inputs if any(each is value for value, _, _ in self.pending)]
         count = len(own)
         last = self.pending[len(self.pending) - count :]
@@ -89,7 +89,7 @@ class Writer:
         """Write the whole graph, with its return."""
         self.block(self.graph)
         if self.graph.outputs:
-            result = self.taken(self.graph.outputs)[0]
+            result = self.operands(self.graph.outputs)[0]
             self.line(f"return {result}", self.nested)
         self.flush()
 
@@ -109,7 +109,7 @@ class Writer:
         if node.target in _STATEMENTS:
             getattr(self, f"_{node.target}")(node)
             return
-        text = self.call(node, self.taken(node.inputs))
+        text = self.call(node, self.operands(node.inputs))
         if not node.outputs:
             self.line(text, node.where)
         elif self.uses[id(node.output)] == 0:
@@ -122,23 +122,23 @@ class Writer:
             self.line(f"{self.name(node.output)} = {text}", node.where)
 
     def _unpack(self, node: Node) -> None:
-        args = self.taken(node.inputs)
+        args = self.operands(node.inputs)
         self.line(f"{', '.join(map(self.name, node.outputs))}, = {args[0]}", node.where)
 
     def _setitem(self, node: Node) -> None:
-        owner, key, value = self.taken(node.inputs)
+        owner, key, value = self.operands(node.inputs)
         self.line(f"{owner}[{key}] = {value}", node.where)
 
     def _delitem(self, node: Node) -> None:
-        owner, key = self.taken(node.inputs)
+        owner, key = self.operands(node.inputs)
         self.line(f"del {owner}[{key}]", node.where)
 
     def _setattr(self, node: Node) -> None:
-        owner, value = self.taken(node.inputs)
+        owner, value = self.operands(node.inputs)
         self.line(f"{owner}.{identifier(node.attributes['name'])} = {value}", node.where)
 
     def _raise(self, node: Node) -> None:
-        args = self.taken(node.inputs)
+        args = self.operands(node.inputs)
         self.line(self.raising(node, args[0]), node.where)
 
     def raising(self, node: Node, message: str) -> str:
@@ -147,7 +147,7 @@ class Writer:
 
     def _exit(self, node: Node) -> None:
         if node.op == "prim::ReturnStmt":
-            self.line(f"return {self.taken(node.inputs)[0]}", node.where)
+            self.line(f"return {self.operands(node.inputs)[0]}", node.where)
             return
         self.flush()
         is_while, carried, test = self.loops[-1]
@@ -171,7 +171,7 @@ class Writer:
             self.line(f"{', '.join(a for a, _ in pairs)} = {', '.join(b for _, b in pairs)}")
 
     def _if(self, node: Node) -> None:
-        test = self.taken(node.inputs)[0]
+        test = self.operands(node.inputs)[0]
         first, second = node.blocks
         self.line(f"if {test}:", node.where)
         self._branch(node, first)
@@ -201,15 +201,12 @@ class Writer:
     def _loop(self, node: Node) -> None:
         turns, test, *start = node.inputs
         if self.pending and self.pending[-1][0] is turns and self.element(node) is not None:
-            self.pending.pop()  # the length: a loop over the list itself does without
+            self.pending.pop()  # the length, which a loop over the list itself does not need
         self.flush()
         body = node.blocks[0]
         index, *carried = body.inputs
         self.assign(carried, start)
-        limit = (
-            turns.node.attributes.get("value") if turns.node is not None and turns.node.op == "prim::Constant" else None
-        )
-        is_while = limit == sys.maxsize
+        is_while = turns.constant == sys.maxsize
         skipped: Node | None = None
         if is_while:
             again = Value(test.type, self.graph.new_name("again"))

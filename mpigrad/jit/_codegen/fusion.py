@@ -18,8 +18,9 @@ from mpigrad._ops._define.binary import PLAIN
 from mpigrad._wrapping import wrap
 
 from .._ir.graph import Block, Graph, Node, Value
-from .._ir.pure import is_pure, short
+from .._ir.pure import is_pure, unqualified_name
 from .._ir.types import FLOAT, INT, TENSOR
+from .compile import compile_plain
 from .gpu_fusion import GpuKernel
 from .variants import is_constant, written
 
@@ -82,9 +83,10 @@ def _fuse_block(block: Block, users: dict[int, set[int]]) -> None:
 
 
 def _fusible(node: Node) -> bool:
+    name = unqualified_name(node)
     return (
-        short(node) in KERNELS and node.target.partition(":")[0] in ("op", "uop", "fn", "method") and not node.keywords
-        and len(node.inputs) == (2 if short(node) in ("add", "sub", "mul", "div") else 1) and node.output.type == TENSOR
+        name in KERNELS and node.target.partition(":")[0] in ("op", "uop", "fn", "method") and not node.keywords
+        and len(node.inputs) == (2 if name in ("add", "sub", "mul", "div") else 1) and node.output.type == TENSOR
         and all(each.type in (TENSOR, INT, FLOAT) for each in node.inputs)
     )  # fmt: skip
 
@@ -124,14 +126,14 @@ class Kernel:
     """A group of elementwise operators as one function of tensors and numbers."""
 
     def __init__(self, group: list[Node], inputs: list[Value]) -> None:
-        self.names = [short(node) for node in group]
+        self.names = [unqualified_name(node) for node in group]
         self.tensors = [number for number, each in enumerate(inputs) if each.type == TENSOR]
         self._plain = _plain(group, inputs)
         self._steps, self._registers = _steps(group, inputs)
         self._run = _written(self._steps, len(inputs), self._registers)
         self._on_gpu = GpuKernel(self.names, self._steps, self.tensors, len(inputs))
         recording = _plain(group, inputs, "if not MODE.enabled: return kernel({given})", MODE=MODE, kernel=self)
-        self.short = _short(self, recording, self._steps, inputs)
+        self.fast = _fast(self, recording, self._steps, inputs)
 
     def __repr__(self) -> str:
         return "+".join(self.names)
@@ -190,8 +192,6 @@ class Kernel:
 
 def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) -> Any:
     """The operators one by one, after a first statement."""
-    from .compile import compile_plain
-
     graph = Graph("fused")
     graph.inputs = inputs
     graph.nodes = [each.node for each in inputs if each.node is not None and each.node.op == "prim::Constant"]
@@ -216,13 +216,13 @@ def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
         else:
             target, count = count, count + 1
         places[id(node.output)] = (True, target)
-        steps.append((KERNELS[short(node)], sources, target))
+        steps.append((KERNELS[unqualified_name(node)], sources, target))
     return steps, count
 
 
-def _short(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
+def _fast(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
     """The steps on arrays that are not large and need not be looked at any closer; `kernel` for all others."""
-    numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := _constant(each))}
+    numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := each.constant)}
     lines, made = [], set()
     for number, (_, sources, target) in enumerate(steps):
         operands = [f"r{place}" if inside else f"a{place}" if inputs[place].type == TENSOR or place in numbers else f"x{place}"
@@ -233,11 +233,6 @@ def _short(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]
     uses = {f"f{number}": step[0] for number, step in enumerate(steps)}
     fit = f"a{kernel.tensors[0]}.ndim and a{kernel.tensors[0]}.size < {LARGE}"
     return written(len(inputs), kernel.tensors, lines, kernel, uses, numbers=numbers, also=fit, recording=recording)
-
-
-def _constant(value: Value) -> Any:
-    node = value.node
-    return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 
 
 def _written(steps: list[Any], inputs: int, registers: int) -> Any:

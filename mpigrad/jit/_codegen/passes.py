@@ -1,7 +1,7 @@
-"""What is done to a graph before it runs: constants folded, common subexpressions once, unused results dropped, fusion.
+"""Optimization passes: constant folding, common subexpression elimination, dead code elimination, fusion.
 
 The graph that users see stays as written; the passes work on a copy. They only touch operators that are known to be pure
-(`_ir/pure.py`). A value may be shared by two variables only if nobody can change it in place through one of them.
+(`_ir/pure.py`). Two variables may share one value only if no code can change it in place through one of them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _BITS = 64  # longer integers are left to the call
 def optimised(graph: Graph) -> Graph:
     """A copy of a graph that gives the same and runs faster."""
     made = _copy(graph)
-    _fold(made)
-    _share(made, made, {}, {}, _escaping(made), not any(_changes(node) for node in made.walk()))
-    while _drop(made):
+    _fold_constants(made)
+    _eliminate_common(made, made, {}, {}, _escaping(made), not any(_may_mutate(node) for node in made.walk()))
+    while _eliminate_dead(made):
         pass
     fuse(made)
     return made
@@ -60,19 +60,14 @@ def _copy_block(block: Block, made: Block, values: dict[int, Value]) -> None:
     made.outputs = [values.get(id(each), each) for each in block.outputs]
 
 
-# -- constants -------------------------------------------------------------------------------------------------------
-def _static(value: Value) -> Any:
-    node = value.node
-    return node.attributes.get("value", None) if node is not None and node.op == "prim::Constant" else ...
-
-
-def _fold(block: Block) -> None:
+# -- constant folding -------------------------------------------------------------------------------------------------------
+def _fold_constants(block: Block) -> None:
     """Replace arithmetic of constants by its result."""
     for node in block.nodes:
         for inner in node.blocks:
-            _fold(inner)
+            _fold_constants(inner)
         kind, _, sign = node.target.partition(":")
-        values = [_static(each) for each in node.inputs]
+        values = [each.constant for each in node.inputs]
         if (
             kind != "op"
             or sign not in _FOLDED
@@ -88,9 +83,9 @@ def _fold(block: Block) -> None:
             node.op, node.target, node.inputs, node.attributes = "prim::Constant", "constant", [], {"value": result}
 
 
-# -- common subexpressions -------------------------------------------------------------------------------------------
-def _changes(node: Node) -> bool:
-    """Whether a node may change something in place, or run what may."""
+# -- common subexpression elimination -------------------------------------------------------------------------------------------
+def _may_mutate(node: Node) -> bool:
+    """Whether a node may change something in place, or run code that may."""
     return (
         node.target in CHANGES
         or (node.op.endswith("_") and not node.op.endswith("__"))
@@ -99,7 +94,7 @@ def _changes(node: Node) -> bool:
 
 
 def _escaping(graph: Graph) -> set[int]:
-    """Values that someone else gets hold of: results, members of containers, what views look into."""
+    """Values that are visible outside of their variable: results, members of containers, arguments of calls, bases of views."""
     found: set[int] = set()
 
     def visit(block: Block) -> None:
@@ -118,15 +113,16 @@ def _key(node: Node, inputs: list[Value]) -> Any:
     return node.op, node.target, tuple(map(id, inputs)), node.keywords
 
 
-def _share(
-    graph: Graph, block: Block, known: dict[Any, Value], same: dict[int, Value], escaping: set[int], calm: bool
+def _eliminate_common(
+    graph: Graph, block: Block, known: dict[Any, Value], same: dict[int, Value], escaping: set[int], no_mutation: bool
 ) -> None:
-    """Let equal expressions of pure operators be computed once."""
+    """Compute equal expressions of pure operators once. `known` maps expressions to their values, `same` maps values to the
+    equal ones that take their place."""
     kept = []
     for node in block.nodes:
         node.inputs = [same.get(id(each), each) for each in node.inputs]
         for inner in node.blocks:
-            _share(graph, inner, dict(known) if node.target == "if" else {}, same, escaping, calm)
+            _eliminate_common(graph, inner, dict(known) if node.target == "if" else {}, same, escaping, no_mutation)
         if node.target == "constant":
             value = node.attributes.get("value")
             key = ("constant", type(value), value) if type(value) in (bool, int, str, type(None)) else None
@@ -136,13 +132,13 @@ def _share(
             if key is not None:
                 known[key] = node.output
         elif node.blocks or not is_pure(node) or node.target in ("list", "dict"):
-            if _changes(node) or node.blocks:
+            if _may_mutate(node) or node.blocks:
                 for each in [each for each in known if each[0] != "constant"]:
                     del known[each]
         elif len(node.outputs) == 1:
             key = _key(node, node.inputs)
             first = known.get(key)
-            if first is not None and _may_share(first, node.output, escaping, calm):
+            if first is not None and _may_eliminate_common(first, node.output, escaping, no_mutation):
                 same[id(node.output)] = first
                 if id(node.output) in escaping:
                     escaping.add(id(first))
@@ -153,16 +149,16 @@ def _share(
     block.outputs = [same.get(id(each), each) for each in block.outputs]
 
 
-def _may_share(first: Value, second: Value, escaping: set[int], calm: bool) -> bool:
+def _may_eliminate_common(first: Value, second: Value, escaping: set[int], no_mutation: bool) -> bool:
     if first.type != TENSOR:
         return first.type.kind in ("int", "float", "bool", "str", "NoneType", "number")
     seen = (id(first) in escaping) + (id(second) in escaping)
-    return seen == 0 or (seen == 1 and calm)
+    return seen == 0 or (seen == 1 and no_mutation)
 
 
-# -- what nobody uses ------------------------------------------------------------------------------------------------
-def _drop(graph: Graph) -> bool:
-    """Remove pure nodes whose results nobody uses; whether there were any."""
+# -- dead code elimination ------------------------------------------------------------------------------------------------
+def _eliminate_dead(graph: Graph) -> bool:
+    """Remove pure nodes whose results are unused; whether there were any."""
     uses: Counter[int] = Counter()
     for node in graph.walk():
         uses.update(id(each) for each in node.inputs)
@@ -181,5 +177,5 @@ def _drop(graph: Graph) -> bool:
 
 def _unused(node: Node, uses: Counter[int]) -> bool:
     if not (is_pure(node) and node.target.partition(":")[0] in ("constant", "tuple", "named", "list", "dict", "alias", "attr")):
-        return False  # an operator may raise: that is part of what the function does
+        return False  # an operator may raise, which the function must then do
     return not any(uses[id(each)] for each in node.outputs)

@@ -1,4 +1,4 @@
-"""Scripts in files: archives, saving, loading, and verification of what was loaded.
+"""Scripts in files: archives, saving, loading, and verification of loaded graphs.
 
-Imports all other folders of `jit`.
+Imports `_ir`, `_codegen` and `_frontend`.
 """

@@ -18,9 +18,9 @@ from mpigrad.nn.parameter import Parameter
 
 from .._codegen.emit import identifier
 from .._frontend.function import ScriptFunction
-from .._frontend.known import operator
 from .._frontend.module import ScriptModule
 from .._ir.graph import Block, Graph, Node, Value, Where
+from .._ir.operators import operator
 from .._ir.schema import Argument, Schema
 from .._ir.types import Type
 from .archive import Refused, read, refusing

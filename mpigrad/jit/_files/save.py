@@ -30,9 +30,9 @@ from mpigrad._tensor import Tensor
 from mpigrad.nn.modules.module import Module
 
 from .._frontend.function import ScriptFunction, record_of
-from .._frontend.known import is_operator, operator_name
-from .._frontend.members import class_values
+from .._frontend.module import ScriptModule, class_values
 from .._ir.graph import Block, Graph, Value
+from .._ir.operators import is_operator, operator_name
 from .._ir.schema import Schema
 from .._ir.types import Type
 from .archive import FORMAT, VERSION
@@ -48,8 +48,6 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     >>> mpigrad.jit.load(file)(mpigrad.ones(1)).item()
     3.0
     """
-    from .._frontend.module import ScriptModule
-
     if not isinstance(m, (ScriptFunction, ScriptModule)):
         raise TypeError(f"jit.save takes scripted functions and modules, not {type(m).__name__}; use jit.script first")
     packer = _Packer()
@@ -94,7 +92,7 @@ class _Packer:
         return name
 
     def body(self, function: ScriptFunction) -> dict[str, Any]:
-        return {"schema": self.schema(function._schema), "graph": _GraphPacker(self).graph(function.graph)}
+        return {"schema": self.schema(function.schema), "graph": _GraphPacker(self).graph(function.graph)}
 
     def schema(self, schema: Schema) -> dict[str, Any]:
         arguments = [

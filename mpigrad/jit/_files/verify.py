@@ -10,11 +10,11 @@ from __future__ import annotations
 import keyword
 from typing import Any, NamedTuple
 
-from .._codegen.compile import _DISTRIBUTED, _MODES
 from .._frontend.function import ScriptFunction
-from .._frontend.known import BUILTINS
 from .._ir.convert import _TESTS
 from .._ir.graph import Block, Graph, Node, Value
+from .._ir.operators import DISTRIBUTED, MODES
+from .._ir.python_builtins import BUILTINS
 from .._ir.schema import Schema
 from .._ir.types import Type
 from .archive import Refused
@@ -41,7 +41,7 @@ _SHAPES = {
 }  # fmt: skip
 _WITH_NAME = ("fn", "method", "attr", "builtin", "math", "prim", "dist", "op", "uop")
 _PRIM = {"listed": 1, "range_length": None, "derive_index": 3, "float_pow": 2}
-_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist")  # without an output where nobody gets the result
+_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist")  # have no output where the result is unused
 
 
 class Members(NamedTuple):
@@ -121,14 +121,14 @@ class _Checker:
     # -- functions ---------------------------------------------------------------------------------------------------
     def _call(self, node: Node, name: str) -> None:
         function = self.attribute(node, "function", ScriptFunction)
-        if len(node.inputs) != len(function._schema.arguments):
+        if len(node.inputs) != len(function.schema.arguments):
             raise self.refuse(node, f"calls {function.name} with {len(node.inputs)} arguments")
 
     def _fork(self, node: Node, name: str) -> None:
         self.attribute(node, "function", ScriptFunction)
 
     def _dist(self, node: Node, name: str) -> None:
-        if name not in _DISTRIBUTED:
+        if name not in DISTRIBUTED:
             raise self.refuse(node, "is none that a file may have")
         if name in ("rpc_async", "rpc_sync", "remote"):
             self.attribute(node, "function", ScriptFunction)
@@ -219,7 +219,7 @@ class _Checker:
     def results(self, node: Node, block: Block, values: list[Value]) -> None:
         if values and len(values) != len(node.outputs):
             raise self.refuse(node, f"has {len(node.outputs)} outputs and a block with {len(values)}")
-        if not values and node.outputs and not ends(block):
+        if not values and node.outputs and not block.ends():
             raise self.refuse(node, "has a block that neither gives its outputs nor ends")
 
     def _if(self, node: Node, name: str) -> None:
@@ -234,7 +234,7 @@ class _Checker:
                 self.modules[id(output)] = self.modules[id(sources[0])] if len(sources) == 1 else _SOME
 
     def _with(self, node: Node, name: str) -> None:
-        if self.attribute(node, "name", str) not in _MODES:
+        if self.attribute(node, "name", str) not in MODES:
             raise self.refuse(node, "names no mode that a graph may use")
         self.inner(node, 1)
         self.results(node, node.blocks[0], node.blocks[0].outputs)
@@ -247,7 +247,7 @@ class _Checker:
         body = node.blocks[0]
         if len(body.inputs) != carried + 1 or len(node.outputs) != carried:
             raise self.refuse(node, f"carries {carried} values, {len(body.inputs) - 1} inside, {len(node.outputs)} out")
-        if len(body.outputs) != carried + 1 and not (not body.outputs and ends(body)):
+        if len(body.outputs) != carried + 1 and not (not body.outputs and body.ends()):
             raise self.refuse(node, f"carries {carried} values, and its block gives {len(body.outputs) - 1}")
 
     def _exit(self, node: Node, name: str) -> None:
@@ -259,14 +259,6 @@ class _Checker:
             raise self.refuse(node, "leaves nothing")
         if len(node.inputs) != wanted:
             raise self.refuse(node, f"has {len(node.inputs)} inputs")
-
-
-def ends(block: Block) -> bool:
-    """Whether a block never reaches its end."""
-    last = block.nodes[-1] if block.nodes else None
-    if last is None:
-        return False
-    return last.target in ("exit", "raise") or (last.target in ("if", "with") and all(map(ends, last.blocks)))
 
 
 def _is_module_type(kind: Type) -> bool:

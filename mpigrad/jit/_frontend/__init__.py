@@ -1,4 +1,4 @@
-"""The front end: scripted functions and modules, their names, members and marks.
+"""The front end: `script`, scripted functions and modules, decorators.
 
 Imports `_ir`, `_lower` and `_codegen`. `mpigrad.jit` re-exports what is public.
 """

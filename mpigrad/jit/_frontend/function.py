@@ -1,26 +1,39 @@
-"""ScriptFunction: what is known of a scripted function: graph, code, schema, and a name to travel by."""
+"""ScriptFunction: the graph of a scripted function, its compiled code, its schema, and the name by which it travels.
+
+Users call Python's own bound methods, which the interpreter calls without a detour through C and `__call__`: `jit.script(f)`
+gives the entry point of a `ScriptFunction` bound to its `Anchor`, a method of a scripted module is its entry point bound to the
+module. Attributes of a bound method are those of its function, so `fn.graph` and its like are kept there. An entry point is
+compiled at the first call; the compiled code then replaces the code that started the compiler.
+"""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import threading
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
-from .._codegen.code import code_of
-from .._codegen.explain import remember
+from .._codegen.entry_points import compile_entry, compile_inner
+from .._codegen.passes import optimised
+from .._codegen.python_print import code_of
+from .._codegen.tracebacks import register_code
 from .._ir.errors import Source
 from .._ir.graph import Graph
 from .._ir.schema import Schema
-from .callable import Anchor, is_script, new_entry, replace_code
 
 by_name: dict[str, ScriptFunction] = {}  # qualified name -> the function, for calls from other workers
 _compiling = threading.RLock()  # functions compile those that they call
 
 
+def is_script(obj: Any) -> bool:
+    """Whether an object is a callable that `jit.script` gave."""
+    return type(obj) is MethodType and type(obj.__self__) is Anchor
+
+
 class _Kind(type):
-    """`isinstance(jit.script(f), ScriptFunction)` holds: see `callable.py`."""
+    """`isinstance(jit.script(f), ScriptFunction)` holds."""
 
     def __instancecheck__(cls, obj: Any) -> bool:
         return type.__instancecheck__(cls, obj) or is_script(obj)
@@ -39,37 +52,34 @@ class ScriptFunction(metaclass=_Kind):
     True
     """
 
+    _jit_mark = "script"
+
     def __init__(
         self, graph: Graph, schema: Schema, source: Source | None, qualified_name: str, original: Any = None
     ) -> None:
-        self.graph, self._schema, self._source = graph, schema, source
+        self.graph, self.schema, self._source = graph, schema, source
         self.name, self.qualified_name = schema.name, qualified_name
         self.returns = schema.returns
-        self.space: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
+        self.namespace: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
         self._optimised: Graph | None = None
         self._text = ""
         self._inner: Any = None
         self.entry = new_entry(self, original)
         self.call = MethodType(self.entry, Anchor(self))
 
-    def shown(self) -> dict[str, Any]:
-        """What users find on the callable."""
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the callable."""
         return {
-            "_record": self, "_travels_by_name": True,  # see distributed.rpc._functions
+            "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see distributed.rpc._protocol.function_names
             "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
-            "code": code_of(self.graph, self._schema), "save": self.save, "name": self.name,
+            "code": code_of(self.graph, self.schema), "save": self.save, "name": self.name,
             "qualified_name": self.qualified_name, "returns": self.returns,
         }  # fmt: skip
 
     @property
-    def schema(self) -> Any:
-        """Arguments and result: prints like `f(Tensor x, int n) -> Tensor`."""
-        return _Shown(self._schema)
-
-    @property
     def code(self) -> str:
         """The graph as Python text."""
-        return code_of(self.graph, self._schema)
+        return code_of(self.graph, self.schema)
 
     @property
     def inlined_graph(self) -> Graph:
@@ -91,14 +101,11 @@ class ScriptFunction(metaclass=_Kind):
         return self.entry(me, *args, **kwargs)
 
     def _compile(self) -> None:
-        from .._codegen.entry import compile_entry
-        from .._codegen.passes import optimised
-
         with _compiling:
             if self._optimised is None:
                 graph = optimised(self.graph)
-                made, self._text, places = compile_entry(graph, self._schema, self.name, self.space)
-                remember(made.__code__, self, places)
+                made, self._text, places = compile_entry(graph, self.schema, self.name, self.namespace)
+                register_code(made.__code__, self, places)
                 replace_code(self.entry, made)
                 self._optimised = graph
 
@@ -107,18 +114,16 @@ class ScriptFunction(metaclass=_Kind):
         return self._inner or self._compile_inner()
 
     def _compile_inner(self) -> Any:
-        from .._codegen.entry import compile_inner
-
         with _compiling:
             if self._inner is None:
-                made, _, places = compile_inner(self.graph_for(), self._schema, self.name, self.space)
-                remember(made.__code__, self, places)
+                made, _, places = compile_inner(self.graph_for(), self.schema, self.name, self.namespace)
+                register_code(made.__code__, self, places)
                 self._inner = made
         return self._inner
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the function to a file; see `mpigrad.jit.save`."""
-        from .._files.save import save
+        from .._files.save import save  # files need this module
 
         save(self, f)
 
@@ -132,25 +137,67 @@ class ScriptFunction(metaclass=_Kind):
         return f"<mpigrad.jit.ScriptFunction {self.schema}>"
 
 
-class _Shown:
-    """A schema that prints like PyTorch's."""
+class Anchor:
+    """The `__self__` of the callable of a scripted function. Pickle stores the callable as an attribute of it."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    __slots__ = ("_script",)
+
+    def __init__(self, script: ScriptFunction) -> None:
+        self._script = script
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_schema":
-            raise AttributeError(name)  # before it is set, by copy and its like
-        return getattr(self._schema, name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._script.call
+
+    def __reduce__(self) -> Any:
+        return anchor, (self._script.qualified_name,)
+
+    def __deepcopy__(self, memo: Any) -> Anchor:
+        return self
 
     def __repr__(self) -> str:
-        return str(self._schema)
+        return repr(self._script)
 
-    __str__ = __repr__
+
+def anchor(qualified_name: str) -> Anchor:
+    """The anchor of the scripted function that this process knows by a name."""
+    found: Any = find(qualified_name).call.__self__
+    return found
+
+
+# Code of entry points that are not compiled yet; `_start` is among the names of each.
+def _first(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    return _start(self, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def new_entry(script: ScriptFunction, original: Any) -> FunctionType:
+    """A function that compiles itself when it is called, with the name and the description of the one that was scripted."""
+    made = FunctionType(_first.__code__, script.namespace, script.name)
+    if original is not None:
+        made.__module__, made.__qualname__, made.__doc__ = original.__module__, original.__qualname__, original.__doc__
+        made.__signature__ = _signature(script, original)  # type: ignore[attr-defined]
+    made.__dict__.update(script.attributes())
+    return made
+
+
+def _signature(script: ScriptFunction, original: Any) -> inspect.Signature:
+    """What `inspect` shows of an entry: the parameters of the original, after the one that is bound."""
+    found = inspect.signature(original)
+    if len(script.graph.inputs) > len(script.schema.arguments):
+        return found  # a method: the module is among them
+    bound = inspect.Parameter("_".join(("", *found.parameters)) or "_", inspect.Parameter.POSITIONAL_ONLY)  # no other's name
+    return found.replace(parameters=[bound, *found.parameters.values()])
+
+
+def replace_code(entry: FunctionType, compiled: FunctionType) -> None:
+    """Let an entry run what was compiled for it. Threads see the code last, when what belongs to it is there."""
+    entry.__defaults__ = compiled.__defaults__
+    entry.__code__ = compiled.__code__
 
 
 def record_of(obj: Any) -> ScriptFunction:
-    """What is known of a scripted function that users hold."""
+    """The ScriptFunction of a callable that `jit.script` gave."""
     return obj._record if is_script(obj) else obj
 
 

@@ -1,4 +1,4 @@
-"""Scripted modules: `jit.script(module)`, and `ScriptModule` classes with `script_method`."""
+"""Scripted modules: what `jit.script(module)` gives, and `ScriptModule` classes with `script_method`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from mpigrad.nn.modules.container import ModuleList, Sequential
 from mpigrad.nn.modules.module import Module
 
 from .._ir.types import qualified
+from .._lower.module_members import ModuleMembers, is_library
+from .._lower.scope import Scope
+from .compile_function import compile_function
 from .function import ScriptFunction
-from .members import Description, class_values, is_library
-from .names import Names
-from .script import compile_function
 
-_INTERNAL = ("_parameters", "_buffers", "_modules")
+
+def class_values(cls: type) -> dict[str, Any]:
+    """The values that users' classes give to all their modules."""
+    own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
+    every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
+    return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
 
 
 class _CompilesAfterInit(type):
@@ -41,14 +46,14 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
     def _finish_script(self) -> None:
         self._begin(self)
         for name in dir(type(self)):
-            if getattr(inspect.getattr_static(type(self), name), "_jit_mark", None) == "script_method":
+            if _mark(type(self), name) == "script_method":
                 self._compiled_method(name)
 
     def _begin(self, original: Any) -> None:
         self.__dict__["_script_methods"] = {}
         self.__dict__["_original"] = original
         self.__dict__["_script_type"] = qualified(type(original))
-        self.__dict__["_description"] = Description(self, original)
+        self.__dict__["_description"] = ModuleMembers(self, original)
         for name, child in list(self._modules.items()):
             self._modules[name] = scripted_child(child)
 
@@ -61,7 +66,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
             self._compiling.add(name)
             try:
                 function = inspect.unwrap(getattr(type(self._original), name))
-                found = compile_function(function, Names(function), self._description)
+                found = compile_function(function, Scope(function), self._description)
             finally:
                 self._compiling.discard(name)
             self._add_method(name, found)
@@ -92,7 +97,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the module to a file; see `mpigrad.jit.save`."""
-        from .._files.save import save
+        from .._files.save import save  # files need this module
 
         save(self, f)
 
@@ -102,11 +107,11 @@ class RecursiveScriptModule(ScriptModule):
 
     def __init__(self, original: Any) -> None:
         super().__init__()
-        for name in _INTERNAL[:2]:
-            self.__dict__[name] = original.__dict__[name]
+        self.__dict__["_parameters"] = original._parameters
+        self.__dict__["_buffers"] = original._buffers
         self._modules.update(original._modules)
         for name, value in {**class_values(type(original)), **original.__dict__}.items():
-            if name not in self.__dict__ and name not in _INTERNAL:
+            if name not in self.__dict__:
                 self.__dict__[name] = value
         self.__dict__["training"] = original.training
         self.__dict__["_original_module"] = original
@@ -115,10 +120,7 @@ class RecursiveScriptModule(ScriptModule):
         original = self._original_module
         self._begin(original)
         wanted = [name for name in dir(type(original)) if _mark(type(original), name) == "export"]
-        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in (
-            "ignore",
-            "unused",
-        ):
+        if type(original).forward is not Module.forward and _mark(type(original), "forward") not in ("ignore", "unused"):
             wanted.insert(0, "forward")
         for name in wanted:
             self._compiled_method(name)
@@ -141,20 +143,4 @@ def scripted_child(child: Any) -> Any:
         made._modules.update(members)
         made.training = child.training
         return made
-    return script_module(child)
-
-
-def script_module(module: Any) -> RecursiveScriptModule:
-    """Script a module's forward, its exported methods, and what they call."""
-    return RecursiveScriptModule(module)
-
-
-def script_method(fn: Any) -> Any:
-    """Mark a method of a ScriptModule to be scripted.
-
-    >>> import mpigrad
-    >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
-    'script_method'
-    """
-    fn._jit_mark = "script_method"
-    return fn
+    return RecursiveScriptModule(child)

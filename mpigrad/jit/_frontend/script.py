@@ -1,23 +1,18 @@
-"""`jit.script`: parse a function once and build its graph."""
+"""`jit.script`: functions and modules to scripted ones."""
 
 from __future__ import annotations
 
-import ast
+import functools
 import inspect
 import sys
-import textwrap
 from typing import Any
 
-from .._ir.errors import NotSupportedError, Source
-from .._ir.graph import Graph, Value
-from .._ir.schema import Argument, Schema
-from .._ir.types import NONE, TENSOR, Type, unify
-from .._lower.builder import ends
-from .._lower.statements import Lowering
-from .function import ScriptFunction, by_name
-from .names import Names
+from mpigrad.nn.modules.module import Module
 
-_cache: dict[Any, ScriptFunction] = {}  # function -> its script, for functions that are called from scripts
+from .._ir.errors import NotSupportedError
+from .compile_function import script_function
+from .function import ScriptFunction
+from .module import RecursiveScriptModule, ScriptModule
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
@@ -29,14 +24,10 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     >>> fn = mpigrad.jit._example()
     >>> mpigrad.testing.FileCheck().check("aten::mul").check("aten::add").run(fn.graph)
     """
-    from mpigrad.nn.modules.module import Module
-
-    from .module import ScriptModule, script_module
-
     if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     if isinstance(obj, Module):
-        return script_module(obj)
+        return RecursiveScriptModule(obj)
     if isinstance(obj, type):
         raise NotSupportedError(
             f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module."
@@ -46,140 +37,10 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     return script_function(obj, sys._getframe(_frames_up + 1).f_locals).call
 
 
-def script_function(function: Any, local_names: dict[str, Any] | None = None) -> ScriptFunction:
-    """The script of a function; compiled once."""
-    function = inspect.unwrap(function)
-    found = _cache.get(function)
-    if found is not None:
-        if isinstance(found, _Unfinished):
-            raise RuntimeError(
-                f"function '{function.__name__}' is called recursively: recursive calls aren't supported\n"
-            )
-        return found
-    _cache[function] = _Unfinished()  # type: ignore[assignment]
-    try:
-        made = _cache[function] = compile_function(function, Names(function, local_names))
-    except BaseException:
-        del _cache[function]
-        raise
-    by_name[made.qualified_name] = made
-    return made
+@functools.cache
+def _example() -> Any:
+    return script(double_and_add)
 
 
-class _Unfinished:
-    """A function that is being compiled."""
-
-
-def source_of(function: Any) -> tuple[ast.FunctionDef, Source]:
-    """A function's parsed definition and its text."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as error:
-        raise OSError(
-            f"Can't get source for {function!r}. mpigrad.jit.script needs it to build the graph: define the function in a file."
-        ) from error
-    text = textwrap.dedent("".join(lines))
-    source = Source(inspect.getsourcefile(function) or "<unknown>", first, text, function.__name__)
-    tree = ast.parse(text).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        raise NotSupportedError(source, tree, f"{type(tree).__name__} cannot be scripted")
-    return tree, source
-
-
-def compile_function(function: Any, names: Names, module: Any = None) -> ScriptFunction:
-    """Build the graph of a function, or of a method of a module (described by `module`)."""
-    tree, source = source_of(function)
-    _refuse_signature(tree, source)
-    graph = Graph(function.__name__)
-    lowering = Lowering(graph, source, names, module)
-    arguments, returns = _signature(function, tree, source, names, module)
-    if module is not None:
-        lowering.me = Value(Type(module.type_name), "self")
-        graph.inputs.append(lowering.me)
-        lowering.env[(tree.args.posonlyargs + tree.args.args)[0].arg] = lowering.me
-    for each in arguments:
-        graph.inputs.append(Value(each.type, graph.new_name(each.name)))
-        lowering.env[each.name] = graph.inputs[-1]
-    lowering.returns = returns
-    lowering.statements(tree.body)
-    _finish(lowering, tree)
-    found = returns if returns is not None else _joint(lowering, tree)
-    name = f"__mpigrad__.{function.__module__}.{function.__qualname__.replace('.<locals>', '')}"
-    return ScriptFunction(graph, Schema(function.__name__, tuple(arguments), found), source, name, function)
-
-
-def _finish(lowering: Lowering, tree: ast.FunctionDef) -> None:
-    """Bring the last `return` to the end of the graph, where it is an output."""
-    graph = lowering.graph
-    last = graph.nodes[-1] if graph.nodes else None
-    if last is not None and last.op == "prim::ReturnStmt":
-        graph.outputs = list(last.inputs)
-        graph.nodes.pop()
-    elif not ends(graph):
-        if lowering.returns is not None and lowering.returns != NONE and lowering.returns.kind != "Optional":
-            raise lowering.fail(
-                tree,
-                f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
-            )
-        if lowering.returned and any(each != NONE for each in lowering.returned):
-            if lowering.returns is None:
-                raise lowering.fail(
-                    tree,
-                    f"Function '{tree.name}' was not annotated as having type None, but does not return along all paths",
-                )
-        graph.outputs = [lowering.constant(tree, None)]
-        lowering.returned.append(NONE)
-
-
-def _joint(lowering: Lowering, tree: ast.FunctionDef) -> Type:
-    found: Type | None = None
-    for each in lowering.returned:
-        joint = each if found is None else unify(found, each)
-        if joint is None:
-            raise lowering.fail(
-                tree, f"Previous return statement returned a value of type {found.python()} but this return statement returns a "  # type: ignore[union-attr]
-                f"value of type {each.python()}",
-            )  # fmt: skip
-        found = joint
-    return found or NONE
-
-
-def _refuse_signature(tree: ast.FunctionDef, source: Source) -> None:
-    given = tree.args
-    extra = given.vararg or given.kwarg
-    if extra is not None or any(each is not None for each in given.kw_defaults):
-        raise NotSupportedError(
-            source, extra or tree,
-            "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults",
-        )  # fmt: skip
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            from .._ir.errors import UnsupportedNodeError
-
-            raise UnsupportedNodeError(source, node, f"{type(node).__name__} aren't supported")
-
-
-def _signature(
-    function: Any, tree: Any, source: Source, names: Names, module: Any
-) -> tuple[list[Argument], Type | None]:
-    hints = function.__annotations__
-    arguments = []
-    for parameter in list(inspect.signature(function).parameters.values())[1 if module is not None else 0 :]:
-        given = hints.get(parameter.name, _MISSING)
-        try:
-            kind = TENSOR if given is _MISSING else names.of_argument(given)
-        except (TypeError, NameError, AttributeError) as error:
-            raise NotSupportedError(source, tree, f"{error} (argument '{parameter.name}')") from None
-        has_default = parameter.default is not inspect.Parameter.empty
-        arguments.append(
-            Argument(parameter.name, kind, given is _MISSING, has_default, parameter.default if has_default else None)
-        )
-    if "return" not in hints:
-        return arguments, None
-    try:
-        return arguments, names.of_argument(hints["return"])
-    except (TypeError, NameError, AttributeError) as error:
-        raise NotSupportedError(source, tree, f"{error} (what it returns)") from None
-
-
-_MISSING = object()
+def double_and_add(x):  # type: ignore[no-untyped-def]
+    return x * 2 + x

@@ -1,4 +1,4 @@
-"""The intermediate representation: graphs, types, schemas, and which operators have no side effects.
+"""The intermediate representation: graphs, types, schemas; which operators and built-ins of Python a graph may call.
 
-The lowest layer of the compiler; every other folder of `jit` imports from here.
+Imports the library below `jit` only; every other folder of `jit` imports from here.
 """

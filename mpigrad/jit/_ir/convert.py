@@ -10,7 +10,7 @@ from mpigrad._array.layout import layout, memory_format
 from mpigrad._tensor import Tensor
 from mpigrad.futures import Future
 
-from .types import Type, class_of, classes
+from .types import Type, class_of, classes, interfaces
 
 NO = object()  # the value does not fit
 
@@ -18,7 +18,9 @@ NO = object()  # the value does not fit
 def convert(wanted: Type, value: Any) -> Any:
     """The value as scripted code gets it (ints become floats where floats are wanted), or NO."""
     test = _TESTS.get(wanted.kind)
-    return value if test is None and _is_module(wanted, value) else NO if test is None else test(wanted, value)
+    if test is not None:
+        return test(wanted, value)
+    return value if _is_module(wanted.kind, value) else NO
 
 
 def _of(*classes: type) -> Any:
@@ -81,10 +83,18 @@ def _rref(wanted: Type, value: Any) -> Any:
     return value if any(cls.__name__ == "RRef" for cls in type(value).__mro__) else NO
 
 
-def _is_module(wanted: Type, value: Any) -> bool:
-    from .._frontend.interface import implements
-
-    return implements(wanted.kind, value)
+def _is_module(name: str, value: Any) -> bool:
+    """Whether a value is a scripted module of a class, or has all methods of an interface with their types."""
+    wanted = interfaces.get(name)
+    if wanted is None:
+        return getattr(value, "_script_type", None) == name
+    methods = getattr(value, "_script_methods", {})
+    return all(
+        method in methods
+        and [each.type for each in methods[method].schema.arguments] == [each.type for each in schema.arguments]
+        and methods[method].returns == schema.returns
+        for method, schema in wanted.items()
+    )
 
 
 _OWN: dict[str, set[type]] = {"Tensor": {Tensor}, "int": {int}, "float": {float}, "bool": {bool}, "str": {str}}

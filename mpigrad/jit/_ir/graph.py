@@ -18,6 +18,12 @@ class Value:
     def __init__(self, kind: Type, name: str, node: Node | None = None) -> None:
         self.type, self.name, self.node = kind, name, node
 
+    @property
+    def constant(self) -> Any:
+        """The Python value of a `prim::Constant`; Ellipsis if the value is known only at run time."""
+        node = self.node
+        return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else ...
+
     def __repr__(self) -> str:
         return f"%{self.name}"
 
@@ -25,7 +31,8 @@ class Value:
 class Node:
     """One operation: its operator's name, inputs, outputs, attributes, and blocks (of `prim::If` and `prim::Loop`).
 
-    `target` says how to run it (see `_targets`); `keywords` names the last inputs that are given by keyword.
+    `target` says how to run it (`_codegen/compile.py` has a method for each kind); `keywords` names the last inputs that are
+    given by keyword.
     """
 
     __slots__ = ("attributes", "blocks", "inputs", "keywords", "op", "outputs", "target", "where")
@@ -68,6 +75,14 @@ class Block:
                 yield from block.walk()
 
 
+    def ends(self) -> bool:
+        """Whether control never reaches the end of the block: it returns, breaks, continues or raises on every path."""
+        if not self.nodes:
+            return False
+        last = self.nodes[-1]
+        return last.target in ("exit", "raise") or (last.target in ("if", "with") and all(each.ends() for each in last.blocks))
+
+
 class Graph(Block):
     """A whole function: what `fn.graph` gives and prints.
 
@@ -80,13 +95,12 @@ class Graph(Block):
     <BLANKLINE>
     """
 
-    __slots__ = ("_count", "_names", "name")
+    __slots__ = ("_count", "name")
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
         self._count = 0
-        self._names: set[str] = set()
 
     def new_name(self, hint: str = "") -> str:
         """A name that no other value has; `hint` is the variable's."""

@@ -37,14 +37,14 @@ _BUILTINS = (
 )
 
 
-def short(node: Node) -> str:
+def unqualified_name(node: Node) -> str:
     """The operator's name without its family."""
     return node.op.partition("::")[2]
 
 
 def is_view(node: Node) -> bool:
     """Whether the result may share memory with an input."""
-    return short(node) in _VIEWS or node.target in ("alias", "index")
+    return unqualified_name(node) in _VIEWS or node.target in ("alias", "index")
 
 
 def is_pure(node: Node) -> bool:
@@ -53,7 +53,7 @@ def is_pure(node: Node) -> bool:
         return True
     if node.target.partition(":")[0] not in ("op", "uop", "fn", "method", "attr", "index", "prim"):
         return False
-    name = short(node)
+    name = unqualified_name(node)
     return (
         name in ELEMENTWISE or name in _OTHERS or name in _VIEWS
         or node.target.startswith(("op:", "uop:", "prim:range", "prim:derive"))

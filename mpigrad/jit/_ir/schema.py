@@ -1,4 +1,4 @@
-"""Schemas: the arguments of a scripted function, binding them, and complaints about those that do not fit."""
+"""Schemas: the arguments of a scripted function, their checks, and complaints about those that do not fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Argument(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """The declaration of a scripted function."""
+    """The declaration of a scripted function: prints like `f(Tensor x, int n) -> Tensor`."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -31,9 +31,11 @@ class Schema(NamedTuple):
         parts = [
             f"{each.type} {each.name}{f'={each.default!r}' if each.has_default else ''}" for each in self.arguments
         ]
-        result = f"({self.returns})" if self.returns.kind != "Tuple" else f"({self.returns})"
-        plain = self.returns.kind != "Tuple"
-        return f"{self.name}({', '.join(parts)}) -> {self.returns if plain else result}"
+        result = f"({self.returns})" if self.returns.kind == "Tuple" else self.returns
+        return f"{self.name}({', '.join(parts)}) -> {result}"
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def refusal(self, bound: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> RuntimeError:
         """The complaint about arguments that are left over, beside those that are bound."""

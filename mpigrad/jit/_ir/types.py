@@ -79,7 +79,7 @@ _BY_CLASS: dict[Any, Type] = {
     Device: DEVICE, DType: DTYPE, layout: LAYOUT, memory_format: Type("MemoryFormat"),
     list: list_of(TENSOR), list[Any]: list_of(ANY),
 }  # fmt: skip
-interfaces: dict[type, Any] = {}  # class decorated with @jit.interface -> its description
+interfaces: dict[str, dict[str, Any]] = {}  # name of a class decorated with @jit.interface -> the schemas of its methods
 
 
 def from_annotation(given: Any) -> Type:
@@ -101,8 +101,10 @@ def from_annotation(given: Any) -> Type:
     if given is Future:
         return Type("Future", (TENSOR,))
     if isinstance(given, type):
-        if given in interfaces or getattr(given, "_is_script_module", False) or issubclass(given, Tensor):
-            return TENSOR if issubclass(given, Tensor) else Type(qualified(given))
+        if issubclass(given, Tensor):
+            return TENSOR
+        if "_is_jit_interface" in vars(given) or getattr(given, "_is_script_module", False):
+            return Type(qualified(given))
         if is_named_tuple(given):
             return _named_tuple(given)
         if issubclass(given, enum.Enum):

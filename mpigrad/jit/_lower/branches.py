@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._ir.graph import Block, Node, Value
-from .._ir.types import BOOL, NONE, TENSOR, Type, optional, unify
-from .builder import Builder, Known, ends
+from .._ir.types import BOOL, NONE, Type, unify
+from .builder import Builder, PythonObject
 
 Facts = dict[str, Type]  # variable -> what it is known to be
 
@@ -40,14 +40,12 @@ class Branches(Builder):
         self._join(node, test, branch(node.body, when_true), branch(node.orelse, when_false), (when_true, when_false))
 
     def _join(self, at: ast.AST, test: Value, first: Any, second: Any, facts: tuple[Facts, Facts]) -> None:
-        made = Node("prim::If", [test], "if", self.source.where(at))
-        made.blocks = [first[0], second[0]]
-        self.block.nodes.append(made)
-        gone = ends(first[0]), ends(second[0])
-        if all(gone):
+        made = self.append(at, "prim::If", [test], "if", first[0], second[0])
+        ended = first[0].ends(), second[0].ends()
+        if all(ended):
             return
-        if any(gone):
-            self._follow(made, at, second if gone[0] else first, facts[1] if gone[0] else facts[0], int(gone[0]))
+        if any(ended):
+            self._follow(made, at, second if ended[0] else first, facts[1] if ended[0] else facts[0], int(ended[0]))
             return
         for name in [*first[1], *(each for each in second[1] if each not in first[1])]:
             before = self.env.get(name)
@@ -55,11 +53,11 @@ class Branches(Builder):
             if a is b or (self._is_refined(a, before) and self._is_refined(b, before)):
                 continue
             if a is None or b is None or not (isinstance(a, Value) and isinstance(b, Value)):
-                self.env[name] = Missing(f"{name} is not defined in the {'true' if a is None else 'false'} branch")
+                self.env[name] = Undefined(f"{name} is not defined in the {'true' if a is None else 'false'} branch")
                 continue
             kind = unify(a.type, b.type)
             if kind is None:
-                self.env[name] = Missing(
+                self.env[name] = Undefined(
                     f"Type mismatch: {name} is set to type {a.type.python()} in the true branch and type {b.type.python()} "
                     "in the false branch"
                 )
@@ -82,8 +80,7 @@ class Branches(Builder):
         self.refine(at, {name: kind for name, kind in facts.items() if alive[1].get(name) is not None})
 
     def _output(self, made: Node, name: str, kind: Type, pairs: list[tuple[Block, Value]]) -> Value:
-        output = Value(kind, self.graph.new_name(name), made)
-        made.outputs.append(output)
+        output = self.output(made, kind, name)
         for block, value in pairs:
             block.outputs.append(value)
         for block in made.blocks:  # a branch that ends elsewhere gives nothing
@@ -135,12 +132,8 @@ class Branches(Builder):
         def short() -> None:
             self.block.outputs.append(self.constant(node, not is_and))
 
-        made = Node("prim::If", [test], "if", self.source.where(node))
         blocks = [self.sub_block(each, self.env)[0] for each in ((rest, short) if is_and else (short, rest))]
-        made.blocks = blocks
-        self.block.nodes.append(made)
-        output = Value(BOOL, self.graph.new_name(), made)
-        made.outputs.append(output)
+        output = self.output(self.append(node, "prim::If", [test], "if", *blocks), BOOL)
         both_yes = {**yes, **found[0][1]} if is_and else {}
         both_no = {} if is_and else {**no, **found[0][2]}
         return output, both_yes, both_no
@@ -166,12 +159,12 @@ class Branches(Builder):
 
     def _is_isinstance(self, node: ast.Call) -> bool:
         found = self.expression(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
-        return isinstance(found, Known) and getattr(found.obj, "__name__", "") == "isinstance" and len(node.args) == 2
+        return isinstance(found, PythonObject) and getattr(found.obj, "__name__", "") == "isinstance" and len(node.args) == 2
 
     def _class_test(self, node: ast.Call) -> tuple[Value, Facts, Facts]:
         value = self.value(node, self.expression(node.args[0]))
         wanted = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-        kinds = [self.names.annotation(self, each) for each in wanted]
+        kinds = [self.scope.annotation(self, each) for each in wanted]
         inside = value.type.args if value.type.kind == "Optional" else (value.type,)
         hit = [kind for kind in kinds if kind == inside[0] or kind.kind == inside[0].kind and not kind.args]
         if value.type.kind == "Any":
@@ -204,27 +197,20 @@ class Branches(Builder):
 
             return self.sub_block(run, self.env)[0]
 
-        made = Node("prim::If", [test], "if", self.source.where(node))
-        made.blocks = [branch(node.body, yes), branch(node.orelse, no)]
-        self.block.nodes.append(made)
+        made = self.append(node, "prim::If", [test], "if", branch(node.body, yes), branch(node.orelse, no))
         kind = unify(found[0].type, found[1].type)
         if kind is None:
             raise self.fail(
                 node,
                 f"Type mismatch: the branches of an if-expression give {found[0].type.python()} and {found[1].type.python()}",
             )
-        output = Value(kind, self.graph.new_name(), made)
-        made.outputs.append(output)
-        return output
+        return self.output(made, kind)
 
 
-class Missing:
-    """A variable that only some branches define, with the complaint for whoever uses it."""
+class Undefined:
+    """A variable that only some branches define, and the complaint about its use."""
 
     __slots__ = ("why",)
 
     def __init__(self, why: str) -> None:
         self.why = why
-
-
-__all__ = ["TENSOR", "Branches", "Missing", "optional"]

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from .._ir.errors import NotSupportedError, Source, UnsupportedNodeError, script_error
 from .._ir.graph import Block, Graph, Node, Value
-from .._ir.types import (
-    ANY,
-    BOOL,
-    DEVICE,
-    FLOAT,
-    FUNCTION,
-    INT,
-    NONE,
-    NUMERIC,
-    STR,
-    TENSOR,
-    Type,
-    fits,
-    optional,
-    type_of,
-)  # fmt: skip
-
-EXITS = ("prim::ReturnStmt", "prim::BreakStmt", "prim::ContinueStmt", "prim::RaiseException")
+from .._ir.types import BOOL, DEVICE, FLOAT, FUNCTION, INT, NONE, NUMERIC, TENSOR, Type, fits, type_of
 
 
-class Known:
-    """Something known while compiling that is no value of the graph: a module, a function, a type."""
+# Expressions give values of the graph, or one of these, which exist only while a function is lowered.
+class PythonObject:
+    """An object of the Python program: a module, a function, a type."""
 
     __slots__ = ("name", "obj")
 
@@ -36,8 +21,8 @@ class Known:
         self.obj, self.name = obj, name
 
 
-class Method:
-    """A method looked up and not yet called."""
+class BoundMethod:
+    """A method of a value (a tensor, a list, a module) that is not called yet."""
 
     __slots__ = ("name", "owner")
 
@@ -45,8 +30,8 @@ class Method:
         self.owner, self.name = owner, name
 
 
-class Members:
-    """Several things known apart: the modules of a ModuleList, what `zip` and `enumerate` go through."""
+class StaticTuple:
+    """Several results whose number is known: the modules of a ModuleList, what `zip` and `enumerate` give in one turn."""
 
     __slots__ = ("items",)
 
@@ -54,27 +39,19 @@ class Members:
         self.items = items
 
 
-def ends(block: Block) -> bool:
-    """Whether a block never comes to its end."""
-    if not block.nodes:
-        return False
-    last = block.nodes[-1]
-    return last.op in EXITS or (last.op in ("prim::If", "prim::With") and all(ends(each) for each in last.blocks))
-
-
 class Builder:
     """The state of lowering one function."""
 
     me: Value | None = None  # of a method: the module whose method it is
 
-    def __init__(self, graph: Graph, source: Source, names: Any, module: Any = None) -> None:
-        self.graph, self.source, self.names, self.module = graph, source, names, module
+    def __init__(self, graph: Graph, source: Source, scope: Any, script: Callable[[Any], Any], module: Any = None) -> None:
+        """`script` compiles the functions that this one calls; `module` (`ModuleMembers`) is there for methods of modules."""
+        self.graph, self.source, self.scope, self.script, self.module = graph, source, scope, script, module
         self.block: Block = graph
         self.env: dict[str, Any] = {}
         self.returns: Type | None = None  # as annotated
         self.returned: list[Type] = []
         self.loops: list[Any] = []
-        self.previous: str = ""  # why a variable is gone
 
     # -- errors ----------------------------------------------------------------------------------------------------
     def fail(self, node: ast.AST, message: str) -> RuntimeError:
@@ -98,12 +75,21 @@ class Builder:
         **attributes: Any,
     ) -> Value:
         """Append a node; its output, of type `kind` (none if that is None)."""
-        node = Node(op, inputs, target, self.source.where(at) if at is not None else None)
+        node = self.append(at, op, inputs, target)
         node.keywords, node.attributes = keywords, attributes
+        return Value(NONE, self.graph.new_name(), node) if kind is None else self.output(node, kind)
+
+    def append(self, at: Any, op: str, inputs: list[Value], target: str, *blocks: Block) -> Node:
+        """Append a node that has no output yet."""
+        node = Node(op, inputs, target, self.source.where(at))
+        node.blocks = list(blocks)
         self.block.nodes.append(node)
-        made = Value(NONE if kind is None else kind, self.graph.new_name(), node)
-        if kind is not None:
-            node.outputs.append(made)
+        return node
+
+    def output(self, node: Node, kind: Type, hint: str = "") -> Value:
+        """A new output of a node; `hint` is the name of the variable that it is assigned to."""
+        made = Value(kind, self.graph.new_name(hint), node)
+        node.outputs.append(made)
         return made
 
     def constant(self, at: Any, value: Any, kind: Type | None = None) -> Value:
@@ -116,12 +102,12 @@ class Builder:
         return self.add(at, "prim::Constant", [], kind, "constant", value=value)
 
     def value(self, at: ast.AST, found: Any) -> Value:
-        """A value of the graph from whatever an expression gave."""
+        """A value of the graph from what an expression gave."""
         if isinstance(found, Value):
             return found
-        if isinstance(found, Members):
+        if isinstance(found, StaticTuple):
             return self.pack(at, [self.value(at, each) for each in found.items])
-        if isinstance(found, Method):
+        if isinstance(found, BoundMethod):
             raise self.fail(at, f"method '{found.name}' cannot be used as a value; call it")
         kind = type_of(found.obj)
         if (
@@ -162,18 +148,14 @@ class Builder:
             return value
         if value.type in NUMERIC or value.type == TENSOR:
             return self.add(at, "aten::Bool", [value], BOOL, "builtin:bool")
-        if value.type.kind in ("List", "Dict", "Tuple", "str"):
-            raise self.fail(at, f"Could not cast value of type {value.type.python()} to bool")
         raise self.fail(at, f"Could not cast value of type {value.type.python()} to bool")
 
     def static(self, value: Any) -> Any:
         """The Python value of a constant; Ellipsis if it is known only at run time."""
-        if isinstance(value, Value) and value.node is not None and value.node.op == "prim::Constant":
-            return value.node.attributes.get("value")
-        return ...
+        return value.constant if isinstance(value, Value) else ...
 
     def sub_block(self, run: Any, env: dict[str, Any]) -> tuple[Block, dict[str, Any]]:
-        """Lower into a new block with variables of its own; both."""
+        """Call `run()`, which lowers into a new block with variables of its own; the block and the variables."""
         outer, outer_env = self.block, self.env
         self.block, self.env = Block(), dict(env)
         try:
@@ -181,20 +163,3 @@ class Builder:
             return self.block, self.env
         finally:
             self.block, self.env = outer, outer_env
-
-
-__all__ = [
-    "ANY",
-    "BOOL",
-    "FLOAT",
-    "INT",
-    "NONE",
-    "STR",
-    "TENSOR",
-    "Builder",
-    "Known",
-    "Members",
-    "Method",
-    "ends",
-    "optional",
-]

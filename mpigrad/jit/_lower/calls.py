@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .._frontend import known
+from .._ir.errors import FrontendError
 from .._ir.graph import Value
+from .._ir.operators import is_tensor_method, operator_name, result_of
+from .._ir.python_builtins import builtin_name, builtin_op, builtin_result, method_result
 from .._ir.schema import Argument, Schema
-from .._ir.tensor_names import is_tensor_method, result_of
-from .._ir.types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, list_of
-from .builder import Known, Members, Method
+from .._ir.types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, interfaces, list_of
+from .builder import BoundMethod, PythonObject, StaticTuple
+from .callees import complaint, role_of
 from .expressions import Expressions
 
 Arguments = tuple[list[Value], dict[str, Value]]
@@ -21,21 +23,19 @@ class Calls(Expressions):
 
     def _Call_value(self, node: ast.Call, hint: Any) -> Any:
         found = self.expression(node.func)
-        if isinstance(found, Method):
+        if isinstance(found, BoundMethod):
             return self._method(node, found)
         if isinstance(found, Value):
-            if self.module is not None and found.type.kind.startswith("__mpigrad__"):
+            if self.module is not None and self.module.knows(self, found):
                 return self.module.call(self, node, found, "forward")
             raise self.fail(node, f"'{found.type.python()}' object is not callable")
-        if isinstance(found, Members):
+        if isinstance(found, StaticTuple):
             return self.module.call_each(self, node, found)
-        role = known.role_of(found.obj)
+        role = role_of(found.obj)
         if role == "special":
             return getattr(self, f"_call_{found.obj.__name__.strip('_')}")(node, found.obj, hint)
-        if role == "module":
-            return found.obj.call(self, node)
         if role is None:
-            raise self.fail(node, known.complaint(found.obj, found.name))
+            raise self.fail(node, complaint(found.obj, found.name))
         args, kwargs = self.arguments(node)
         return getattr(self, f"_as_{role}")(node, found.obj, args, kwargs)
 
@@ -59,20 +59,20 @@ class Calls(Expressions):
 
     # -- the library's operators -------------------------------------------------------------------------------------
     def _as_operator(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        name, target = known.operator_name(obj)
+        name, target = operator_name(obj)
         kind = result_of(name, [each.type for each in args], self._facts(kwargs))
         return self.add(node, f"aten::{name}", [*args, *kwargs.values()], kind, target, tuple(kwargs))
 
     def _as_builtin(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        name = known.builtin_name(obj)
+        name = str(builtin_name(obj))
         if kwargs:
             raise self.fail(node, f"{name}() takes no keyword arguments in scripted code")
-        kind = known.builtin_result(name, [each.type for each in args])
+        kind = builtin_result(name, [each.type for each in args])
         if kind is None:
             raise self.fail(
                 node, f"Arguments for call are not valid: {name}({', '.join(each.type.python() for each in args)})"
             )
-        return self.add(node, known.builtin_op(name), args, None if kind == NONE else kind, f"builtin:{name}")
+        return self.add(node, builtin_op(name), args, None if kind == NONE else kind, f"builtin:{name}")
 
     def _as_math(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         kind = INT if obj.__name__ in ("floor", "ceil", "gcd", "factorial") else FLOAT
@@ -82,7 +82,7 @@ class Calls(Expressions):
         return self.add(node, f"aten::{obj.__name__}", args, kind, f"math:{obj.__name__}")
 
     def _as_named(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        kind = self.names.kind_of(self, node, obj)
+        kind = self.scope.kind_of(self, node, obj)
         defaults = obj._field_defaults
         arguments = tuple(
             Argument(name, each, False, name in defaults, defaults.get(name)) for name, each in zip(kind.fields, kind.args)
@@ -92,18 +92,30 @@ class Calls(Expressions):
 
     # -- functions of users ------------------------------------------------------------------------------------------
     def _as_function(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        function = self.names.compiled(self, node, obj)
+        function = self._scripted(node, obj)
         inputs = self.bind(node, function.schema, args, kwargs)
         return self.add(node, "prim::CallFunction", inputs, function.returns, "call", function=function)
 
+    def _scripted(self, node: ast.AST, function: Any) -> Any:
+        """The scripted function of a function that is called."""
+        try:
+            return self.script(function)
+        except (FrontendError, RuntimeError) as error:
+            text = (
+                f"{error}'{function.__name__}' is being compiled since it was called from '{self.source.name}'\n"
+                f'  File "{self.source.file}", line {self.source.line(node)}, in {self.source.name}\n'
+            )
+            kind = type(error) if isinstance(error, FrontendError) else RuntimeError
+            raise kind(text) from None
+
     def _as_ignored(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        kind = self.names.return_type(obj)
+        kind = self.scope.return_type(obj)
         op = f"^{obj.__name__}"
         return self.add(node, op, [*args, *kwargs.values()], kind, "python", tuple(kwargs), function=obj)
 
     def _as_unused(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         text = f"'{obj.__name__}' is marked @mpigrad.jit.unused and cannot run in scripted code"
-        kind = self.names.return_type(obj)
+        kind = self.scope.return_type(obj)
         self.add(node, "prim::RaiseException", [self.constant(node, text)], None, "raise", name="Exception")
         return Value(kind, self.graph.new_name())
 
@@ -141,8 +153,10 @@ class Calls(Expressions):
         return value
 
     # -- methods -----------------------------------------------------------------------------------------------------
-    def _method(self, node: ast.Call, found: Method) -> Value:
+    def _method(self, node: ast.Call, found: BoundMethod) -> Value:
         owner, name = found.owner, found.name
+        if self.module is not None and self.module.knows(self, owner):
+            return self.module.call(self, node, owner, name)
         args, kwargs = self.arguments(node)
         kind = owner.type
         if kind == TENSOR and is_tensor_method(name):
@@ -152,8 +166,8 @@ class Calls(Expressions):
                 node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs)
             )
         if kind.kind.startswith("__mpigrad__"):
-            return known.interface_call(self, node, owner, name, args, kwargs)
-        found_type = known.method_result(kind, name, [each.type for each in args])
+            return self._interface_method(node, owner, name, args, kwargs)
+        found_type = method_result(kind, name, [each.type for each in args])
         if found_type is None:
             raise self.fail(node, f"'{kind.python()}' object has no attribute or method '{name}'.")
         if name == "append" and kind.kind == "List" and not fits(args[0].type, kind.args[0]):
@@ -167,9 +181,18 @@ class Calls(Expressions):
         attributes = {"name": name} if target == "prim:listed" else {}
         return self.add(node, op, [owner, *args, *kwargs.values()], made, target, tuple(kwargs), **attributes)
 
+    def _interface_method(
+        self, node: ast.Call, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        schema = interfaces.get(owner.type.kind, {}).get(name)
+        if schema is None:
+            raise self.fail(node, f"'{owner.type.kind}' object has no attribute or method '{name}'.")
+        inputs = self.bind(node, schema, args, kwargs)
+        return self.add(node, "prim::CallMethod", [owner, *inputs], schema.returns, "callmethod", name=name)
+
     # -- special functions -------------------------------------------------------------------------------------------
     def _call_annotate(self, node: ast.Call, obj: Any, hint: Any) -> Value:
-        kind = self.names.annotation(self, node.args[0])
+        kind = self.scope.annotation(self, node.args[0])
         value = self.value(node, self.expression(node.args[1], kind))
         value = self.cast(node, value, kind, f"expected {kind.python()}, got {value.type.python()}")
         return value if value.type == kind else self.add(node, "prim::unchecked_cast", [value], kind, "alias")
@@ -197,9 +220,9 @@ class Calls(Expressions):
 
     def _script_argument(self, node: ast.Call, given: ast.expr, what: str) -> Any:
         found = self.expression(given)
-        if not isinstance(found, Known) or known.role_of(found.obj) != "function":
+        if not isinstance(found, PythonObject) or role_of(found.obj) != "function":
             raise self.fail(node, f"{what} needs a scripted function, and '{ast.unparse(given)}' is none")
-        return self.names.compiled(self, node, found.obj)
+        return self._scripted(node, found.obj)
 
     def _rpc(self, node: ast.Call, name: str, op: str, wrap: str) -> Value:
         given = dict(zip(("to", "func", "args", "kwargs", "timeout"), node.args))

@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from .._ir.graph import Value
-from .._ir.tensor_names import is_tensor_attribute, is_tensor_method
+from .._ir.operators import is_tensor_attribute, is_tensor_method
 from .._ir.types import (
     ANY,
     BOOL,
@@ -16,7 +16,6 @@ from .._ir.types import (
     FLOAT,
     INT,
     LAYOUT,
-    NONE,
     NUMBER,
     NUMERIC,
     SIZES,
@@ -27,8 +26,8 @@ from .._ir.types import (
     list_of,
     unify,
 )  # fmt: skip
-from .branches import Branches, Missing
-from .builder import Known, Members, Method
+from .branches import Branches, Undefined
+from .builder import BoundMethod, PythonObject, StaticTuple
 from .loops import Loops
 
 BINARY: dict[type, tuple[str, str]] = {
@@ -64,18 +63,18 @@ class Expressions(Branches, Loops):
 
     def _Constant_value(self, node: ast.Constant, hint: Any) -> Any:
         if node.value is Ellipsis:
-            return Known(Ellipsis, "...")
+            return PythonObject(Ellipsis, "...")
         if isinstance(node.value, bytes):
             raise self.unsupported(node, "bytes")
         return self.constant(node, node.value)
 
     def _Name_value(self, node: ast.Name, hint: Any) -> Any:
         found = self.env.get(node.id)
-        if isinstance(found, Missing):
+        if isinstance(found, Undefined):
             raise self.fail(node, found.why)
         if found is not None:
             return found
-        found = self.names.find(node.id)
+        found = self.scope.find(node.id)
         if found is None:
             raise self.fail(node, f"undefined value {node.id}")
         return found
@@ -92,11 +91,11 @@ class Expressions(Branches, Loops):
     # -- attributes ------------------------------------------------------------------------------------------------
     def _Attribute_value(self, node: ast.Attribute, hint: Any) -> Any:
         owner = self.expression(node.value)
-        if isinstance(owner, Known) and isinstance(owner.obj, enum.Enum):
+        if isinstance(owner, PythonObject) and isinstance(owner.obj, enum.Enum):
             owner = self.value(node, owner)
-        if isinstance(owner, Known):
-            return self.names.attribute(self, node, owner)
-        if isinstance(owner, (Method, Members)):
+        if isinstance(owner, PythonObject):
+            return self.scope.attribute(self, node, owner)
+        if isinstance(owner, (BoundMethod, StaticTuple)):
             raise self.fail(node, f"attribute lookup is not defined on '{ast.unparse(node.value)}'")
         if self.module is not None and self.module.knows(self, owner):
             return self.module.attribute(self, node, owner)
@@ -121,7 +120,7 @@ class Expressions(Branches, Loops):
                 node,
                 f"'{kind.python()}' object has no attribute or method '{name}'. Did you forget to test it against None?",
             )
-        return Method(owner, name)
+        return BoundMethod(owner, name)
 
     # -- arithmetic ------------------------------------------------------------------------------------------------
     def _BinOp_value(self, node: ast.BinOp, hint: Any) -> Any:
@@ -202,9 +201,9 @@ class Expressions(Branches, Loops):
     # -- items -----------------------------------------------------------------------------------------------------
     def _Subscript_value(self, node: ast.Subscript, hint: Any) -> Any:
         owner = self.expression(node.value)
-        if isinstance(owner, Known):
-            return self.names.subscript(self, node, owner)
-        if isinstance(owner, Members):
+        if isinstance(owner, PythonObject):
+            return self.scope.subscript(self, node, owner)
+        if isinstance(owner, StaticTuple):
             return self._member(node, owner)
         owner = self.value(node.value, owner)
         kind = owner.type
@@ -221,7 +220,7 @@ class Expressions(Branches, Loops):
         inside = STR if kind == STR else kind.args[-1]
         return self.add(node, "aten::__getitem__", [owner, key], inside, "index")
 
-    def _member(self, node: ast.Subscript, owner: Members) -> Any:
+    def _member(self, node: ast.Subscript, owner: StaticTuple) -> Any:
         found = self.static(self.value(node, self.expression(node.slice)))  # type: ignore[arg-type]
         if not isinstance(found, int) or not -len(owner.items) <= found < len(owner.items):
             raise self.fail(node, "the index into a ModuleList must be an integer literal within its length")
@@ -254,7 +253,7 @@ class Expressions(Branches, Loops):
         if isinstance(node, ast.Tuple):
             return self.pack(node, [self.key(each, owner) for each in node.elts])
         found = self.expression(node)
-        if isinstance(found, Known) and found.obj is Ellipsis:
+        if isinstance(found, PythonObject) and found.obj is Ellipsis:
             return self.add(node, "prim::Constant", [], ANY, "constant", value=Ellipsis)
         key = self.value(node, found)
         if owner.type.kind == "List" and key.type == TENSOR:
@@ -313,6 +312,3 @@ class Expressions(Branches, Loops):
             else:
                 raise self.refuse(each, "Format specifications in f-strings aren't supported")
         return self.add(node, "aten::format", [self.constant(node, template), *parts], STR, "method:format")
-
-
-__all__ = ["BINARY", "COMPARE", "INPLACE", "NONE", "Expressions"]

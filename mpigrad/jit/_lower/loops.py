@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .._ir.graph import Block, Node, Value
-from .._ir.types import BOOL, INT, STR, TENSOR, Type, list_of, unify
-from .branches import Missing
-from .builder import Builder, Known, Members, ends
+from .._ir.graph import Value
+from .._ir.types import INT, STR, TENSOR, Type, list_of, unify
+from .branches import Undefined
+from .builder import Builder, PythonObject, StaticTuple
 
 
 class _Loop:
@@ -55,7 +55,7 @@ class Loops(Builder):
             for each in over:
                 self.assign(node.target, each)
                 self.statements(node.body)
-                if ends(self.block):
+                if self.block.ends():
                     raise self.refuse(
                         node, "break, continue and return in loops over tuples and modules aren't supported"
                     )
@@ -71,7 +71,7 @@ class Loops(Builder):
         names = [name for name in assigned(body) if isinstance(self.env.get(name), Value)]
         again = test or (lambda: self.constant(at, True))
         start = again()
-        made = Node("prim::Loop", [turns, start, *(self.env[name] for name in names)], "loop", self.source.where(at))
+        inputs = [turns, start, *(self.env[name] for name in names)]
         index = Value(INT, self.graph.new_name("i"))
         carried = [Value(self.env[name].type, self.graph.new_name(name)) for name in names]
 
@@ -80,23 +80,22 @@ class Loops(Builder):
             self.loops.append(_Loop(names, again))
             run(index)
             self.loops.pop()
-            if not ends(self.block):
+            if not self.block.ends():
                 self.block.outputs += [again(), *self._carried(at, names, carried)]
 
-        made.blocks = [self.sub_block(turn, self.env)[0]]
-        made.blocks[0].inputs = [index, *carried]
-        self.block.nodes.append(made)
+        block = self.sub_block(turn, self.env)[0]
+        block.inputs = [index, *carried]
+        made = self.append(at, "prim::Loop", inputs, "loop", block)
         for name, value in zip(names, carried):
-            self.env[name] = Value(value.type, self.graph.new_name(name), made)
-            made.outputs.append(self.env[name])
+            self.env[name] = self.output(made, value.type, name)
         for name in assigned(body):
             if name not in names:
-                self.env[name] = Missing(f"{name} is not defined after the loop: it is set only inside")
+                self.env[name] = Undefined(f"{name} is not defined after the loop: it is set only inside")
 
     def _carried(self, at: Any, names: list[str], before: list[Value]) -> list[Value]:
         for name, old in zip(names, before):
             new = self.env[name]
-            if isinstance(new, Missing):
+            if isinstance(new, Undefined):
                 raise self.fail(at, new.why)
             if unify(old.type, new.type) != old.type:
                 raise self.fail(
@@ -113,21 +112,21 @@ class Loops(Builder):
         loop = self.loops[-1]
         inputs = [self.env[name] for name in loop.names]
         for each in inputs:
-            if isinstance(each, Missing):
+            if isinstance(each, Undefined):
                 raise self.fail(node, each.why)
         if op == "prim::ContinueStmt":
             inputs.insert(0, loop.again())
         self.add(node, op, inputs, None, "exit")
 
-    # -- what can be gone through ----------------------------------------------------------------------------------
+    # -- iteration ----------------------------------------------------------------------------------
     def iterable(self, node: ast.expr) -> Any:
         """`Steps`, or a list of what is known apart."""
         if isinstance(node, ast.Call):
             found = self.expression(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
-            if isinstance(found, Known) and found.obj in (range, zip, enumerate):
+            if isinstance(found, PythonObject) and found.obj in (range, zip, enumerate):
                 return getattr(self, f"_{found.obj.__name__}")(node)
         found = self.expression(node)
-        if isinstance(found, Members):
+        if isinstance(found, StaticTuple):
             return list(found.items)
         return self._through(node, self.value(node, found))
 
@@ -167,11 +166,11 @@ class Loops(Builder):
         over = self.iterable(node.args[0])
         if isinstance(over, list):
             first = self.static(start) if start is not None else 0
-            return [Members([self.constant(node, first + n), each]) for n, each in enumerate(over)]
+            return [StaticTuple([self.constant(node, first + n), each]) for n, each in enumerate(over)]
 
-        def item(index: Value) -> Members:
+        def item(index: Value) -> StaticTuple:
             number = index if start is None else self.add(node, "aten::add", [index, start], INT, "op:+")
-            return Members([number, over.item(index)])
+            return StaticTuple([number, over.item(index)])
 
         return Steps(over.count, item)
 
@@ -180,10 +179,10 @@ class Loops(Builder):
         if any(isinstance(each, list) for each in parts):
             if not all(isinstance(each, list) for each in parts):
                 raise self.refuse(node, "zip() of modules or tuples with other things aren't supported")
-            return [Members(list(each)) for each in zip(*parts)]
+            return [StaticTuple(list(each)) for each in zip(*parts)]
         counts = [each.count for each in parts]
         count = counts[0] if len(counts) == 1 else self.add(node, "prim::min", counts, INT, "builtin:min")
-        return Steps(count, lambda index: Members([each.item(index) for each in parts]))
+        return Steps(count, lambda index: StaticTuple([each.item(index) for each in parts]))
 
     def lower_comprehension(self, node: ast.ListComp) -> Any:
         """A list comprehension, as a loop that appends."""
@@ -212,7 +211,7 @@ class Loops(Builder):
 
     def _gathered(self, node: ast.ListComp, over: Steps, element: Callable[[Any], Value]) -> Value:
         result = self.add(node, "prim::ListConstruct", [], list_of(TENSOR), "list")
-        made = Node("prim::Loop", [over.count, self.constant(node, True)], "loop", self.source.where(node))
+        inputs = [over.count, self.constant(node, True)]
         index = Value(INT, self.graph.new_name("i"))
 
         def turn() -> None:
@@ -221,9 +220,9 @@ class Loops(Builder):
             self.add(node, "aten::append", [result, item], None, "method:append")
             self.block.outputs.append(self.constant(node, True))
 
-        block: Block = self.sub_block(turn, self.env)[0]
-        block.inputs, made.blocks = [index], [block]
-        self.block.nodes.append(made)
+        block = self.sub_block(turn, self.env)[0]
+        block.inputs = [index]
+        self.append(node, "prim::Loop", inputs, "loop", block)
         return result
 
 
@@ -242,6 +241,3 @@ def assigned(body: list[Any]) -> list[str]:
     for each in body:
         visit(each)
     return list(found)
-
-
-__all__ = ["BOOL", "Loops", "Steps", "assigned"]

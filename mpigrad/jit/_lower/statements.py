@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .._ir.graph import Node, Value
-from .._ir.types import BOOL, NONE, STR, TENSOR, Type
-from .branches import Missing
-from .builder import Known, Members, Method, ends
+from .._ir.graph import Value
+from .._ir.operators import MODES
+from .._ir.types import STR, TENSOR, Type
+from .branches import Undefined
+from .builder import PythonObject, StaticTuple
 from .calls import Calls
 from .expressions import INPLACE
 
@@ -18,7 +19,6 @@ _REFUSED = {
     ast.ClassDef: "class definitions", ast.Global: "global variables", ast.Nonlocal: "nonlocal variables",
     ast.AsyncFor: "async for loops", ast.AsyncWith: "async with statements",
 }  # fmt: skip
-_MODES = ("no_grad", "enable_grad", "inference_mode")
 
 
 class Lowering(Calls):
@@ -26,7 +26,7 @@ class Lowering(Calls):
 
     def statements(self, body: list[ast.stmt]) -> None:
         for node in body:
-            if ends(self.block):
+            if self.block.ends():
                 return  # never reached
             self.statement(node)
 
@@ -82,7 +82,7 @@ class Lowering(Calls):
             self.assign(target, found)
 
     def _AnnAssign(self, node: ast.AnnAssign) -> None:
-        kind = self.names.annotation(self, node.annotation)
+        kind = self.scope.annotation(self, node.annotation)
         if node.value is None:
             raise self.refuse(node, "Declarations without a value aren't supported")
         value = self.value(node.value, self.expression(node.value, kind))
@@ -115,7 +115,7 @@ class Lowering(Calls):
             raise self.refuse(target, "Starred targets of assignments aren't supported")
         items = (
             found.items
-            if isinstance(found, Members)
+            if isinstance(found, StaticTuple)
             else self.parts(target, self.value(target, found), len(target.elts))
         )
         if len(items) != len(target.elts):
@@ -137,10 +137,8 @@ class Lowering(Calls):
             raise self.fail(at, f"{value.type.python()} cannot be used as a tuple")
         if len(kinds) != count:
             raise self.fail(at, f"Provided {len(kinds)} values, but {count} are wanted")
-        node = Node(op, [value], "unpack", self.source.where(at))
-        node.outputs = [Value(kind, self.graph.new_name(), node) for kind in kinds]
-        self.block.nodes.append(node)
-        return node.outputs
+        node = self.append(at, op, [value], "unpack")
+        return [self.output(node, kind) for kind in kinds]
 
     def _set_item(self, target: ast.Subscript, value: Value) -> None:
         owner = self.value(target, self.expression(target.value))
@@ -181,7 +179,7 @@ class Lowering(Calls):
             if isinstance(target, ast.Name):
                 if self.env.pop(target.id, None) is None:
                     raise self.fail(target, f"undefined value {target.id}")
-                self.env[target.id] = Missing(f"undefined value {target.id}")
+                self.env[target.id] = Undefined(f"undefined value {target.id}")
             elif isinstance(target, ast.Subscript):
                 owner = self.value(target, self.expression(target.value))
                 self.add(target, "aten::Delete", [owner, self.key(target.slice, owner)], None, "delitem")
@@ -197,7 +195,7 @@ class Lowering(Calls):
             given = given.func
         if given is not None:
             found = self.expression(given)
-            if not (isinstance(found, Known) and isinstance(found.obj, type) and issubclass(found.obj, BaseException)):
+            if not (isinstance(found, PythonObject) and isinstance(found.obj, type) and issubclass(found.obj, BaseException)):
                 raise self.fail(node, "only exceptions of Python can be raised")
             name = found.obj.__name__
         self._raise(node, name, message)
@@ -208,7 +206,6 @@ class Lowering(Calls):
 
     def _Assert(self, node: ast.Assert) -> None:
         test = self.condition(node.test)
-        self.refine(node, {})
 
         def fail() -> None:
             message = self.value(node.msg, self.expression(node.msg)) if node.msg is not None else None
@@ -216,40 +213,34 @@ class Lowering(Calls):
                 raise self.fail(node, f"the message of an assert must be a str, not {message.type.python()}")
             self._raise(node, "AssertionError", message)
 
-        made = Node("prim::If", [test[0]], "if", self.source.where(node))
-        made.blocks = [self.sub_block(lambda: None, self.env)[0], self.sub_block(fail, self.env)[0]]
-        self.block.nodes.append(made)
+        blocks = [self.sub_block(each, self.env)[0] for each in (lambda: None, fail)]
+        self.append(node, "prim::If", [test[0]], "if", *blocks)
         self.refine(node, test[1])
 
     def _With(self, node: ast.With) -> None:
-        if len(node.items) != 1 or node.items[0].optional_vars is not None:
-            raise self.refuse(
-                node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
-            )
-        call = node.items[0].context_expr
-        found = (
-            self.expression(call.func) if isinstance(call, ast.Call) and not call.args and not call.keywords else None
-        )
-        name = getattr(found.obj, "__name__", "") if isinstance(found, Known) else ""
-        if name not in _MODES or not str(getattr(found.obj, "__module__", "")).startswith("mpigrad"):  # type: ignore[union-attr]
+        name = self._grad_mode(node.items[0]) if len(node.items) == 1 else None
+        if name is None:
             raise self.refuse(
                 node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
             )
         block, env = self.sub_block(lambda: self.statements(node.body), self.env)
-        made = Node("prim::With", [], "with", self.source.where(node))
-        made.attributes, made.blocks = {"name": name}, [block]
-        self.block.nodes.append(made)
+        made = self.append(node, "prim::With", [], "with", block)
+        made.attributes = {"name": name}
         for each, value in env.items():
-            if value is not self.env.get(each) and isinstance(value, Value) and not ends(block):
+            if value is not self.env.get(each) and isinstance(value, Value) and not block.ends():
                 block.outputs.append(value)
-                made.outputs.append(Value(value.type, self.graph.new_name(each), made))
-                self.env[each] = made.outputs[-1]
+                self.env[each] = self.output(made, value.type, each)
             else:
                 self.env[each] = value
+
+    def _grad_mode(self, item: ast.withitem) -> str | None:
+        """The name in MODES of the mode that a `with` enters, or None."""
+        call = item.context_expr
+        if item.optional_vars is not None or not isinstance(call, ast.Call) or call.args or call.keywords:
+            return None
+        found = self.expression(call.func)
+        return next((name for name, mode in MODES.items() if isinstance(found, PythonObject) and found.obj is mode), None)
 
 
 def _loaded(target: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(target), mode="eval").body
-
-
-__all__ = ["BOOL", "NONE", "Lowering", "Method"]

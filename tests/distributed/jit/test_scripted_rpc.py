@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import mpigrad
@@ -110,6 +112,13 @@ def test_fork_keeps_the_context(rpc_world) -> None:
         dist_autograd.backward(context_id, [loss])
         grads = dist_autograd.get_gradients(context_id)
         assert len(grads) == 2 and t1 in grads and t2 in grads
+
+
+def test_forks_run_on_the_agents_pool(rpc_world) -> None:
+    def where() -> str:
+        return threading.current_thread().name
+
+    assert mpigrad.jit.fork(where).wait().startswith("mpigrad-")
 
 
 def test_the_context_is_still_there_after_waiting(rpc_world) -> None:

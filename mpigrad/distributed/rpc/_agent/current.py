@@ -69,3 +69,14 @@ def _wait(fut: Any, deadline: float | None) -> None:
 def _defer(run: Any) -> bool:
     agent = current.agent
     return agent is not None and agent.defer(run)
+
+
+def _start(run: Any) -> bool:
+    agent = current.agent
+    if agent is None:
+        return False
+    agent.progress.pool.submit(run)
+    return True
+
+
+_future.set_start_hook(_start)

@@ -1,4 +1,4 @@
-"""A module while its methods are lowered: its parameters, submodules, attributes and methods, as scripted code sees them."""
+"""Members of modules: how parameters, submodules, attributes and methods of `self` are lowered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mpigrad.nn.modules.container import ModuleList, Sequential
 
 from .._ir.graph import Value
 from .._ir.types import BOOL, NONE, TENSOR, Type, optional, qualified, tuple_of, type_of
-from .._lower.builder import Known, Members
-from .names import Names
+from .builder import BoundMethod, PythonObject, StaticTuple
+from .scope import Scope
 
 _RESULTS = {
     "LSTM": tuple_of(TENSOR, tuple_of(TENSOR, TENSOR)), "GRU": tuple_of(TENSOR, TENSOR), "RNN": tuple_of(TENSOR, TENSOR),
@@ -19,30 +19,13 @@ _RESULTS = {
 }  # fmt: skip
 
 
-class ModuleMember:
-    """A method of a module that is about to be called."""
-
-    def __init__(self, description: Description, owner: Value, module: Any, name: str) -> None:
-        self.description, self.owner, self.module, self.name = description, owner, module, name
-
-    def call(self, builder: Any, node: ast.Call) -> Value:
-        return self.description.call(builder, node, self.owner, self.name, self.module)
-
-
 def is_library(module: Any) -> bool:
     """Whether a module is one of the library's, with nothing but such inside: it is called as an operator."""
     return all(f"{type(each).__module__}.".startswith("mpigrad.nn.") for each in module.modules())
 
 
-def class_values(cls: type) -> dict[str, Any]:
-    """The values that users' classes give to all their modules."""
-    own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
-    every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
-    return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
-
-
-class Description:
-    """What lowering asks about the module whose method it lowers."""
+class ModuleMembers:
+    """The members of the module whose method is lowered, and of the modules inside it."""
 
     def __init__(self, scripted: Any, original: Any) -> None:
         self.scripted, self.original = scripted, original
@@ -71,7 +54,7 @@ class Description:
         source = self._source(module)
         function = getattr(type(source), name, None)
         if inspect.isfunction(function):
-            return Known(ModuleMember(self, owner, module, name), f"self.{name}")
+            return BoundMethod(owner, name)
         if name == "training":
             return self._get(builder, node, owner, name, BOOL)
         if not hasattr(source, name):
@@ -88,10 +71,10 @@ class Description:
             for cls in reversed(type(source).__mro__)
             for key, each in vars(cls).get("__annotations__", {}).items()
         }
-        kind = Names(type(source).forward).of_argument(hints[name]) if name in hints else type_of(value)
+        kind = Scope(type(source).forward).of_argument(hints[name]) if name in hints else type_of(value)
         if kind is None:
             if callable(value):
-                return Known(value, name)
+                return PythonObject(value, name)
             raise builder.fail(
                 node, f"Module '{type(source).__name__}' has no attribute '{name}' (This attribute exists on the Python module, "
                 f"but we failed to convert Python type: '{type(value).__name__}' to a scripted type)",
@@ -105,20 +88,20 @@ class Description:
         value = self._get(builder, node, owner, name, Type(qualified(type(self._source(child)))))
         self.values[id(value)] = (value, child)
         if isinstance(child, ModuleList) or (isinstance(child, Sequential) and not is_library(child)):
-            return Members([self._child(builder, node, value, each, key) for key, each in child._modules.items()])
+            return StaticTuple([self._child(builder, node, value, each, key) for key, each in child._modules.items()])
         return value
 
     # -- calls -------------------------------------------------------------------------------------------------------
-    def call(self, builder: Any, node: ast.Call, owner: Value, name: str, module: Any = None) -> Value:
-        module = module if module is not None else self.module_of(builder, owner)
+    def call(self, builder: Any, node: ast.Call, owner: Value, name: str) -> Value:
+        """A method of a module."""
         args, kwargs = builder.arguments(node)
-        return self._invoke(builder, node, owner, module, name, args, kwargs)
+        return self._invoke(builder, node, owner, self.module_of(builder, owner), name, args, kwargs)
 
-    def call_each(self, builder: Any, node: ast.Call, members: Members) -> Value:
+    def call_each(self, builder: Any, node: ast.Call, modules: StaticTuple) -> Value:
         """A Sequential: one after the other."""
         args, kwargs = builder.arguments(node)
-        for each in members.items:
-            if isinstance(each, Members):
+        for each in modules.items:
+            if isinstance(each, StaticTuple):
                 raise builder.refuse(node, "Sequentials of Sequentials of scripted modules aren't supported")
             args = [self._invoke(builder, node, each, self.module_of(builder, each), "forward", args, kwargs)]
             kwargs = {}

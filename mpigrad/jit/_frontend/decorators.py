@@ -1,36 +1,25 @@
-"""Marks on functions (`ignore`, `unused`, `export`) and the functions that mean something only inside scripts."""
+"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions that have a meaning of their own inside scripts."""
 
 from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+import inspect
 from typing import Any
 
 from .._ir.convert import NO, convert
 from .._ir.errors import NotSupportedError
-from .._ir.types import from_annotation
+from .._ir.operators import special_form
+from .._ir.schema import Argument, Schema
+from .._ir.types import NONE, TENSOR, from_annotation, interfaces, qualified
+from .._lower.scope import Scope
 
 
-def _mark(name: str) -> Callable[..., Any]:
-    def decorate(function: Any = None, **kwargs: Any) -> Any:
-        if not callable(function):
-            return lambda real: _marked(real, name)
-        return _marked(function, name)
-
-    return decorate
-
-
-def _marked(function: Any, name: str) -> Any:
-    if isinstance_(function, property):
-        raise TypeError(f"@mpigrad.jit.{name} is for functions and methods, not properties")
-    function._jit_mark = name
+def _marked(function: Any, mark: str) -> Any:
+    if builtins.isinstance(function, property):
+        raise TypeError(f"@mpigrad.jit.{mark} is for functions and methods, not properties")
+    function._jit_mark = mark
     return function
-
-
-def isinstance_(obj: Any, cls: Any) -> bool:
-    """Python's own."""
-    return builtins.isinstance(obj, cls)
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -41,9 +30,8 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     ... def log(x: mpigrad.Tensor) -> None:
     ...     print(x.sum())
     """
-    return _mark("unused" if drop is True or kwargs.get("drop_on_export") else "ignore")(
-        drop if callable(drop) else None
-    )
+    mark = "unused" if drop is True or kwargs.get("drop_on_export") else "ignore"
+    return functools.partial(_marked, mark=mark) if builtins.isinstance(drop, bool) else _marked(drop, mark)
 
 
 def unused(fn: Any) -> Any:
@@ -54,7 +42,7 @@ def unused(fn: Any) -> Any:
     ... def debug(x: mpigrad.Tensor) -> mpigrad.Tensor:
     ...     return x
     """
-    return _mark("unused")(fn)
+    return _marked(fn, "unused")
 
 
 def export(fn: Any) -> Any:
@@ -68,9 +56,48 @@ def export(fn: Any) -> Any:
     >>> mpigrad.jit.script(Net()) is not None  # doctest: +SKIP
     True
     """
-    return _mark("export")(fn)
+    return _marked(fn, "export")
 
 
+def script_method(fn: Any) -> Any:
+    """Mark a method of a ScriptModule to be scripted.
+
+    >>> import mpigrad
+    >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
+    'script_method'
+    """
+    return _marked(fn, "script_method")
+
+
+def interface(obj: type) -> type:
+    """Declare an interface: its methods' annotations count, their bodies do not. Scripted modules that have these methods
+    can be given where the interface is the type of an argument.
+
+    >>> import mpigrad
+    >>> @mpigrad.jit.interface
+    ... class OneToOne:
+    ...     def forward(self, x: mpigrad.Tensor) -> mpigrad.Tensor:
+    ...         pass
+    """
+    if not inspect.isclass(obj):
+        raise RuntimeError(f"interface must be applied to a class, got {obj!r}")
+    interfaces[qualified(obj)] = {
+        name: _declared(name, function) for name, function in vars(obj).items() if inspect.isfunction(function)
+    }
+    obj._is_jit_interface = True  # type: ignore[attr-defined]
+    return obj
+
+
+def _declared(name: str, function: Any) -> Schema:
+    scope, hints = Scope(function), function.__annotations__
+    arguments = [
+        Argument(each, scope.of_argument(hints[each]) if each in hints else TENSOR, each not in hints)
+        for each in list(inspect.signature(function).parameters)[1:]
+    ]
+    return Schema(name, tuple(arguments), scope.of_argument(hints["return"]) if "return" in hints else NONE)
+
+
+@special_form
 def annotate(the_type: Any, the_value: Any) -> Any:
     """Give a value a type inside scripted code; outside, it is the value itself.
 
@@ -81,6 +108,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
 
+@special_form
 def is_scripting() -> bool:
     """Whether this runs as scripted code: False in Python, True (a constant) in scripts.
 
@@ -117,6 +145,7 @@ def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any
     return trace(mod)
 
 
+@special_form
 def is_tracing() -> bool:
     """Whether this runs inside `jit.trace`: never.
 
@@ -127,6 +156,7 @@ def is_tracing() -> bool:
     return False
 
 
+@special_form
 def isinstance(obj: Any, target_type: Any) -> bool:
     """`isinstance` that also knows containers: `List[int]`, `Optional[Tensor]`, or a tuple of types.
 
@@ -134,22 +164,11 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     >>> mpigrad.jit.isinstance([1, 2], typing.List[int])
     True
     """
-    wanted = target_type if isinstance_(target_type, tuple) else (target_type,)
+    wanted = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     return any(convert(from_annotation(each), obj) is not NO and _same_kind(each, obj) for each in wanted)
 
 
 def _same_kind(wanted: Any, obj: Any) -> bool:
     kind = from_annotation(wanted).kind
     strict: dict[str, type] = {"List": list, "int": int, "float": float, "Tuple": tuple, "Dict": dict}
-    return kind not in strict or isinstance_(obj, strict[kind])
-
-
-@functools.cache
-def _example() -> Any:
-    from .script import script
-
-    return script(double_and_add)
-
-
-def double_and_add(x):  # type: ignore[no-untyped-def]
-    return x * 2 + x
+    return kind not in strict or builtins.isinstance(obj, strict[kind])

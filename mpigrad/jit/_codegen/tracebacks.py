@@ -1,28 +1,26 @@
-"""Errors of running scripts, with the places in scripted code that they went through."""
+"""Errors of running scripts, with a traceback through scripted code."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._ir.errors import Error
 
-if TYPE_CHECKING:
-    from .._frontend.function import ScriptFunction
-
-# By the id of compiled code (equal code of two functions is one key for dicts): the code, its function, the places of its lines
-_by_code: dict[int, tuple[Any, ScriptFunction, list[Any]]] = {}
+# By the id of compiled code (equal code of two functions is one key for dicts): the code, its scripted function, for each line
+# where in the source it comes from
+_by_code: dict[int, tuple[Any, Any, list[Any]]] = {}
 _HEAD = "The following operation failed in the mpigrad.jit interpreter.\nTraceback of scripted code (most recent call last):\n"
 _REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, AssertionError, NotImplementedError,
             AttributeError, Error)  # fmt: skip
 
 
-def remember(code: Any, function: ScriptFunction, places: list[Any]) -> None:
-    """Know the places of a function's compiled code."""
+def register_code(code: Any, function: Any, places: list[Any]) -> None:
+    """Note which scripted function compiled code belongs to, and which place in the source each of its lines."""
     _by_code[id(code)] = (code, function, places)
 
 
-def explained(error: Exception) -> Exception:
-    """The error with the places in scripted code that it went through; of the same type where that can be built."""
+def with_script_traceback(error: Exception) -> Exception:
+    """The error with the traceback of scripted code in its message; the error itself if its class cannot be made from a text."""
     text = str(error)
     if type(error) not in _REBUILT or text.startswith(_HEAD):
         return error
@@ -41,7 +39,7 @@ def explained(error: Exception) -> Exception:
     return made
 
 
-def _frame(function: ScriptFunction, places: list[Any], line: int) -> str:
+def _frame(function: Any, places: list[Any], line: int) -> str:
     source = function._source
     where = next((each for each in (places[line - 1 :: -1] if line <= len(places) else places[::-1]) if each), None)
     if where is None or source is None:

@@ -9,8 +9,8 @@ from .._ir.graph import Graph, Node, Value
 from .emit import Writer
 
 
-class _Reader(Writer):
-    """The dialect that is read."""
+class _Printer(Writer):
+    """Writes a graph for people to read."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
@@ -68,7 +68,7 @@ _SHAPES: dict[str, Any] = {
 
 def code_of(graph: Graph, schema: Any) -> str:
     """A graph as the text of a Python function."""
-    writer = _Reader(graph)
+    writer = _Printer(graph)
     skip = len(graph.inputs) - len(schema.arguments)
     arguments = [writer.name(each) for each in graph.inputs[:skip]]
     for value, each in zip(graph.inputs[skip:], schema.arguments):

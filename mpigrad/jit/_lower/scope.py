@@ -1,4 +1,4 @@
-"""Names in a function's source: what they mean there, and the functions that are compiled because they are called."""
+"""Name resolution: the Python objects that names in a function's source mean, and the types that annotations mean."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import typing
 from types import ModuleType
 from typing import Any
 
-from .._ir.errors import FrontendError
 from .._ir.types import TENSOR, Type, from_annotation
-from .._lower.builder import Known
+from .builder import PythonObject
 
 _MISSING = object()
 
 
-class Names:
+class Scope:
     """The names that a function sees: its closure, its module, Python's built-ins."""
 
     def __init__(self, function: Any, extra: dict[str, Any] | None = None) -> None:
@@ -27,7 +26,7 @@ class Names:
         self.closure = dict(zip(names, closure))
 
     def lookup(self, name: str) -> Any:
-        """The object that a name stands for, or a mark for none."""
+        """The object that a name stands for, or _MISSING."""
         if name in self.closure:
             try:
                 return self.closure[name].cell_contents
@@ -35,11 +34,12 @@ class Names:
                 return _MISSING
         return self.globals.get(name, getattr(builtins, name, _MISSING))
 
-    def find(self, name: str) -> Known | None:
+    def find(self, name: str) -> PythonObject | None:
+        """What a name stands for, or None."""
         found = self.lookup(name)
-        return None if found is _MISSING else Known(found, name)
+        return None if found is _MISSING else PythonObject(found, name)
 
-    def attribute(self, builder: Any, node: ast.Attribute, owner: Known) -> Known:
+    def attribute(self, builder: Any, node: ast.Attribute, owner: PythonObject) -> PythonObject:
         """An attribute of a module (or of a class, such as the members of typing)."""
         if not isinstance(owner.obj, (ModuleType, type)):
             raise builder.fail(
@@ -48,9 +48,9 @@ class Names:
         found = getattr(owner.obj, node.attr, _MISSING)
         if found is _MISSING:
             raise builder.fail(node, f"module '{owner.name}' has no attribute {node.attr}")
-        return Known(found, f"{owner.name}.{node.attr}")
+        return PythonObject(found, f"{owner.name}.{node.attr}")
 
-    def subscript(self, builder: Any, node: ast.Subscript, owner: Known) -> Any:
+    def subscript(self, builder: Any, node: ast.Subscript, owner: PythonObject) -> Any:
         """`List[int]` and its like; containers of Python are no values."""
         if (
             typing.get_origin(owner.obj) is None
@@ -58,12 +58,11 @@ class Names:
             and owner.obj is not typing.Optional
         ):
             raise builder.fail(node, f"python value of type '{type(owner.obj).__name__}' cannot be used as a value")
-        return Known(self._evaluate(ast.unparse(node)), ast.unparse(node))
+        return PythonObject(self._evaluate(ast.unparse(node)), ast.unparse(node))
 
     # -- annotations -------------------------------------------------------------------------------------------------
     def _evaluate(self, text: str) -> Any:
-        seen = _Seen(self)
-        return eval(text, {}, seen)
+        return eval(text, {}, _Namespace(self))
 
     def annotation(self, builder: Any, node: ast.expr) -> Type:
         """The type that an annotation inside the function means."""
@@ -91,38 +90,20 @@ class Names:
         given = inspect.get_annotations(function).get("return", inspect.Parameter.empty)
         if given is inspect.Parameter.empty:
             return TENSOR
-        return Names(inspect.unwrap(function)).of_argument(given)
-
-    def compiled(self, builder: Any, node: ast.AST, function: Any) -> Any:
-        """The scripted function of a function that is called."""
-        from .function import ScriptFunction, record_of
-        from .script import script_function
-
-        if isinstance(function, ScriptFunction):
-            return record_of(function)
-        try:
-            return script_function(function)
-        except (FrontendError, RuntimeError) as error:
-            text = (
-                f"{error}'{function.__name__}' is being compiled since it was called from '{builder.source.name}'\n"
-                f'  File "{builder.source.file}", line {builder.source.line(node)}, in {builder.source.name}\n'
-            )
-            if isinstance(error, FrontendError):
-                raise type(error)(text) from None
-            raise RuntimeError(text) from None
+        return Scope(inspect.unwrap(function)).of_argument(given)
 
 
-class _Seen(dict):  # type: ignore[type-arg]
+class _Namespace(dict):  # type: ignore[type-arg]
     """The namespace in which annotations are evaluated."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, scope: Scope) -> None:
         super().__init__()
-        self._names = names
+        self._scope = scope
 
     def __missing__(self, name: str) -> Any:
-        found = self._names.lookup(name)
+        found = self._scope.lookup(name)
         if found is _MISSING:
-            found = self._names.extra.get(name, _MISSING)
+            found = self._scope.extra.get(name, _MISSING)
         if found is _MISSING:
             raise KeyError(name)
         return found

@@ -1,0 +1,126 @@
+"""Operators: the functions of the library, and the methods and properties of tensors, that a node of a graph may name.
+
+Files name operators too, so these tests decide what a loaded program can run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from functools import cache
+from typing import Any
+
+from mpigrad._graph.grad_mode import enable_grad, inference_mode, no_grad
+from mpigrad._tensor import Tensor
+
+from .types import BOOL, DTYPE, INT, NONE, NUMBER, SIZES, TENSOR, Type, list_of, tuple_of
+
+OPERATOR_MODULES = ("mpigrad", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse")
+_DEFINED_IN = (
+    "mpigrad._ops.", "mpigrad.nn.functional", "mpigrad.linalg", "mpigrad.sparse", "mpigrad.random", "mpigrad._graph.grad_mode",
+    "mpigrad._array.dtype",
+)  # fmt: skip
+MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}  # of `with` statements
+# Functions of the layers above: known by name here, imported when a graph that calls them is compiled.
+DISTRIBUTED = {
+    "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
+    "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
+}  # fmt: skip
+# Names that take or give Python objects that cannot be values of a graph.
+_NEVER = {
+    "numpy", "register_hook", "register_post_accumulate_grad_hook", "tolist", "apply_", "map_", "map2_", "share_memory_",
+    "save", "load", "set_printoptions", "from_numpy", "frombuffer", "as_tensor_function", "storage", "untyped_storage",
+}  # fmt: skip
+_TWO, _THREE, _MANY = tuple_of(TENSOR, TENSOR), tuple_of(TENSOR, TENSOR, TENSOR), list_of(TENSOR)
+
+_RESULTS: dict[str, Type] = {
+    **dict.fromkeys(("dim", "ndimension", "numel", "nelement", "element_size", "storage_offset", "get_device"), INT),
+    **dict.fromkeys(
+        ("is_floating_point", "is_complex", "is_contiguous", "is_nonzero", "equal", "allclose", "is_tensor", "is_same_size",
+         "is_signed", "is_grad_enabled", "is_inference", "is_coalesced", "can_cast"), BOOL),
+    **dict.fromkeys(("sort", "topk", "kthvalue", "mode", "cummax", "cummin", "std_mean", "var_mean", "aminmax", "frexp",
+                     "slogdet", "qr", "eigh", "eig", "lu_factor", "max_pool2d_with_indices"), _TWO),
+    **dict.fromkeys(("svd",), _THREE),
+    **dict.fromkeys(("split", "chunk", "unbind", "tensor_split", "meshgrid", "broadcast_tensors", "hsplit", "vsplit",
+                     "dsplit", "split_with_sizes", "atleast_list"), _MANY),
+    "item": NUMBER, "backward": NONE, "manual_seed": NONE, "get_default_dtype": DTYPE, "promote_types": DTYPE,
+    "result_type": DTYPE,
+}  # fmt: skip
+
+
+def result_of(name: str, args: list[Type], keywords: dict[str, Any]) -> Type:
+    """The type of what an operator gives, from its name and the types of its arguments (self included).
+
+    `keywords` maps names to (type, constant value or Ellipsis).
+    """
+    if name in ("size", "stride"):
+        return INT if len(args) > 1 or "dim" in keywords else SIZES
+    if name in ("max", "min", "median", "nanmedian"):
+        by_dim = "dim" in keywords or len(args) > 1 and args[1] in (INT, BOOL)
+        return _TWO if by_dim else TENSOR
+    if name in ("unique", "unique_consecutive"):
+        extras = sum(keywords.get(each, (None, False))[1] is True for each in ("return_inverse", "return_counts"))
+        return Type("Tuple", (TENSOR,) * (1 + extras)) if extras else TENSOR
+    if name == "nonzero" and keywords.get("as_tuple", (None, False))[1] is True or name == "where" and len(args) == 1:
+        return _MANY
+    return _RESULTS.get(name, TENSOR)
+
+
+@cache
+def is_tensor_attribute(name: str) -> bool:
+    """Whether a name is a property of tensors."""
+    found = inspect.getattr_static(Tensor, name, None)
+    return not name.startswith("_") and isinstance(found, (property, type(inspect.getattr_static(Tensor, "_array"))))
+
+
+@cache
+def is_tensor_method(name: str) -> bool:
+    """Whether a name is a method of tensors that scripted code may call."""
+    return not _is_forbidden(name) and callable(inspect.getattr_static(Tensor, name, None))
+
+
+def _is_forbidden(name: str) -> bool:
+    return name in _NEVER or name.startswith("_")
+
+
+def is_operator(obj: Any) -> bool:
+    """Whether an object is a function of the library that can be a node."""
+    home, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
+    return (
+        callable(obj)
+        and not isinstance(obj, type)
+        and not _is_forbidden(name)
+        and (home == "mpigrad" or home.startswith(_DEFINED_IN))
+    )
+
+
+def operator_name(obj: Any) -> tuple[str, str]:
+    """An operator's name and target."""
+    name = obj.__name__
+    for module in OPERATOR_MODULES:
+        if getattr(importlib.import_module(module), name, None) is obj:
+            return name, f"fn:{module}:{name}"
+    for module in OPERATOR_MODULES:  # under another name, such as `abs` and `absolute`
+        for other, found in vars(importlib.import_module(module)).items():
+            if found is obj:
+                return other, f"fn:{module}:{other}"
+    return name, f"fn:{obj.__module__}:{name}"
+
+
+def operator(module: str, name: str) -> Any:
+    """The function that a target names; ValueError unless it is an operator."""
+    found = getattr(importlib.import_module(module), name, None) if module in OPERATOR_MODULES else None
+    if found is None or not is_operator(found):
+        raise ValueError(f"{module}.{name} is no operator that a graph may use")
+    return found
+
+
+def special_form(function: Any) -> Any:
+    """Mark a function of `mpigrad.jit` that is lowered in a way of its own."""
+    function._jit_mark = "special"
+    return function
+
+
+def distributed(name: str) -> Any:
+    """The function of RPC or distributed autograd that a target names."""
+    return getattr(importlib.import_module(DISTRIBUTED[name]), name)
