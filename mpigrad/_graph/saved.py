@@ -153,6 +153,15 @@ def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
     return made
 
 
+def raise_inference() -> None:
+    """Refuse to save a tensor that was made in inference mode."""
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+        "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
+    )
+
+
 def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:
     """Complain of a saved tensor that was changed in place since."""
     if output is None:

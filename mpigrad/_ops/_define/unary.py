@@ -10,7 +10,7 @@ import numpy as np
 from mpigrad._array.dtype import get_default_dtype
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._graph.saved import raise_modified
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
@@ -141,7 +141,7 @@ def as_float(input: Tensor) -> Tensor:
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The quick road as a closure: dense float tensors on the CPU."""
-    ufunc, node_type, new, place = made.forward, made.node_type, object.__new__, (*made.places, None)[0]
+    ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 
     def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -152,23 +152,9 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
         if kind is not F32 and kind is not F64:
             return general(input, out)
         y = ufunc(x)
-        if y.__class__ is not ndarray:
-            y = np.asarray(y)
-        result = wrap(y)
+        result = wrap(y if y.__class__ is ndarray else np.asarray(y))
         if input._requires and MODE.enabled:
-            node: Any = new(node_type)
-            above = input._grad_fn
-            node.edges = ((above, input._nr) if above is not None and input._view is None else edge_of(input),)
-            node.hooks = node.meta = None
-            node.kw = no_kw
-            if place is None:
-                node.saved = ()
-            elif place:
-                node.saved = y
-            else:
-                node.saved = input
-                node.versions = 0 if input._counter is None else input._counter[0]
-            result._grad_fn, result._requires = node, True
+            record_one(node_type, result, input, no_kw, None, place)
         return result
 
     return call

@@ -11,7 +11,7 @@ from mpigrad._array.dtype import bool_
 from mpigrad._graph.accumulate import is_spare, least
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._tensor import Tensor, counter, method
 from mpigrad._wrapping import wrap
 
@@ -296,9 +296,7 @@ def _rsub(self: Tensor, other: Any) -> Tensor:
         made = kind.type(other) - x
         result = wrap(made if made.__class__ is ndarray else np.asarray(made))
         if self._requires and MODE.enabled:
-            node: Any = object.__new__(RSUB_NUMBER.node_type)
-            node.edges, node.hooks, node.meta, node.kw, node.saved = (edge_of(self),), None, None, {}, ()
-            result._grad_fn, result._requires = node, True
+            record_one(RSUB_NUMBER.node_type, result, self, {})
         return result
     return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
 

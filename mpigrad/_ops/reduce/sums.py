@@ -11,7 +11,7 @@ from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._kernels.reduction import add_reduce, sum_of_all
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
@@ -122,10 +122,7 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
     made = op.forward(array, **kw) if kw else op.forward(array)
     result = wrap(made if made.__class__ is ndarray else np.asarray(made))
     if x._requires and MODE.enabled:
-        node: Any = object.__new__(op.node_type)
-        node.edges, node.hooks, node.meta, node.kw = (edge_of(x),), None, None, kw
-        node.saved, node.shapes = (), (array.shape,)
-        result._grad_fn, result._requires = node, True
+        record_one(op.node_type, result, x, kw, (array.shape,))
     return result
 
 

@@ -17,8 +17,8 @@ from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
 _NAMES: dict[str, Any] = {
-    "Tensor": Tensor, "TRACING": TRACING, "MODE": MODE, "ndarray": np.ndarray, "F32": F32, "F64": F64, "new": object.__new__,
-    "asarray": np.asarray,
+    "Tensor": Tensor, "TRACING": TRACING, "MODE": MODE, "ndarray": np.ndarray, "F32": F32, "F64": F64, "asarray": np.asarray,
+    "wrap": wrap,
 }  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def written(
     numbers: dict[int, float] | None = None,
     also: str = "",
     same_shape: bool = True,
-    recording: Sequence[str] | Callable[..., Any],
+    recording: str | Callable[..., Any],
 ) -> Callable[..., Any]:
     """A function of `inputs` operands `x0`, `x1`, ...; those in `tensors` are tensors with arrays `a0`, `a1`, ...
 
@@ -53,8 +53,7 @@ def written(
     if callable(recording):
         space["elsewhere"] = recording
     else:
-        node = [f"    if ({required}) and MODE.enabled:", *(f"        {each}" for each in recording),
-                "        made._grad_fn, made._requires = node, True"]  # fmt: skip
+        node = [f"    if ({required}) and MODE.enabled: {recording}"]
     lines = [
         f"def call({', '.join(given)}):",
         f"    if {' or '.join([*classes, 'TRACING.detour'])}: {leave}",
@@ -66,11 +65,7 @@ def written(
         f"    else: {leave}",
         *([f"    if not ({' and '.join(fit)}): {leave}"] if fit else []),
         *(f"    {step}" for step in steps),
-        "    made = new(Tensor)",
-        "    made._array = out = out if out.__class__ is ndarray else asarray(out)",
-        "    made._requires = False",
-        "    made._grad_fn = made._grad = made._counter = made._view = made._extra = None",
-        "    made._nr = 0",
+        "    made = wrap(out if out.__class__ is ndarray else asarray(out))",
         *node,
         "    return made",
     ]
