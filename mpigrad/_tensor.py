@@ -195,8 +195,6 @@ class Tensor:
             view.inherits = not requires_grad and view.base._requires
             self._requires = self._requires or view.inherits
         if self._counter is not None and len(self._counter) > 1:
-            from ._graph.views import flag_views
-
             flag_views(self)
         return self
 
@@ -277,6 +275,19 @@ def counter(tensor: Tensor) -> list[Any]:
         node = tensor._grad_fn
         found = tensor._counter = [0] if node is None else node.counter_of(tensor._nr)
     return found
+
+
+def flag_views(base: Tensor) -> None:
+    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
+    assert base._counter is not None
+    for reference in list(base._counter[1]):
+        view = reference()
+        if view is None or view._view is None or view._view.base is not base or view._grad_fn is not None:
+            continue
+        if base._requires and not view._requires:
+            view._requires = view._view.inherits = True
+        elif not base._requires and view._view.inherits:
+            view._requires = view._view.inherits = False
 
 
 def method(fn: Fn, name: str | None = None) -> Fn:

@@ -22,10 +22,10 @@ import numpy as np
 from .._array.device import current_gpu, device_of, is_loaded, use_gpu
 from .._tensor import Tensor
 from .._wrapping import wrap
-from .accumulate import Ownership, owns_memory, sum_of_tensors
+from .accumulate import Ownership, leaf_owner, owns_memory, sum_of_tensors
 from .grad_mode import TRACING
 from .namespace import RAW
-from .node import Node
+from .node import Node, accumulator
 from .tracing import run_traced
 from .waiting import WAITING, settle
 
@@ -421,3 +421,16 @@ def _rehearse() -> None:
 
 
 _OWNER = Ownership(_rehearse)
+
+
+def _rehearse_leaf() -> None:
+    """A gradient that reaches a leaf."""
+    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(_Source)
+    root.edges, root.hooks = ((accumulator(leaf), 0),), None
+    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True)
+    task.feed(root, 0, np.empty(2))
+    task.ready.append(root)
+    task.run()
+
+
+leaf_owner.rehearse = _rehearse_leaf
