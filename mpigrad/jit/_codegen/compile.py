@@ -16,9 +16,8 @@ from .._ir.errors import Error
 from .._ir.graph import Graph, Node, Value
 from .._ir.pure import is_pure
 from .._ir.tensor_names import is_tensor_attribute, is_tensor_method
-from .._ir.types import INT, TENSOR, class_of
-from .direct import Direct, direct_function, direct_method, direct_sign
-from .direct_views import direct_shape, item
+from .._ir.types import TENSOR, class_of
+from .direct import Direct, direct_function, direct_method, direct_shape, direct_sign
 from .emit import Writer, identifier
 
 _DISTRIBUTED = {
@@ -192,8 +191,6 @@ class Runner(Writer):
         return {"derive_index": "({1} + {0} * {2})"}[name].format(*args)
 
     def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
-        if [each.type for each in node.inputs] == [TENSOR, INT]:
-            return f"{self.held(item)}({', '.join(args)})"
         return f"{args[0]}[{args[1]}]"
 
     def _call_list(self, node: Node, rest: str, args: list[str]) -> str:

@@ -1,6 +1,7 @@
-"""Operators of compiled graphs as functions, called without the detour through Python's operators and optional arguments.
+"""Operators of compiled graphs as functions, called without going through Python's operators and optional arguments.
 
-What is known when a graph is compiled need not be found out again: which operator it is, and that a number is a constant.
+What is known when a graph is compiled need not be found out again: which operator it is, that a number is a constant, and
+which lengths a view has. `benchmarks/jit_calls.py` has a row for each of these; what gained nothing there is called as written.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import numpy as np
 from mpigrad._graph.recording import record_one, record_two
 from mpigrad._ops._define.binary import PLAIN, Binary
 from mpigrad._ops._define.operator import Operator
+from mpigrad._ops._define.sizes import resolve
 from mpigrad._ops._define.unary import OPERATORS
+from mpigrad._ops._define.views import ViewOperator
 from mpigrad._ops.elementwise import arithmetic
 from mpigrad._ops.linalg import matmul
 from mpigrad._ops.reduce import sums
+from mpigrad._ops.shape.reshape import VIEW
 from mpigrad._tensor import Tensor
 
 from .._ir.graph import Node
@@ -34,6 +38,7 @@ _TWO: dict[Any, Binary] = {
 }  # fmt: skip
 _ALL: dict[Any, Operator] = {sums.sum: sums.SUM_ALL, sums.mean: sums.MEAN_ALL}
 _PRODUCTS = (matmul.matmul, matmul.mm)
+_view: Any = ViewOperator.__call__  # as a function: calls of objects cost more
 
 
 class Direct(NamedTuple):
@@ -146,3 +151,26 @@ def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     fit = "a0.ndim == 2 and a1.ndim == 2 and a0.shape[1] == a1.shape[0]"
     recording = "record_two(node_type, made, x0, x1, no_kw, saves, (a0.shape, a1.shape))"
     return written(2, (0, 1), ["out = product(a0, a1)"], function, uses, also=fit, same_shape=False, recording=recording)
+
+
+def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
+    """For `x.view(2, 3)` and `x.reshape(2, 3)` with constant lengths: a function of the tensor alone."""
+    first, *lengths = node.inputs
+    if name not in ("view", "reshape") or node.keywords or first.type != TENSOR or not lengths:
+        return None
+    values = tuple(None if each.node is None or each.node.op != "prim::Constant" else each.node.attributes.get("value")
+                   for each in lengths)  # fmt: skip
+    return _shaped(name, values) if all(type(each) is int for each in values) else None
+
+
+def _shaped(name: str, lengths: tuple[Any, ...]) -> Callable[[Any], Any]:
+    count = -1 if -1 in lengths else int(np.prod(lengths, dtype=object))
+
+    def call(a: Any) -> Any:
+        if a.__class__ is Tensor:
+            array = a._array
+            if array.__class__ is np.ndarray and array.flags.c_contiguous and (array.size == count or count < 0):
+                return _view(VIEW, a, shape=lengths if count >= 0 else resolve(lengths, array.size))
+        return getattr(a, name)(*lengths)
+
+    return call
