@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -313,8 +314,6 @@ def _check_assigned_grad(tensor: Tensor, value: Tensor) -> None:
 
 
 def _warn_about_grad_of_non_leaf() -> None:
-    import warnings
-
     warnings.warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). Call .retain_grad() on the non-leaf Tensor if you want it.",

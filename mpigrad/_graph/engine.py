@@ -158,13 +158,6 @@ class GraphTask:
                 self.own.add(node)
         return self._sum(node, held, grad)
 
-    def arrive(self, node: Node) -> None:
-        """Count one awaited gradient of `node` as here; after the last one the node is ready."""
-        left = self.dependencies[node] - 1
-        self.dependencies[node] = left
-        if left == 0:
-            self.ready.append(node)
-
     def run(self) -> None:
         """Run every node that is ready, and those that become ready, until none is."""
         above, _RUNNING.task = _RUNNING.task, self

@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 class _Slow:
-    """While any thread packs, operators take the road on which saving can be packed: that of the watched."""
+    """A watcher that only keeps operators off their quick paths, which cannot pack, while any thread packs."""
 
     users = 0
 

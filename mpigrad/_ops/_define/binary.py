@@ -1,4 +1,4 @@
-"""Defining operators of two broadcast operands: a quick road for two float tensors, and one for all the rest."""
+"""Defining operators of two broadcast operands: a quick path for float tensors, and a general one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .operator import Operator, OpNode, on_one_device, operator
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
-PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
+PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick path; `nn.Parameter` is added
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
@@ -74,7 +74,7 @@ class Binary:
         return self.general(a, b) if isinstance(b, OPERANDS) else NotImplemented
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
-        """The road for everything: numbers, mixed types, other devices, sparse arrays."""
+        """For all operands: numbers, mixed types, other devices, sparse arrays."""
         first, second = self._operands(a, b)
         made = self.operator
         sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
@@ -127,7 +127,7 @@ def check_shapes(x: Any, y: Any) -> None:
 
 
 def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The quick road as a closure: two dense float tensors of one type and shape, or one and a number."""
+    """The quick path as a closure: two dense float tensors of one type and shape, or one and a number."""
     made, ufunc = binary.operator, binary.ufunc
     node_type, saves = made.node_type, made.saves_of_two()
     no_kw: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def binary(
     refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
-    """Define an operator of two operands. `ufunc` serves the quick road; `forward`, if given, takes keywords too.
+    """Define an operator of two operands. `ufunc` serves the quick path; `forward`, if given, takes keywords too.
     What is saved must be inputs, listed in order (`saves=((0, 1), (1, 0))`: each if the other needs a gradient)."""
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

@@ -50,7 +50,8 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
     versions: tuple[int, ...]
     shapes: tuple[Any, ...]  # of the inputs
-    meta: tuple[tuple[Any, Any] | None, ...] | None  # (shape, numpy dtype) of inputs whose gradients must be fitted
+    # (shape, numpy dtype) of each input, to which its gradient is summed and cast; None if all have those of the result
+    meta: tuple[tuple[Any, Any] | None, ...] | None
 
     @property
     def needs(self) -> tuple[bool, ...]:
@@ -290,7 +291,7 @@ class Operator:
         shape, kind = made._array.shape, made._array.dtype
         for each in inputs:
             if each is not None and (each._array.shape != shape or each._array.dtype is not kind):
-                return tuple(_fit(each) for each in inputs)
+                return tuple(_shape_and_dtype(each) for each in inputs)
         return None
 
 
@@ -309,14 +310,14 @@ class _Output:
         return self.operator.forward(array, **kw)[self.nr]
 
 
-def _fit(each: Tensor | None) -> tuple[Any, Any] | None:
+def _shape_and_dtype(each: Tensor | None) -> tuple[Any, Any] | None:
     if each is None or not each._requires:
         return None
     return each._array.shape, each._array.dtype
 
 
 def refuse_sparse(name: str, tensor: Tensor) -> None:
-    """Complain of a sparse tensor given to what knows only dense ones."""
+    """Refuse a sparse tensor that was given to an operator of dense ones."""
     raise NotImplementedError(
         f"Could not run 'aten::{name}' with arguments from the 'Sparse{device_of(tensor._array).type.upper()}' backend: "
         "this operator has no sparse version; use to_dense() first."

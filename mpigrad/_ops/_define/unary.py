@@ -1,4 +1,4 @@
-"""Defining operators of one operand, element by element: a quick road for float tensors, and one for all the rest."""
+"""Defining operators of one operand, element by element: a quick path for float tensors, and a general one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mpigrad._graph.saved import raise_modified
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
-from .arguments import refuse_non_tensors
+from .arguments import refuse_non_tensors, title
 from .binary import F32, F64, PLAIN, ndarray
 from .inplace import in_place
 from .operator import RESULT, Operator, OpNode, operator
@@ -63,9 +63,9 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node that saved one thing on the quick road, and no tuples around it: the input, with its version in
-    `versions`; or the result's array. The latter has no version until somebody asks for the result's counter, which is
-    when its elements may begin to change: from then on (`saved` is a tuple) it is kept like any other node's."""
+    """A node that saved one thing on the quick path, without tuples around it: the input, with its version in
+    `versions`; or the result's array. An array has no version until the result's counter is asked for, which comes
+    before its elements can change: from then on `saved` is a tuple, as in other nodes."""
 
     __slots__ = ()
     multiplies = True
@@ -100,7 +100,7 @@ class LightNode(OpNode):
 
 
 def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
-    """A base class of nodes with this derivative, spelled out for what the quick road saves."""
+    """A base class of nodes with this derivative, for what the quick path saves."""
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -140,7 +140,7 @@ def as_float(input: Tensor) -> Tensor:
 
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The quick road as a closure: dense float tensors on the CPU."""
+    """The quick path as a closure: dense float tensors on the CPU."""
     ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 
@@ -172,8 +172,6 @@ def refuse_complex(error: str) -> Callable[[Tensor], None]:
 
 def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
     """A `refuse` for element types given by NumPy's letters ("b" booleans, "iu" integers, "c" complex numbers)."""
-    from .arguments import title
-
     def refuse(input: Tensor) -> None:
         if input._array.dtype.kind in kinds:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")

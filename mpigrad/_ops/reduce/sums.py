@@ -39,7 +39,7 @@ def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: boo
     return made
 
 
-SPREAD = operator(
+operator(
     "spread",
     spread_raw,
     lambda F, node, g: F.sum_dim(g, dim=node.kw.get("dim"), keepdim=node.kw.get("keepdim", False)),
@@ -112,7 +112,7 @@ _NO_KW: dict[str, Any] = {}
 
 
 def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
-    """The quick road of a reduction: None when it is not open."""
+    """The reduction of a dense float tensor on the CPU; None for other inputs."""
     if x.__class__ not in PLAIN or TRACING.detour:
         return None
     array = x._array
@@ -127,7 +127,7 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
 
 
 def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """Reduce everything, or some dimensions, by whichever road is open."""
+    """Reduce everything, or some dimensions."""
     if dim is None and not keepdim:
         op, kw = whole, _NO_KW
     else:
