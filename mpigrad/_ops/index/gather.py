@@ -16,7 +16,7 @@ from .._define.guarded import guarded
 from .._define.operator import operator
 from .._define.out import deliver
 from ..shape.broadcasting import check_pair
-from .scatter_add import add_at
+from .add_at import add_at
 
 _ALL = slice(None)
 

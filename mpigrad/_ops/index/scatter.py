@@ -11,8 +11,8 @@ from .._define.guarded import guarded
 from .._define.inplace import in_place
 from .._define.operator import operator
 from .._define.out import deliver
+from .add_at import add_at
 from .gather import check_along, grid
-from .scatter_add import add_at
 from .scatter_reduce import back_to_source, check_source, scatter_reduce, used_part
 
 

@@ -17,8 +17,8 @@ from .._define.guarded import guarded
 from .._define.inplace import in_place
 from .._define.operator import RESULT, operator
 from .._define.out import deliver
+from .add_at import combine_at
 from .gather import check_along, grid
-from .scatter_add import combine_at
 
 _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
