@@ -95,6 +95,7 @@ from ._ops.index.getitem import *
 from ._ops.index.index_ops import *
 from ._ops.index.masked import *
 from ._ops.index.rearrange import *
+from ._ops.index.scatter import *
 from ._ops.index.scatter_reduce import *
 from ._ops.index.setitem import *
 from ._ops.linalg.addmm import *

@@ -40,6 +40,7 @@ MODULES = (
     "_graph.accumulate",
     "_graph.engine",
     "_graph.node",
+    "_graph.recording",
     "_graph.saved",
     "_graph.views",
     "_kernels.loops",

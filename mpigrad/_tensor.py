@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -195,8 +196,6 @@ class Tensor:
             view.inherits = not requires_grad and view.base._requires
             self._requires = self._requires or view.inherits
         if self._counter is not None and len(self._counter) > 1:
-            from ._graph.views import flag_views
-
             flag_views(self)
         return self
 
@@ -279,6 +278,19 @@ def counter(tensor: Tensor) -> list[Any]:
     return found
 
 
+def flag_views(base: Tensor) -> None:
+    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
+    assert base._counter is not None
+    for reference in list(base._counter[1]):
+        view = reference()
+        if view is None or view._view is None or view._view.base is not base or view._grad_fn is not None:
+            continue
+        if base._requires and not view._requires:
+            view._requires = view._view.inherits = True
+        elif not base._requires and view._view.inherits:
+            view._requires = view._view.inherits = False
+
+
 def method(fn: Fn, name: str | None = None) -> Fn:
     """Attach `fn` to Tensor as a method, and give it back: `@method` in the file that defines the operator."""
     name = name or fn.__name__
@@ -302,8 +314,6 @@ def _check_assigned_grad(tensor: Tensor, value: Tensor) -> None:
 
 
 def _warn_about_grad_of_non_leaf() -> None:
-    import warnings
-
     warnings.warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). Call .retain_grad() on the non-leaf Tensor if you want it.",

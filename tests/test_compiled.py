@@ -15,6 +15,7 @@ import pytest
 
 from mpigrad import _compiled
 from mpigrad._graph.node import AccumulateGrad, Node
+from mpigrad._ops._define.operator import OpNode
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.autograd._nodes import RecvRpcBackward
 
@@ -113,6 +114,7 @@ def declared(pxd: str, struct: str) -> list[str]:
         (Tensor, "_tensor.pxd", "mpigrad_Tensor", object.__basicsize__),
         (Node, "_graph/nodes.pxd", "mpigrad_Node", object.__basicsize__),
         (AccumulateGrad, "_graph/nodes.pxd", "mpigrad_AccumulateGrad", Node.__basicsize__),
+        (OpNode, "_graph/nodes.pxd", "mpigrad_OpNode", Node.__basicsize__),
         (RecvRpcBackward, "distributed/autograd/_ends.pxd", "mpigrad_RecvRpcBackward", Node.__basicsize__),
     ],
 )

@@ -32,10 +32,6 @@ DECLARED = {
     ("mpigrad.distributed.autograd._backward.joined", "mpigrad.distributed.autograd._backward.initiator"): WAS,
     ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.joined"): WAS,
     ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.initiator"): WAS,
-    ("mpigrad._graph.accumulate", "mpigrad._graph.engine"): WAS,
-    ("mpigrad._graph.accumulate", "mpigrad._graph.node"): WAS,
-    ("mpigrad._tensor", "mpigrad._graph.views"): WAS,
-    ("mpigrad._ops.index.gather", "mpigrad._ops.index.scatter_reduce"): WAS,
     ("mpigrad.jit._frontend.function", "mpigrad.jit._files.save"): SAVE,
     ("mpigrad.jit._frontend.module", "mpigrad.jit._files.save"): SAVE,
 }

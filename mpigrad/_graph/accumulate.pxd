@@ -1,6 +1,6 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cdef class Ownership:
-    cdef public object _rehearse, _sole, _measured, _measuring
+    cdef public object rehearse, _sole, _measured, _measuring
 
     cpdef bint alone(self, grad) except? -1
     cpdef keep(self, grad)

@@ -30,7 +30,7 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any) -> None:
         if F is not RAW:
             leaf._grad = grad.clone() if held is None else sum_of_tensors(held, grad)
         elif held is None:
-            leaf._grad = wrap(_leaf_owner.keep(grad))
+            leaf._grad = wrap(leaf_owner.keep(grad))
         else:
             held._array = _sum_into(held._array, grad)
             counter(held)[0] += 1
@@ -72,8 +72,8 @@ class Ownership:
     looks into frames at that moment (debuggers, samplers) would be taken for one of ours: see `_measure`.
     """
 
-    def __init__(self, rehearse: Callable[[], None]) -> None:
-        self._rehearse = rehearse  # sends one array of its own through the same place
+    def __init__(self, rehearse: Callable[[], None] | None = None) -> None:
+        self.rehearse: Any = rehearse  # sends one array of its own through the same place
         self._sole: int | None = None
         self._measured = _SHARED  # the least of all measurements
         self._measuring: int | None = None  # the thread that does it
@@ -107,7 +107,7 @@ class Ownership:
                 try:
                     with unwatched(), untraced():  # watchers would hold the array too
                         for _ in range(_TIMES):
-                            self._rehearse()
+                            self.rehearse()
                     self._sole = self._measured
                 finally:
                     self._measuring = None
@@ -206,22 +206,4 @@ def _weakly_held(tensor: Tensor) -> bool:
     return True
 
 
-def _rehearse_leaf() -> None:
-    from .engine import GraphTask
-    from .node import Node, accumulator
-
-    class Source(Node):
-        __slots__ = ()
-
-        def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-            return (np.empty(2),)
-
-    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(Source)
-    root.edges, root.hooks = ((accumulator(leaf), 0),), None
-    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True)
-    task.feed(root, 0, np.empty(2))
-    task.ready.append(root)
-    task.run()
-
-
-_leaf_owner = Ownership(_rehearse_leaf)
+leaf_owner = Ownership()  # of gradients that reach leaves; the engine, which brings them there, sets its `rehearse`

@@ -22,10 +22,10 @@ import numpy as np
 from .._array.device import current_gpu, device_of, is_loaded, use_gpu
 from .._tensor import Tensor
 from .._wrapping import wrap
-from .accumulate import Ownership, owns_memory, sum_of_tensors
+from .accumulate import Ownership, leaf_owner, owns_memory, sum_of_tensors
 from .grad_mode import TRACING
 from .namespace import RAW
-from .node import Node
+from .node import Node, accumulator
 from .tracing import run_traced
 from .waiting import WAITING, settle
 
@@ -157,13 +157,6 @@ class GraphTask:
             if owns_memory(held) and type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
                 self.own.add(node)
         return self._sum(node, held, grad)
-
-    def arrive(self, node: Node) -> None:
-        """Count one awaited gradient of `node` as here; after the last one the node is ready."""
-        left = self.dependencies[node] - 1
-        self.dependencies[node] = left
-        if left == 0:
-            self.ready.append(node)
 
     def run(self) -> None:
         """Run every node that is ready, and those that become ready, until none is."""
@@ -421,3 +414,16 @@ def _rehearse() -> None:
 
 
 _OWNER = Ownership(_rehearse)
+
+
+def _rehearse_leaf() -> None:
+    """A gradient that reaches a leaf."""
+    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(_Source)
+    root.edges, root.hooks = ((accumulator(leaf), 0),), None
+    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True)
+    task.feed(root, 0, np.empty(2))
+    task.ready.append(root)
+    task.run()
+
+
+leaf_owner.rehearse = _rehearse_leaf

@@ -22,26 +22,26 @@ MODE = _Mode()
 
 
 class _Tracing:
-    """Why operators cannot take their quick roads: the one flag of these is `detour`."""
+    """Why operators cannot take their quick paths: they look at `detour` only."""
 
     on = False  # a profiler or anomaly detection wants to see every operation
     inferring = 0  # how many threads are in inference mode
-    detour = False  # either of the two
+    detour = False  # whether one of the two holds
 
     def update(self) -> None:
-        """Set the flag anew. Under `roads_lock`."""
+        """Set `detour`. Under `detour_lock`."""
         self.detour = self.on or self.inferring > 0
 
 
 TRACING = _Tracing()
-roads_lock = threading.RLock()
+detour_lock = threading.RLock()
 
 
 def _set_inference(inference: bool) -> None:
     """Switch this thread's inference mode."""
     if MODE.inference is not inference:
         MODE.inference = inference
-        with roads_lock:
+        with detour_lock:
             TRACING.inferring += 1 if inference else -1
             TRACING.update()
 

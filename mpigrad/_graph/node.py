@@ -63,7 +63,7 @@ class Node:
     multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
 
     def __init__(self) -> None:
-        """A node that leads nowhere. Those of operators are made without it, and filled by who makes them."""
+        """A node without edges. Nodes of operators bypass this: `recording` fills them."""
         self.edges, self.hooks = (), None
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:

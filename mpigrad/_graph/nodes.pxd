@@ -14,6 +14,10 @@ cdef extern from *:
         mpigrad_Node __pyx_base;
         PyObject *variable;
     } mpigrad_AccumulateGrad;
+    typedef struct {
+        mpigrad_Node __pyx_base;
+        PyObject *kw, *meta, *saved, *shapes, *versions;
+    } mpigrad_OpNode;
     """
     ctypedef class mpigrad._graph.node.Node [object mpigrad_Node, check_size ignore]:
         cdef object edges, hooks

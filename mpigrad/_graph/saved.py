@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 class _Slow:
-    """While any thread packs, operators take the road on which saving can be packed: that of the watched."""
+    """A watcher that only keeps operators off their quick paths, which cannot pack, while any thread packs."""
 
     users = 0
 
@@ -151,6 +151,15 @@ def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
     if alias._array.dtype.kind in "fc":  # indices that an operator gave as well have no gradient
         made._grad_fn, made._nr, made._requires = node, nr, True
     return made
+
+
+def raise_inference() -> None:
+    """Refuse to save a tensor that was made in inference mode."""
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+        "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
+    )
 
 
 def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:

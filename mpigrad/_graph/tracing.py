@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
-from .grad_mode import TRACING, roads_lock
+from .grad_mode import TRACING, detour_lock
 
 
 class Watcher(Protocol):
@@ -41,7 +41,7 @@ class _Paused:
 
 
 def _change(change: Callable[[], None]) -> None:
-    with roads_lock:
+    with detour_lock:
         change()
         TRACING.on = bool(_watchers) and not _Paused.count
         TRACING.update()
@@ -49,7 +49,7 @@ def _change(change: Callable[[], None]) -> None:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Take the roads without watchers inside, in all threads: for measuring those roads themselves."""
+    """Run operators and nodes without watchers, in all threads: to measure how they run without."""
     _change(lambda: setattr(_Paused, "count", _Paused.count + 1))
     try:
         yield

@@ -13,10 +13,11 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from typing import Any
 
-from .._tensor import Tensor, counter, extra
+from .._tensor import Tensor, counter, extra, flag_views
 from .grad_mode import MODE
 from .namespace import RAW
 from .node import Edge, Node, edge_of, hooks_of, short_name
@@ -131,18 +132,6 @@ def forget_view(tensor: Tensor) -> None:
     tensor._view = None
 
 
-def flag_views(base: Tensor) -> None:
-    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
-    for reference in list(_shared(base)[1]):
-        view = reference()
-        if view is None or view._view is None or view._view.base is not base or view._grad_fn is not None:
-            continue
-        if base._requires and not view._requires:
-            view._requires = view._view.inherits = True
-        elif not base._requires and view._view.inherits:
-            view._requires = view._view.inherits = False
-
-
 def note_reshaped(base: Tensor, undo: Step) -> None:
     """Leave the way back for views made before the base's shape was changed in place."""
     rare = extra(base)
@@ -172,8 +161,6 @@ class CopySlices(Node):
 
 
 def _twin(node: Node) -> Node:
-    import copy
-
     return copy.copy(node)
 
 

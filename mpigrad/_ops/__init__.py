@@ -1,1 +1,1 @@
-"""Operators, one file per family: an operator's forward on arrays stands beside its derivative."""
+"""Operators, one folder per family: an operator's forward on arrays stands beside its derivative."""

@@ -203,8 +203,8 @@ def test_counts_are_the_same_under_a_debugger(begin: str) -> None:
     counts = (
         "import mpigrad, sys; from mpigrad._graph import accumulate as a, engine as e\n"
         "from mpigrad._ops.elementwise import arithmetic as o\n"
-        "a._leaf_owner._measure(); e._OWNER._measure()\n"
-        "print(a._SOLE_BASE, a._SOLE_PART, a._SOLE_SAVED, o._SOLE_TUPLE, a._leaf_owner._sole, e._OWNER._sole)"
+        "a.leaf_owner._measure(); e._OWNER._measure()\n"
+        "print(a._SOLE_BASE, a._SOLE_PART, a._SOLE_SAVED, o._SOLE_TUPLE, a.leaf_owner._sole, e._OWNER._sole)"
     )
     looked_at = LOOKED_AT.partition("import mpigrad")[0].format(begin=begin) + counts
     outputs = [

@@ -293,7 +293,7 @@ def test_large_gradients_that_repeat_one_number_are_memory_to_users() -> None:
 def test_counting_begins_right_under_a_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
     from mpigrad._graph import accumulate
 
-    monkeypatch.setattr(accumulate._leaf_owner, "_sole", None)
+    monkeypatch.setattr(accumulate.leaf_owner, "_sole", None)
     with mpigrad.autograd.set_detect_anomaly(True):
         (fresh(1.0) * 2).sum().backward()
     test_one_gradient_for_two_leaves()

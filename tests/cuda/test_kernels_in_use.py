@@ -13,7 +13,7 @@ import mpigrad.nn.functional as F
 from mpigrad import optim
 from mpigrad._array.device import cupy, host
 from mpigrad._kernels import kernel as definition
-from mpigrad._ops.index.scatter_add import add_at
+from mpigrad._ops.index.add_at import add_at
 from mpigrad.nn.utils import clip_grad_norm_
 
 

@@ -1,4 +1,4 @@
-"""Operators of compiled graphs take a road of their own: it must lead to the same results, nodes and errors as the operators."""
+"""Operators of compiled graphs run as variants of their own: with the same results, nodes and errors as the operators."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class Box(mpigrad.Tensor):
         return mpigrad.add(self, other, alpha=10)
 
 
-def test_tensors_of_other_classes_take_the_operators_road() -> None:
+def test_tensors_of_other_classes_go_to_the_operators() -> None:
     x = wrap_as(Box, mpigrad.ones(2)._array)
     for function in (plus, times):
         assert mpigrad.jit.script(function)(x, mpigrad.ones(2)).tolist() == function(x, mpigrad.ones(2)).tolist()

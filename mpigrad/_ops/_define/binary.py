@@ -1,4 +1,4 @@
-"""Defining operators of two broadcast operands: a quick road for two float tensors, and one for all the rest."""
+"""Defining operators of two broadcast operands: a quick path for float tensors, and a general one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from mpigrad._array.device import NOWHERE, on_device
 from mpigrad._array.dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
 from mpigrad._graph.grad_mode import MODE, TRACING
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_two
 from mpigrad._graph.tracing import around_operator
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
-from .operator import Operator, OpNode, on_one_device, operator, recordable
+from .operator import Operator, OpNode, on_one_device, operator
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
-PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick road; Parameter joins them
+PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick path; `nn.Parameter` is added
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
@@ -74,7 +74,7 @@ class Binary:
         return self.general(a, b) if isinstance(b, OPERANDS) else NotImplemented
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
-        """The road for everything: numbers, mixed types, other devices, sparse arrays."""
+        """For all operands: numbers, mixed types, other devices, sparse arrays."""
         first, second = self._operands(a, b)
         made = self.operator
         sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
@@ -127,13 +127,10 @@ def check_shapes(x: Any, y: Any) -> None:
 
 
 def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The quick road as a closure: two dense float tensors of one type and shape, or one and a number."""
+    """The quick path as a closure: two dense float tensors of one type and shape, or one and a number."""
     made, ufunc = binary.operator, binary.ufunc
-    node_type, saves_inputs, new = made.node_type, bool(made.saves), object.__new__
+    node_type, saves = made.node_type, made.saves_of_two()
     no_kw: dict[str, Any] = {}
-    unchanged = (0, 0)
-    first_if = next((by for place, by in made.saves if place == 0), -1)
-    second_if = next((by for place, by in made.saves if place == 1), -1)
 
     def broadcast(a: Any, b: Any, x: Any, y: Any) -> Any:
         """Float tensors of one type and different shapes."""
@@ -164,29 +161,7 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         out = ufunc(x, y)
         result = wrap(out if out.__class__ is ndarray else np.asarray(out))
         if (a._requires or b._requires) and MODE.enabled:
-            node: Any = new(node_type)
-            above = a._grad_fn
-            edges = node.edges = (
-                (above, a._nr) if above is not None and a._view is None else edge_of(a),
-                edge_of(b) if b._requires else None,
-            )
-            node.hooks = node.meta = None
-            node.kw = no_kw
-            if saves_inputs:
-                s = a if first_if is None or first_if >= 0 and edges[first_if] is not None else None
-                t = b if second_if is None or second_if >= 0 and edges[second_if] is not None else None
-                node.saved = (s, t)
-                if not a._requires and a._extra is not None:
-                    recordable(s)
-                if not b._requires and b._extra is not None:
-                    recordable(t)
-                if a._counter is None and b._counter is None:
-                    node.versions = unchanged
-                else:
-                    node.versions = (0 if s is None else s._version, 0 if t is None else t._version)
-            else:
-                node.saved = ()
-            result._grad_fn, result._requires = node, True
+            record_two(node_type, result, a, b, no_kw, saves)
         return result
 
     return call
@@ -204,7 +179,7 @@ def binary(
     refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
-    """Define an operator of two operands. `ufunc` serves the quick road; `forward`, if given, takes keywords too.
+    """Define an operator of two operands. `ufunc` serves the quick path; `forward`, if given, takes keywords too.
     What is saved must be inputs, listed in order (`saves=((0, 1), (1, 0))`: each if the other needs a gradient)."""
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

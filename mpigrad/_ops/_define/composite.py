@@ -13,6 +13,7 @@ from typing import Any
 from mpigrad._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._graph.namespace import RAW
+from mpigrad._graph.node import edge_of
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
@@ -57,8 +58,6 @@ def _fresh(F: Any, value: Any) -> Tensor:
 
 
 def _gradients(F: Any, made: Tensor, inputs: Sequence[Tensor], g: Any) -> list[Any]:
-    from mpigrad._graph.node import edge_of
-
     root = edge_of(made)
     if root is None:
         return [None] * len(inputs)

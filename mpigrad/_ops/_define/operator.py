@@ -21,7 +21,8 @@ from mpigrad._graph.engine import as_array
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW, add_to_both
 from mpigrad._graph.node import Edge, Node, edge_of
-from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
+from mpigrad._graph.recording import new_node
+from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_inference, raise_modified
 from mpigrad._graph.tracing import around_operator, note_recorded
 from mpigrad._graph.views import ONE_OF_SEVERAL, make_view
 from mpigrad._tensor import Tensor, counter, extra
@@ -49,7 +50,8 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
     versions: tuple[int, ...]
     shapes: tuple[Any, ...]  # of the inputs
-    meta: tuple[tuple[Any, Any] | None, ...] | None  # (shape, numpy dtype) of inputs whose gradients must be fitted
+    # (shape, numpy dtype) of each input, to which its gradient is summed and cast; None if all have those of the result
+    meta: tuple[tuple[Any, Any] | None, ...] | None
 
     @property
     def needs(self) -> tuple[bool, ...]:
@@ -169,6 +171,11 @@ class Operator:
         self.node_type = type(node, (base,), dict(body))
         self.many_type: Any = None  # made when first needed: few operators have several outputs
 
+    def saves_of_two(self) -> tuple[int | None, int | None] | None:
+        """What `record_two` is to save, for operators of two inputs that save no result."""
+        needed_by: dict[int, int | None] = dict(self.saves)
+        return (needed_by.get(0, -1), needed_by.get(1, -1)) if needed_by else None
+
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
 
@@ -242,13 +249,9 @@ class Operator:
             else:
                 edges.append(edge_of(each) if each._requires else None)
                 shapes.append(each._array.shape)
-        node: Any = object.__new__(self.node_type if len(made) == 1 else self._for_many())
-        node.edges, node.shapes, node.kw = tuple(edges), tuple(shapes), kw
-        node.hooks = node.meta = None
-        if self.saves:
-            self.save(node, inputs, made)
-        else:
-            node.saved = ()
+        saved, versions = self._saved(edges, inputs, made) if self.saves else ((), ())
+        cls = self.node_type if len(made) == 1 else self._for_many()
+        node = new_node(cls, tuple(edges), kw, tuple(shapes), saved, versions)
         if self.broadcasts:
             node.meta = self._meta(inputs, made[0])
         if len(made) != 1:
@@ -260,17 +263,19 @@ class Operator:
             note_recorded(node)
         return node
 
-    def save(self, node: OpNode, inputs: Sequence[Tensor | None], made: Sequence[Tensor]) -> None:
-        """Keep what the derivative will need, each with its present version."""
+    def _saved(
+        self, edges: Sequence[Any], inputs: Sequence[Tensor | None], made: Sequence[Tensor]
+    ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """What the derivative will need, and the present version of each."""
         saved: list[Any] = []
         versions: list[int] = []
         for place, needed_by in self.saves:
             kept: Any = None
-            if needed_by is None or node.edges[needed_by] is not None:
+            if needed_by is None or edges[needed_by] is not None:
                 if place >= 0:
                     kept = inputs[place]
-                    if kept is not None and kept._extra is not None:
-                        recordable(kept)
+                    if kept is not None and kept._extra is not None and kept._extra.inference:
+                        raise_inference()
                 else:  # an alias, since the output itself will hold the node
                     output = made[-1 - place]
                     kept = wrap(output._array)
@@ -280,13 +285,13 @@ class Operator:
         if TRACING.on and PACKING.stack:
             saved = [None if each is None else Packed(each) for each in saved]
             versions = [0] * len(saved)
-        node.saved, node.versions = tuple(saved), tuple(versions)
+        return tuple(saved), tuple(versions)
 
     def _meta(self, inputs: Sequence[Tensor | None], made: Tensor) -> Any:
         shape, kind = made._array.shape, made._array.dtype
         for each in inputs:
             if each is not None and (each._array.shape != shape or each._array.dtype is not kind):
-                return tuple(_fit(each) for each in inputs)
+                return tuple(_shape_and_dtype(each) for each in inputs)
         return None
 
 
@@ -305,25 +310,14 @@ class _Output:
         return self.operator.forward(array, **kw)[self.nr]
 
 
-def _fit(each: Tensor | None) -> tuple[Any, Any] | None:
+def _shape_and_dtype(each: Tensor | None) -> tuple[Any, Any] | None:
     if each is None or not each._requires:
         return None
     return each._array.shape, each._array.dtype
 
 
-def recordable(tensor: Tensor | None) -> Tensor | None:
-    """The tensor itself, if it may be saved."""
-    if tensor is not None and tensor._extra is not None and tensor._extra.inference:
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
-            "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
-        )
-    return tensor
-
-
 def refuse_sparse(name: str, tensor: Tensor) -> None:
-    """Complain of a sparse tensor given to what knows only dense ones."""
+    """Refuse a sparse tensor that was given to an operator of dense ones."""
     raise NotImplementedError(
         f"Could not run 'aten::{name}' with arguments from the 'Sparse{device_of(tensor._array).type.upper()}' backend: "
         "this operator has no sparse version; use to_dense() first."
@@ -409,6 +403,5 @@ __all__ = [
     "on_one_device",
     "operator",
     "raise_modified",
-    "recordable",
     "refuse_sparse",
 ]

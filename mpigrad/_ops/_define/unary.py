@@ -1,4 +1,4 @@
-"""Defining operators of one operand, element by element: a quick road for float tensors, and one for all the rest."""
+"""Defining operators of one operand, element by element: a quick path for float tensors, and a general one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from mpigrad._array.dtype import get_default_dtype
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._graph.saved import raise_modified
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
-from .arguments import refuse_non_tensors
+from .arguments import refuse_non_tensors, title
 from .binary import F32, F64, PLAIN, ndarray
 from .inplace import in_place
 from .operator import RESULT, Operator, OpNode, operator
@@ -63,9 +63,9 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node that saved one thing on the quick road, and no tuples around it: the input, with its version in
-    `versions`; or the result's array. The latter has no version until somebody asks for the result's counter, which is
-    when its elements may begin to change: from then on (`saved` is a tuple) it is kept like any other node's."""
+    """A node that saved one thing on the quick path, without tuples around it: the input, with its version in
+    `versions`; or the result's array. An array has no version until the result's counter is asked for, which comes
+    before its elements can change: from then on `saved` is a tuple, as in other nodes."""
 
     __slots__ = ()
     multiplies = True
@@ -100,7 +100,7 @@ class LightNode(OpNode):
 
 
 def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
-    """A base class of nodes with this derivative, spelled out for what the quick road saves."""
+    """A base class of nodes with this derivative, for what the quick path saves."""
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -140,8 +140,8 @@ def as_float(input: Tensor) -> Tensor:
 
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The quick road as a closure: dense float tensors on the CPU."""
-    ufunc, node_type, new, place = made.forward, made.node_type, object.__new__, (*made.places, None)[0]
+    """The quick path as a closure: dense float tensors on the CPU."""
+    ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 
     def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -152,23 +152,9 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
         if kind is not F32 and kind is not F64:
             return general(input, out)
         y = ufunc(x)
-        if y.__class__ is not ndarray:
-            y = np.asarray(y)
-        result = wrap(y)
+        result = wrap(y if y.__class__ is ndarray else np.asarray(y))
         if input._requires and MODE.enabled:
-            node: Any = new(node_type)
-            above = input._grad_fn
-            node.edges = ((above, input._nr) if above is not None and input._view is None else edge_of(input),)
-            node.hooks = node.meta = None
-            node.kw = no_kw
-            if place is None:
-                node.saved = ()
-            elif place:
-                node.saved = y
-            else:
-                node.saved = input
-                node.versions = 0 if input._counter is None else input._counter[0]
-            result._grad_fn, result._requires = node, True
+            record_one(node_type, result, input, no_kw, None, place)
         return result
 
     return call
@@ -186,8 +172,6 @@ def refuse_complex(error: str) -> Callable[[Tensor], None]:
 
 def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
     """A `refuse` for element types given by NumPy's letters ("b" booleans, "iu" integers, "c" complex numbers)."""
-    from .arguments import title
-
     def refuse(input: Tensor) -> None:
         if input._array.dtype.kind in kinds:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")

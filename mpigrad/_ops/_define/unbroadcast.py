@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module
-from mpigrad._array.dtype import dtype, from_numpy_dtype
+from mpigrad._array.dtype import dtype
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor
 
@@ -92,8 +92,3 @@ add_to_both("conform", _conform_raw, _conform_recorded)
 def to_dtype(tensor: Tensor, wanted: dtype) -> Tensor:
     """The tensor with elements of the wanted type; itself when it has them."""
     return tensor if tensor._array.dtype == wanted.numpy else cast(tensor, dtype=wanted.numpy)
-
-
-def dtype_of(array: Any) -> dtype:
-    """The dtype of an array."""
-    return from_numpy_dtype(array.dtype)

@@ -11,15 +11,15 @@ from mpigrad._array.device import array_module
 from mpigrad._graph.engine import as_array
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import add_to_both
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._graph.views import Step, make_view, replay, replay_raw
 from mpigrad._tensor import Tensor
+from mpigrad._wrapping import wrap
 
 from .inplace import check_writable
 from .operator import Operator, operator
 
 ndarray = np.ndarray
-_new = object.__new__
 
 
 class ViewOperator(Operator):
@@ -31,17 +31,9 @@ class ViewOperator(Operator):
         array = tensor._array
         if array.__class__ is not ndarray or TRACING.detour:
             return Operator.__call__(self, tensor, **kw)
-        made = _new(Tensor)
-        made._array = self.forward(array, **kw)
-        made._grad = made._extra = None
-        made._nr = 0
+        made = wrap(self.forward(array, **kw))
         if tensor._requires and MODE.enabled:
-            node: Any = _new(self.node_type)
-            node.edges, node.kw, node.shapes, node.saved = (edge_of(tensor),), kw, (array.shape,), ()
-            node.hooks = node.meta = None
-            made._grad_fn, made._requires = node, True
-        else:
-            made._grad_fn, made._requires = None, False
+            record_one(self.node_type, made, tensor, kw, (array.shape,))
         make_view(made, tensor, (self, kw))
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,6 @@ def tensor(
 
 
 def _warn_of_copy() -> None:
-    import warnings
-
     warnings.warn(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
         "sourceTensor.detach().clone().requires_grad_(True), rather than mpigrad.tensor(sourceTensor).",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._array.device import device_of, move
+from mpigrad._array.device import CPU, device_of, move
 from mpigrad._generator import Generator, generator_for
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
@@ -19,8 +19,6 @@ Source = Generator | None
 
 
 def _numpy(array: Any) -> Any:
-    from mpigrad._array.device import CPU
-
     return move(array, CPU)
 
 

@@ -13,6 +13,7 @@ from mpigrad._array.dtype import as_dtype, dtype, get_default_dtype
 from mpigrad._tensor import Tensor
 
 from .._define.arguments import invalid_combination
+from .._define.binary import common_dtype
 from .._define.out import deliver
 from .create import Place, new, number_type, plain_number
 from .data import place_and_type
@@ -138,8 +139,6 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     >>> mpigrad.result_type(mpigrad.ones(2, dtype=mpigrad.int64), 1.5)
     mpigrad.float32
     """
-    from .._define.binary import common_dtype
-
     return common_dtype((tensor1, tensor2))
 
 

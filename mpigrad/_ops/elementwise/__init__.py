@@ -1,4 +1,4 @@
 """Operators that compute element by element: arithmetic, comparisons, powers, rounding, special functions.
 
-Imports `_define` and `create`.
+Imports `_define`.
 """

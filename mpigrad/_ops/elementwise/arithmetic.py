@@ -11,7 +11,7 @@ from mpigrad._array.dtype import bool_
 from mpigrad._graph.accumulate import is_spare, least
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._tensor import Tensor, counter, method
 from mpigrad._wrapping import wrap
 
@@ -22,6 +22,7 @@ from .._define.operator import OpNode, operator, raise_modified
 from .._define.out import deliver
 from .._define.unary import unary
 from .._define.unbroadcast import to_dtype
+from .modular import div_rounded
 
 _LARGE = 1 << 14  # elements
 
@@ -265,8 +266,6 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
     """
     if rounding_mode is None:
         return DIV.fast(input, other) if out is None else deliver(DIV.general(input, other), out)
-    from .modular import div_rounded
-
     return deliver(div_rounded(input, other, rounding_mode), out)
 
 
@@ -289,16 +288,14 @@ def _rtruediv(self: Tensor, other: Any) -> Tensor:
 
 
 def _rsub(self: Tensor, other: Any) -> Tensor:
-    """`number - tensor`, with a quick road of its own: `1 - x` is everywhere."""
+    """`number - tensor`, with a quick path: `1 - x` is common."""
     x = self._array
     kind = (other.__class__ is float or other.__class__ is int) and x.__class__ is ndarray and x.dtype
     if (kind is F32 or kind is F64) and self.__class__ in PLAIN and not TRACING.detour:
         made = kind.type(other) - x
         result = wrap(made if made.__class__ is ndarray else np.asarray(made))
         if self._requires and MODE.enabled:
-            node: Any = object.__new__(RSUB_NUMBER.node_type)
-            node.edges, node.hooks, node.meta, node.kw, node.saved = (edge_of(self),), None, None, {}, ()
-            result._grad_fn, result._requires = node, True
+            record_one(RSUB_NUMBER.node_type, result, self, {})
         return result
     return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
 

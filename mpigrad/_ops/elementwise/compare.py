@@ -78,7 +78,7 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
             return plain(forward(x, y))
 
     def quick(a: Any, b: Any) -> Any:
-        """The road of Python's operators: float tensors of one type, or one and a number."""
+        """For Python's operators; quick for float tensors of one type, or one and a number."""
         if a.__class__ in PLAIN and not TRACING.detour:
             x = a._array
             kind = x.__class__ is ndarray and x.dtype

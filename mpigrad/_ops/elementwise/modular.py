@@ -152,8 +152,6 @@ def _integers(name: str, ufunc: Any, doc: str) -> Any:
     def call(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         for each in (input, other):
             if isinstance(each, Tensor) and each._array.dtype.kind not in "iu":
-                from .._define.arguments import title
-
                 raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(each._array)}'")
         return deliver(made.general(input, other), out)
 

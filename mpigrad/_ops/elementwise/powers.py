@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module
+from mpigrad._array.dtype import complex128, float64
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
@@ -161,8 +162,6 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     >>> mpigrad.float_power(mpigrad.tensor([2, 3]), 2)
     tensor([4., 9.], dtype=mpigrad.float64)
     """
-    from mpigrad._array.dtype import complex128, float64
-
     kind = complex128 if common_dtype((input, exponent)).is_complex else float64
     a, b = (each if isinstance(each, NUMBERS) else to_dtype(each, kind) for each in (input, exponent))
     return deliver(pow(a, b), out)

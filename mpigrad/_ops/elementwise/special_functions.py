@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._kernels import bessel, gammas, normal
+from mpigrad._kernels.special import lgamma
 from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import need_tensors
@@ -108,8 +109,6 @@ xlog1py = _function(XLOG1PY, "xlog1py", "input * log1p(other), and 0 where input
 
 
 def _mvlgamma(x: Any, *, p: int) -> Any:
-    from mpigrad._kernels.special import lgamma
-
     made = lgamma(x)
     for j in range(1, p):
         made = made + lgamma(x - x.dtype.type(j / 2))

@@ -12,11 +12,11 @@ from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination, need_tensors, title
-from .._define.binary import NUMBERS, as_common, common_dtype
+from .._define.binary import NUMBERS, as_common, check_shapes, common_dtype
 from .._define.operator import on_one_device, operator
 from .._define.out import deliver
 
-KEEP = operator("keep", select.keep, lambda F, node, g, mask: (F.keep(g, mask), None), saves=(1,), node="MulBackward0")
+operator("keep", select.keep, lambda F, node, g, mask: (F.keep(g, mask), None), saves=(1,), node="MulBackward0")
 
 
 def _where(mask: Any, x: Any, y: Any) -> Any:
@@ -68,8 +68,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 
 def _check_broadcast(*arrays: Any) -> None:
-    from .._define.binary import check_shapes
-
     for i, x in enumerate(arrays):
         for y in arrays[i + 1 :]:
             check_shapes(x, y)

@@ -1,4 +1,4 @@
-"""Reading and writing along one dimension by index tensors: gather, scatter, index_select and relatives."""
+"""Reading along one dimension by index tensors: gather, take_along_dim, index_select."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from mpigrad._wrapping import wrap
 
 from .._define.dims import wrap_dim
 from .._define.guarded import guarded
-from .._define.inplace import in_place
 from .._define.operator import operator
 from .._define.out import deliver
 from ..shape.broadcasting import check_pair
-from .scatter_add import add_at
+from .add_at import add_at
 
 _ALL = slice(None)
 
@@ -92,7 +91,7 @@ def check_bounds(index: Any, length: int, dim: int) -> None:
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
 
 
-def _check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
+def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
     """Check an index tensor that goes element by element; gives the dimension."""
     shape, other = input._array.shape, index._array.shape
     at = wrap_dim(dim, len(shape))
@@ -120,7 +119,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     tensor([[1, 1],
             [4, 3]])
     """
-    return deliver(GATHER(input, index, dim=_check_along("gather", input, dim, index)), out)
+    return deliver(GATHER(input, index, dim=check_along("gather", input, dim, index)), out)
 
 
 @method
@@ -147,129 +146,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     return gather(input.broadcast_to(wide), at, indices.broadcast_to(long), out=out)
 
 
-# -- scatter
-# -------------------------------------------------------------------------------------------------------------
-def _part(index: Any, src: Any) -> Any:
-    return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
-
-
-def _scatter(x: Any, index: Any, src: Any = None, *, dim: int, value: Any = None) -> Any:
-    made = x.copy()
-    target = made.reshape(-1) if made.ndim == 0 else made
-    key = (index.reshape(-1),) if made.ndim == 0 else grid(array_module(x), index, dim)
-    if index.size:
-        target[key] = value if src is None else _part(index, src)
-    return made
-
-
-def _scatter_add(x: Any, index: Any, src: Any, *, dim: int) -> Any:
-    made = x.copy()
-    if made.ndim == 0:
-        add_at(made.reshape(-1), (index.reshape(-1),), src.reshape(-1))
-    elif index.size:
-        add_at(made, grid(array_module(x), index, dim), _part(index, src))
-    return made
-
-
-def back_to_source(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros for the elements of the source that were not used."""
-    if tuple(grad.shape) == shape:
-        return grad
-    return F.place(grad, shape=shape, key=tuple(slice(0, length) for length in grad.shape))
-
-
-def _scatter_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
-    dim = node.kw["dim"]
-    into_x = F.scatter_value(g, index, dim=dim, value=0) if node.needs[0] else None
-    into_src = back_to_source(F, F.gather(g, index, dim=dim), node.shapes[2]) if node.needs[2] else None
-    return into_x, None, into_src
-
-
-def _scatter_add_backward(F: Any, node: Any, g: Any, index: Any) -> Any:
-    source = node.needs[2] and back_to_source(F, F.gather(g, index, dim=node.kw["dim"]), node.shapes[2])
-    return g, None, source if node.needs[2] else None
-
-
-SCATTER = operator("scatter", _scatter, _scatter_backward, saves=(1,), node="ScatterBackward0")
-SCATTER_VALUE = operator(
-    "scatter_value",
-    _scatter,
-    lambda F, node, g, index: (F.scatter_value(g, index, dim=node.kw["dim"], value=0), None),
-    saves=(1,),
-    node="ScatterBackward1",
-)
-SCATTER_ADD = operator("scatter_add", _scatter_add, _scatter_add_backward, saves=(1,))
-
-
-def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> int:
-    """Check the arguments of a scatter from a tensor; gives the dimension."""
-    if src._array.dtype != input._array.dtype:
-        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
-    at = wrap_dim(dim, input._array.ndim)
-    shape, places, source = input._array.shape, index._array.shape, src._array.shape
-    same = max(len(shape), 1) == max(len(places), 1) == max(len(source), 1)
-    if not same:
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    outside = any(n > m for i, (m, n) in enumerate(zip(shape, places)) if i != at)
-    if index._array.size and (outside or any(n > m for m, n in zip(source, places))):
-        raise RuntimeError(
-            f"Expected index {list(places)} to be no larger than self {list(shape)} apart from dimension {at} "
-            "and to be no "
-            f"larger size than src {list(source)}"
-        )
-    return _check_along(name, input, dim, index, sized=False)
-
-
-@guarded
-def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0.
-
-    >>> import mpigrad
-    >>> mpigrad.zeros(3).scatter(0, mpigrad.tensor([2, 0]), mpigrad.tensor([1.0, 2.0]))
-    tensor([2., 0., 1.])
-    """
-    given = value if src is None else src
-    if reduce is not None:
-        return deliver(_scatter_with(input, dim, index, given, reduce), out)
-    if isinstance(given, Tensor) and (src is not None or given._array.ndim):
-        at = check_source("scatter", input, dim, index, given)
-        return deliver(SCATTER(input, index, given, dim=at), out)
-    number = given.item() if isinstance(given, Tensor) else given
-    at = _check_along("scatter", input, dim, index)
-    return deliver(SCATTER_VALUE(input, index, dim=at, value=number), out)
-
-
-def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: str) -> Tensor:
-    from .scatter_reduce import scatter_reduce
-
-    if reduce not in ("add", "multiply"):
-        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
-    src = given if isinstance(given, Tensor) else index.new_full(index.shape, given, dtype=input.dtype)
-    return scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
-
-
-@method
-@guarded
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0.
-
-    >>> import mpigrad
-    >>> mpigrad.zeros(2).scatter_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2))
-    tensor([0., 2.])
-    """
-    return deliver(SCATTER_ADD(input, index, src, dim=check_source("scatter_add", input, dim, index, src)), out)
-
-
-method(scatter)
-method(in_place(scatter), "scatter_")
-method(in_place(scatter_add), "scatter_add_")
-
-
-# -- whole slices
-# ----------------------------------------------------------------------------------------------------------
 def _index_select(x: Any, index: Any, *, dim: int) -> Any:
     places = index if index.ndim == 1 else index.reshape(-1)
     return x.take(places, dim) if x.ndim else x.reshape(1)[places].reshape(())
@@ -321,4 +197,4 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         raise IndexError("index out of range in self") from None
 
 
-__all__ = ["gather", "index_select", "scatter", "scatter_add", "take_along_dim"]
+__all__ = ["gather", "index_select", "take_along_dim"]

@@ -14,7 +14,7 @@ from mpigrad._tensor import Tensor, method
 from .._define.operator import operator
 from .._define.views import ViewOperator
 from ..shape.slicing import ALIAS, SELECT, SLICE, UNSQUEEZE
-from .scatter_add import add_at
+from .add_at import add_at
 
 ndarray = np.ndarray
 _ALL = slice(None)

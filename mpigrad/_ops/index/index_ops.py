@@ -17,9 +17,9 @@ from .._define.guarded import guarded
 from .._define.inplace import in_place
 from .._define.operator import operator
 from .._define.out import deliver
+from .add_at import add_at
 from .gather import check_index
 from .getitem import split_key
-from .scatter_add import add_at
 from .setitem import PUT, fit_source
 from .setitem import put_ as put_at
 

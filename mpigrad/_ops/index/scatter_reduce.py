@@ -12,12 +12,13 @@ from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
+from .._define.dims import wrap_dim
 from .._define.guarded import guarded
 from .._define.inplace import in_place
 from .._define.operator import RESULT, operator
 from .._define.out import deliver
-from .gather import back_to_source, check_source, grid
-from .scatter_add import combine_at
+from .add_at import combine_at
+from .gather import check_along, grid
 
 _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
@@ -34,8 +35,35 @@ def _start(x: Any, reduce: str) -> Any:
     return (reduce == "amin") if info is None else info.min if reduce == "amax" else info.max
 
 
-def _cut(index: Any, src: Any) -> Any:
-    return src[tuple(slice(0, length) for length in index.shape)]
+def used_part(index: Any, src: Any) -> Any:
+    """The elements of the source that are written: it may be larger than the index."""
+    return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
+
+
+def back_to_source(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros for the elements of the source that were not used."""
+    if tuple(grad.shape) == shape:
+        return grad
+    return F.place(grad, shape=shape, key=tuple(slice(0, length) for length in grad.shape))
+
+
+def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> int:
+    """Check the arguments of a scatter from a tensor; gives the dimension."""
+    if src._array.dtype != input._array.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    at = wrap_dim(dim, input._array.ndim)
+    shape, places, source = input._array.shape, index._array.shape, src._array.shape
+    same = max(len(shape), 1) == max(len(places), 1) == max(len(source), 1)
+    if not same:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    outside = any(n > m for i, (m, n) in enumerate(zip(shape, places)) if i != at)
+    if index._array.size and (outside or any(n > m for m, n in zip(source, places))):
+        raise RuntimeError(
+            f"Expected index {list(places)} to be no larger than self {list(shape)} apart from dimension {at} "
+            "and to be no "
+            f"larger size than src {list(source)}"
+        )
+    return check_along(name, input, dim, index, sized=False)
 
 
 def _reduce(x: Any, index: Any, src: Any, *, dim: int, reduce: str, include_self: bool) -> Any:
@@ -47,7 +75,7 @@ def _reduce(x: Any, index: Any, src: Any, *, dim: int, reduce: str, include_self
     key = grid(xp, places, dim)
     if not include_self:
         target[key] = _start(x, reduce)
-    combine_at(_UFUNCS[reduce], target, key, _cut(places, source))
+    combine_at(_UFUNCS[reduce], target, key, used_part(places, source))
     if reduce == "mean":
         count = _count(x, index, dim, include_self)
         made = made / count if x.dtype.kind in "fc" else made // count
@@ -85,7 +113,7 @@ def _untouched(index: Any, x: Any, dim: int) -> Any:
 
 def _backward(F: Any, node: Any, g: Any, x: Any, index: Any, src: Any, result: Any) -> Any:
     dim, reduce, include = node.kw["dim"], node.kw["reduce"], node.kw["include_self"]
-    place, a, b = _raw(index), _raw(x), _cut(_raw(index), _raw(src))
+    place, a, b = _raw(index), _raw(x), used_part(_raw(index), _raw(src))
     if reduce in ("sum", "mean"):
         if reduce == "mean":
             g = g / F.as_constant(_count(a, place, dim, include).astype(a.dtype), g)
@@ -128,12 +156,12 @@ def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> A
     used = zero_a.copy()
     if not kw["include_self"]:
         used[key] = 0
-    xp.add.at(used, key, _cut(place, zero_b))
+    xp.add.at(used, key, used_part(place, zero_b))
     safe_x = x + F.as_constant(zero_a.reshape(shape), x)
     safe_src = src + F.as_constant(zero_b.reshape(_raw(src).shape), src)
     rest = g * F.scatter_reduce(safe_x, index, safe_src, **kw)
     into_x = rest / safe_x * F.as_constant((used == zero_a).astype(a.dtype).reshape(shape), g)
-    alone = (used[key] == _cut(place, zero_b)).astype(a.dtype).reshape(lands)
+    alone = (used[key] == used_part(place, zero_b)).astype(a.dtype).reshape(lands)
     cut = tuple(slice(0, length) for length in lands)
     return into_x, F.gather(rest, index, dim=dim) / F.take_key(safe_src, key=cut) * F.as_constant(alone, g)
 

@@ -15,8 +15,8 @@ from .._define.arguments import title
 from .._define.guarded import guarded
 from .._define.inplace import change, check_writable
 from .._define.operator import operator
+from .add_at import add_at
 from .getitem import Key, array_key, as_pytorch, as_tuple, is_basic, split_key, step_of, take_basic
-from .scatter_add import add_at
 
 ndarray = np.ndarray
 

@@ -13,6 +13,7 @@ from mpigrad._tensor import Tensor
 from .._define.composite import composite
 from .._define.operator import kernel, operator
 from . import factorizations as factorizations  # derivatives use its F.lower_mask
+from .inverses import solve_matrix
 from .matmul import adjoint_of
 
 
@@ -130,8 +131,6 @@ def _unpack(lu: Any, pivots: Any) -> Any:
 
 
 def _solution(lu: Tensor, pivots: Tensor, b: Tensor, *, left: bool, adjoint: bool) -> Tensor:
-    from .inverses import solve_matrix
-
     p, lower, upper = LU_UNPACK(lu, pivots)
     a = p @ lower @ upper
     a = a.mH if adjoint else a

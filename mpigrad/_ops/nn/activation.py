@@ -18,7 +18,7 @@ from .._define.arguments import need_tensors
 from .._define.inplace import change, in_place
 from .._define.operator import operator
 from .._define.out import deliver
-from .._define.unary import refuse_kinds, unary
+from .._define.unary import as_float, refuse_kinds, unary
 from ..elementwise.functions import _sigmoid
 
 _ROOT_HALF, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
@@ -226,8 +226,6 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     >>> mpigrad.logit(mpigrad.tensor([0.5]))
     tensor([0.])
     """
-    from .._define.unary import as_float
-
     need_tensors("logit", input=input)
     return deliver(LOGIT(as_float(input), eps=eps), out)
 

@@ -15,6 +15,7 @@ from .._define.arguments import need_tensors, title
 from .._define.dims import size_from
 from .._define.guarded import guarded
 from .._define.operator import operator
+from .._define.out import deliver
 from ..index.masked import nonzero
 
 
@@ -104,8 +105,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     tensor([[ 1],
             [-1]])
     """
-    from .._define.out import deliver
-
     found = nonzero(input)._array[:size]
     made = array_module(found).full((size, found.shape[1]), fill_value, found.dtype)
     made[: len(found)] = found

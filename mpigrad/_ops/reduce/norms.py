@@ -22,6 +22,7 @@ from .._define.out import deliver
 from .._define.unary import as_float
 from .._define.unbroadcast import to_dtype
 from ..elementwise.compare import plain
+from ..linalg.factorizations import svd
 from .sums import Dims
 
 
@@ -143,8 +144,6 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The sum of the singular values of the matrices in two dimensions."""
-    from ..linalg.factorizations import svd
-
     row, column = (wrap_dim(each, input._array.ndim) for each in dim)
     others = [i for i in range(input._array.ndim) if i not in (row, column)]
     found = svd(input.permute(*others, row, column), full_matrices=False)[1].sum(-1)

@@ -18,7 +18,7 @@ from .._define.operator import RESULT, operator
 from .._define.out import deliver
 from .._define.unbroadcast import to_dtype
 
-AS_SHAPE = operator(
+operator(
     "as_shape",
     lambda x, *, shape: x.reshape(shape),
     lambda F, node, g: F.as_shape(g, shape=node.shapes[0]),

@@ -10,10 +10,12 @@ from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors
-from .._define.dims import wrap_dim
+from .._define.dims import size_from, wrap_dim
 from .._define.guarded import guarded
 from .._define.out import deliver
+from .._define.unbroadcast import sum_to
 from ..create.create import tensor
+from ..shape.joining import cat
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -26,8 +28,6 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     >>> mpigrad.diff(mpigrad.tensor([1, 3, 2]))
     tensor([ 2, -1])
     """
-    from ..shape.joining import cat
-
     need_tensors("diff", input=input)
     if input._array.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -137,9 +137,6 @@ def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
 @method
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Summed to a shape that broadcasts to this one: what the gradient of broadcasting needs."""
-    from .._define.dims import size_from
-    from .._define.unbroadcast import sum_to
-
     shape = size_from("sum_to_size", size)
     mine = self._array.shape
     fits = len(shape) <= len(mine) and all(n in (1, m) for n, m in zip(shape[::-1], mine[::-1]))

@@ -10,6 +10,11 @@ from .._define.arguments import need_tensors, title
 from .._define.dims import wrap_dim, wrap_dims
 from .._define.guarded import guarded
 from .._define.unary import as_float
+from ..create.create import ones_like
+from ..create.ranges import arange
+from ..elementwise.complex_numbers import complex as make_complex
+from ..shape.joining import cat
+from .products import cumprod
 
 
 @guarded
@@ -83,15 +88,13 @@ def corrcoef(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    from ..elementwise.complex_numbers import complex
-
     found = cov(input)
     if found.ndim == 0:
         return found / found
     spread = found.diagonal().real.sqrt() if found.is_complex() else found.diagonal().sqrt()
     found = found / spread.reshape(-1, 1) / spread
     if found.is_complex():
-        return complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
+        return make_complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
     return found.clamp(-1, 1)
 
 
@@ -178,15 +181,11 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
 
 def _slope(x: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
-    from ..shape.joining import cat
-
     count = x.shape[dim]
     if isinstance(spacing, Tensor) and spacing.ndim:
         places: Any = spacing
     else:
         step = spacing.item() if isinstance(spacing, Tensor) else spacing
-        from ..create.ranges import arange
-
         places = arange(count, dtype=x.dtype, device=x.device) * step
     places = places.reshape([-1 if i == dim else 1 for i in range(x.ndim)])
 
@@ -222,10 +221,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def _powers(x: Tensor, count: int) -> Tensor:
-    from ..create.create import ones_like
-    from ..shape.joining import cat
-    from .products import cumprod
-
     one = ones_like(x).unsqueeze(-1)
     if count < 2:
         return one.narrow(-1, 0, count)

@@ -11,7 +11,7 @@ from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.node import edge_of
+from mpigrad._graph.recording import record_one
 from mpigrad._kernels.reduction import add_reduce, sum_of_all
 from mpigrad._tensor import Tensor, method
 from mpigrad._wrapping import wrap
@@ -39,7 +39,7 @@ def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: boo
     return made
 
 
-SPREAD = operator(
+operator(
     "spread",
     spread_raw,
     lambda F, node, g: F.sum_dim(g, dim=node.kw.get("dim"), keepdim=node.kw.get("keepdim", False)),
@@ -112,7 +112,7 @@ _NO_KW: dict[str, Any] = {}
 
 
 def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
-    """The quick road of a reduction: None when it is not open."""
+    """The reduction of a dense float tensor on the CPU; None for other inputs."""
     if x.__class__ not in PLAIN or TRACING.detour:
         return None
     array = x._array
@@ -122,15 +122,12 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
     made = op.forward(array, **kw) if kw else op.forward(array)
     result = wrap(made if made.__class__ is ndarray else np.asarray(made))
     if x._requires and MODE.enabled:
-        node: Any = object.__new__(op.node_type)
-        node.edges, node.hooks, node.meta, node.kw = (edge_of(x),), None, None, kw
-        node.saved, node.shapes = (), (array.shape,)
-        result._grad_fn, result._requires = node, True
+        record_one(op.node_type, result, x, kw, (array.shape,))
     return result
 
 
 def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """Reduce everything, or some dimensions, by whichever road is open."""
+    """Reduce everything, or some dimensions."""
     if dim is None and not keepdim:
         op, kw = whole, _NO_KW
     else:

@@ -1,4 +1,4 @@
 """Operators that change shapes: reshape, transpose, slices, strides, broadcasting, joining, padding.
 
-Imports `_define`, `create` and `elementwise`.
+Imports `_define` and `elementwise`.
 """

@@ -14,7 +14,7 @@ from mpigrad._tensor import Tensor
 from .._define.guarded import guarded
 from .._define.operator import RESULT, operator
 from .._define.sparse_calls import on_arrays
-from ..index.scatter_add import combine_at
+from ..index.add_at import combine_at
 
 
 def _totals(v: Any, *, group: Any, count: int) -> Any:

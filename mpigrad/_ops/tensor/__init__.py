@@ -1,4 +1,4 @@
 """What a tensor can do besides mathematics: convert, print, copy, pickle, save, answer questions, be filled.
 
-Imports `_define`, `create`, `elementwise`, `shape`, `linalg`, `nn` and `index`.
+Imports `_define`, `create`, `elementwise` and `linalg`.
 """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._array.device import host
+from mpigrad._array.device import cupy, host
 from mpigrad._array.layout import ORDERS
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Size, Tensor, method
@@ -230,8 +230,6 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     kind = int(ext_tensor.__dlpack_device__()[0])
     if kind in (1, 3):
         return wrap(np.from_dlpack(ext_tensor))
-    from mpigrad._array.device import cupy
-
     return wrap(cupy().from_dlpack(ext_tensor))
 
 

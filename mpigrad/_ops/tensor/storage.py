@@ -10,12 +10,12 @@ import numpy as np
 from mpigrad._array.device import CPU, device, device_of, pointer
 from mpigrad._array.dtype import as_dtype, dtype
 from mpigrad._tensor import Tensor, counter, method
-from mpigrad._wrapping import wrap
+from mpigrad._wrapping import wrap, wrap_as
 
 from .._define.dims import size_from
 from .._define.guarded import guarded
 from .._define.inplace import check_in_place
-from ..create.create import Place, tensor
+from ..create.create import Place, empty, tensor
 
 
 class UntypedStorage:
@@ -142,8 +142,6 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout:
     >>> mpigrad.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    from ..create.create import empty
-
     shape, steps = size_from("empty_strided", (size,)), tuple(stride)
     if len(shape) != len(steps):
         raise RuntimeError(
@@ -193,8 +191,6 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 @method
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """The same memory as an instance of a subclass."""
-    from mpigrad._wrapping import wrap_as
-
     made = wrap_as(cls, self._array)
     made._counter = counter(self)
     return made

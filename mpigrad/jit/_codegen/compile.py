@@ -13,9 +13,8 @@ from .._ir.graph import Graph, Node, Value
 from .._ir.operators import MODES, distributed, is_tensor_attribute, is_tensor_method, operator
 from .._ir.pure import is_pure
 from .._ir.python_builtins import BUILTINS, MATH, METHODS
-from .._ir.types import INT, TENSOR, class_of
-from .direct import Direct, direct_function, direct_method, direct_sign
-from .direct_views import direct_shape, item
+from .._ir.types import TENSOR, class_of
+from .direct import Direct, direct_function, direct_method, direct_shape, direct_sign
 from .emit import Writer, identifier
 from .fork import fork
 
@@ -180,8 +179,6 @@ class Runner(Writer):
         return {"derive_index": "({1} + {0} * {2})"}[name].format(*args)
 
     def _call_index(self, node: Node, rest: str, args: list[str]) -> str:
-        if [each.type for each in node.inputs] == [TENSOR, INT]:
-            return f"{self.global_name(item)}({', '.join(args)})"
         return f"{args[0]}[{args[1]}]"
 
     def _call_list(self, node: Node, rest: str, args: list[str]) -> str:

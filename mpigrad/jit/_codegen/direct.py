@@ -1,6 +1,7 @@
-"""Operators of compiled graphs as functions, called without the detour through Python's operators and optional arguments.
+"""Operators of compiled graphs as functions, called without going through Python's operators and optional arguments.
 
-What is known when a graph is compiled need not be found out again: which operator it is, and that a number is a constant.
+What is known when a graph is compiled need not be found out again: which operator it is, that a number is a constant, and
+which lengths a view has. `benchmarks/jit_calls.py` has a row for each of these; what gained nothing there is called as written.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mpigrad._graph.recording import record_one, record_two
 from mpigrad._ops._define.binary import PLAIN, Binary
 from mpigrad._ops._define.operator import Operator
+from mpigrad._ops._define.sizes import resolve
 from mpigrad._ops._define.unary import OPERATORS
+from mpigrad._ops._define.views import ViewOperator
 from mpigrad._ops.elementwise import arithmetic
 from mpigrad._ops.linalg import matmul
 from mpigrad._ops.reduce import sums
+from mpigrad._ops.shape.reshape import VIEW
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._ir.graph import Node
 from .._ir.types import FLOAT, INT, TENSOR
-from .recording import of_all, of_one, of_product, of_two
 from .variants import is_constant, written
 
 _SIGNS: dict[str, tuple[Binary, Callable[[Any, Any], Any]]] = {
@@ -35,6 +38,7 @@ _TWO: dict[Any, Binary] = {
 }  # fmt: skip
 _ALL: dict[Any, Operator] = {sums.sum: sums.SUM_ALL, sums.mean: sums.MEAN_ALL}
 _PRODUCTS = (matmul.matmul, matmul.mm)
+_view: Any = ViewOperator.__call__  # as a function: calls of objects cost more
 
 
 class Direct(NamedTuple):
@@ -85,26 +89,35 @@ def _number(node: Node, place: int) -> Any:
     return value if node.inputs[place].type in (INT, FLOAT) and is_constant(value) else None
 
 
+_TWO_TENSORS = "record_two(node_type, made, x0, x1, no_kw, saves)"
+_TENSOR_AND_NUMBER = "record_two(node_type, made, x0, b1, no_kw, saves)"
+
+
+def _uses(made: Operator, **more: Any) -> dict[str, Any]:
+    """What the statements of an operator name."""
+    return {"node_type": made.node_type, "no_kw": {}, "record_one": record_one, "record_two": record_two, **more}
+
+
+def _uses_of_two(op: Binary) -> dict[str, Any]:
+    return _uses(op.operator, ufunc=op.ufunc, saves=op.operator.saves_of_two())
+
+
 @functools.cache
 def _two(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op.operator, "x1")
-    uses["ufunc"] = op.ufunc
-    return written(2, (0, 1), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, recording=recording)
+    return written(2, (0, 1), ["out = ufunc(a0, a1)"], _otherwise(op, plain), _uses_of_two(op), recording=_TWO_TENSORS)
 
 
 def _with_number(op: Binary, plain: Callable[[Any, Any], Any], number: float) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op.operator, "b1")
-    uses["ufunc"] = op.ufunc
-    return written(2, (0,), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, numbers={1: number}, recording=recording)
+    uses, numbers = _uses_of_two(op), {1: number}
+    return written(2, (0,), ["out = ufunc(a0, a1)"], _otherwise(op, plain), uses, numbers=numbers, recording=_TENSOR_AND_NUMBER)
 
 
 @functools.cache
 def _with_any_number(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    recording, uses = of_two(op.operator, "b1")
-    uses.update(ufunc=op.ufunc, array=np.array, wrap=wrap)
+    uses = {**_uses_of_two(op), "array": np.array}
     steps = ["a1 = array(x1, kind)", "out = ufunc(a0, a1)"]
     number = "(x1.__class__ is float or x1.__class__ is int)"
-    return written(2, (0,), steps, _otherwise(op, plain), uses, also=number, recording=["b1 = wrap(a1)", *recording])
+    return written(2, (0,), steps, _otherwise(op, plain), uses, also=number, recording="b1 = wrap(a1); " + _TENSOR_AND_NUMBER)
 
 
 def _otherwise(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -118,22 +131,46 @@ def _otherwise(op: Binary, plain: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
 @functools.cache
 def _one(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    recording, uses = of_one(OPERATORS[function])
-    uses["forward"] = OPERATORS[function].forward
+    op = OPERATORS[function]
+    uses = _uses(op, forward=op.forward, place=(*op.places, None)[0])
+    recording = "record_one(node_type, made, x0, no_kw, None, place)"
     return written(1, (0,), ["out = forward(a0)"], function, uses, recording=recording)
 
 
 @functools.cache
 def _all(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    recording, uses = of_all(_ALL[function])
-    uses["forward"] = _ALL[function].forward
+    uses = _uses(_ALL[function], forward=_ALL[function].forward)
+    recording = "record_one(node_type, made, x0, no_kw, (a0.shape,))"
     return written(1, (0,), ["out = forward(a0)"], function, uses, recording=recording)
 
 
 @functools.cache
 def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Matrices that fit together; `function` sees to vectors, batches and complaints."""
-    recording, uses = of_product(matmul.mm_op)
-    uses["product"] = np.matmul
+    uses = _uses(matmul.mm_op, product=np.matmul, saves=matmul.mm_op.saves_of_two())
     fit = "a0.ndim == 2 and a1.ndim == 2 and a0.shape[1] == a1.shape[0]"
+    recording = "record_two(node_type, made, x0, x1, no_kw, saves, (a0.shape, a1.shape))"
     return written(2, (0, 1), ["out = product(a0, a1)"], function, uses, also=fit, same_shape=False, recording=recording)
+
+
+def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
+    """For `x.view(2, 3)` and `x.reshape(2, 3)` with constant lengths: a function of the tensor alone."""
+    first, *lengths = node.inputs
+    if name not in ("view", "reshape") or node.keywords or first.type != TENSOR or not lengths:
+        return None
+    values = tuple(None if each.node is None or each.node.op != "prim::Constant" else each.node.attributes.get("value")
+                   for each in lengths)  # fmt: skip
+    return _shaped(name, values) if all(type(each) is int for each in values) else None
+
+
+def _shaped(name: str, lengths: tuple[Any, ...]) -> Callable[[Any], Any]:
+    count = -1 if -1 in lengths else int(np.prod(lengths, dtype=object))
+
+    def call(a: Any) -> Any:
+        if a.__class__ is Tensor:
+            array = a._array
+            if array.__class__ is np.ndarray and array.flags.c_contiguous and (array.size == count or count < 0):
+                return _view(VIEW, a, shape=lengths if count >= 0 else resolve(lengths, array.size))
+        return getattr(a, name)(*lengths)
+
+    return call

@@ -68,7 +68,7 @@ def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
 
 
 def _add_rows(into: Any, key: Key, values: Any) -> None:
-    """Add rows (or single elements) named by one number each, so that NumPy's quick roads can be taken."""
+    """Add rows (or single elements) named by one number each, for which NumPy has quick functions."""
     arrays = np.broadcast_arrays(*key) if len(key) > 1 else key
     count = len(arrays)
     shape, rest = into.shape[:count], into.shape[count:]
