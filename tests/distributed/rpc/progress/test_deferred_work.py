@@ -9,6 +9,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._progress.waiting import LATER, Waiting
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -25,13 +26,6 @@ class Still:
 
 def idle_waiting() -> Waiting:
     return Waiting(Still(), lambda *_: None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
-
-
-def until(condition, seconds: float = 20.0) -> bool:
-    limit = time.monotonic() + seconds
-    while not condition() and time.monotonic() < limit:
-        time.sleep(0.001)
-    return bool(condition())
 
 
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:
@@ -77,8 +71,8 @@ def test_releases_arrive_without_another_call() -> None:
             rpc.rpc_sync(1, far.add, args=(tensor, tensor))
             assert context_id in agents[1].autograd.container.contexts
         assert context_id not in agents[0].autograd.container.contexts
-        assert until(lambda: context_id not in agents[1].autograd.container.contexts)
-        assert until(lambda: not agents[0].autograd.releasing)
+        eventually(lambda: context_id not in agents[1].autograd.container.contexts)
+        eventually(lambda: not agents[0].autograd.releasing)
 
 
 def test_what_was_sent_is_walked_before_gradients_come() -> None:
@@ -88,7 +82,7 @@ def test_what_was_sent_is_walked_before_gradients_come() -> None:
             rpc.rpc_sync(1, far.add, args=(tensor, tensor))
             for agent in agents:
                 context = agent.autograd.container.contexts[context_id]
-                assert until(lambda context=context: len(context.parts.sources) == len(context.sends) == 1)
+                eventually(lambda context=context: len(context.parts.sources) == len(context.sends) == 1)
 
 
 def test_a_world_that_closes_at_once_has_told_everybody() -> None:

@@ -12,6 +12,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._world.static import leave
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -31,10 +32,7 @@ def busy(agents) -> list[dict[str, str]]:
 
 
 def settle(agents) -> None:
-    deadline = time.monotonic() + 20
-    while busy(agents):
-        assert time.monotonic() < deadline, busy(agents)
-        time.sleep(0.002)
+    eventually(lambda: busy(agents), equals=[])
 
 
 def wander(rref, path):
@@ -101,7 +99,7 @@ def test_forks_of_a_worker_that_left_do_not_keep_the_value() -> None:
                 agent.lose(1, "it left")
             with pytest.raises(RuntimeError, match="it left|could not find"):
                 rpc.rpc_sync(1, far.hold, args=(mine,))
-            far.wait_for(lambda: agents[0].rrefs.debug_info()["num_forks"] == "0")
+            eventually(lambda: agents[0].rrefs.debug_info()["num_forks"] == "0")
 
 
 def hand_on(rref, path):
@@ -126,8 +124,8 @@ def test_forks_outlive_the_workers_through_which_they_came(path: list[int], lost
             with acting_as(agents[rank]):
                 leave(agents[rank], False, 0)
         there = [agent for agent in agents if agent.rank not in lost]
-        far.wait_for(lambda: all(len(agent.gone) == len(lost) for agent in there))
-        far.wait_for(lambda: not any(min(o.children, default=0) < 0 for a in there for o in a.rrefs.kept.values()))
+        eventually(lambda: all(len(agent.gone) == len(lost) for agent in there))
+        eventually(lambda: not any(min(o.children, default=0) < 0 for a in there for o in a.rrefs.kept.values()))
         (held,) = far.HELD
         far.HELD.clear()
         with acting_as(agents[path[-1]]):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import time
 from typing import Any
 
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 HELD: dict[str, Any] = {}
@@ -33,10 +33,7 @@ def value_of(rref: Any) -> int:
 
 def check(others: list[str]) -> None:
     """On rank 0, while the others are in shutdown."""
-    deadline = time.monotonic() + 20
-    while not all(rpc.rpc_sync(other, is_leaving) for other in others):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: all(rpc.rpc_sync(other, is_leaving) for other in others))
     assert [rpc.rpc_sync(other, use_held) for other in others] == [42] * len(others)
 
 

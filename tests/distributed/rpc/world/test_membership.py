@@ -15,8 +15,7 @@ from mpigrad.distributed.rpc._world.device_profiles import introduction
 from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.static import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
-
-from .. import support_functions as far
+from tests.support.eventually import eventually
 
 
 @pytest.fixture
@@ -42,10 +41,10 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     body = introduction(leaver).replace(b"leaver", b"joiner")
     kinds_for(network, 1)
     leaver.membership.on_join(RawMessage(1, body, [], 1, 0, 0, 0))
-    far.wait_for(lambda: 1 in leaver.workers)
+    eventually(lambda: 1 in leaver.workers)
     leaver.membership.close()
     leaver.membership.on_join(RawMessage(1, body, [], 2, 0, 0, 0))
-    far.wait_for(lambda: not leaver.progress.outbox)
+    eventually(lambda: not leaver.progress.outbox)
     assert kinds_for(network, 1) == [MessageType.WELCOME, MessageType.LEAVE]
     leave(leaver, False, 0)
 
@@ -90,7 +89,7 @@ def test_a_refusal_reaches_the_life_that_asked(network) -> None:
     first.lose(1, "has left")
     kinds_for(network, 1)
     first.membership.on_join(RawMessage(1, mine, [], 6, 0, 0, 0))
-    far.wait_for(lambda: not first.progress.outbox)
+    eventually(lambda: not first.progress.outbox)
     assert HEADER.unpack_from(network.get(1))[3] == 6
     leave(first, False, 0)
 
@@ -103,7 +102,7 @@ def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
     class Busy(Progress):
         def start(self) -> None:
             super().start()
-            far.wait_for(lambda: not any(network._queues[0].values()))
+            eventually(lambda: not any(network._queues[0].values()))
             time.sleep(0.02)
 
     monkeypatch.setattr(agent, "Progress", Busy)
