@@ -168,5 +168,7 @@ def test_the_first_program_of_the_start_page_is_the_example() -> None:
 def test_commands_of_the_pages_exist() -> None:
     """Files that pages tell the reader to run, and pictures' commands."""
     text = "\n".join(path.read_text() for path in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
-    for path in set(re.findall(r"(?:examples|slurm|tools|benchmarks)/[\w/]+\.(?:py|sh)", text)):
+    paths = set(re.findall(r"(?:examples|slurm|tools|benchmarks)/[\w/]+\.(?:py|sh)", text))
+    assert len(paths) > 10
+    for path in paths:
         assert os.path.exists(DOCS.parent / path), path

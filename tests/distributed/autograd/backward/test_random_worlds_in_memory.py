@@ -121,7 +121,7 @@ def check(context_id: int, leaves: Any, run: int, wanted: tuple[list[Any], list[
     for rank in range(WORKERS):
         rpc.rpc_sync(f"worker{rank}", int)  # inside the context, which so exists there
         given.append(rpc.rpc_sync(f"worker{rank}", gradient_here, args=(context_id, run, rank)))
-    for one, other in zip(given, [*wanted[0], *wanted[1]]):
+    for one, other in zip(given, [*wanted[0], *wanted[1]], strict=True):
         assert (one or [0.0, 0.0]) == pytest.approx([times * each for each in other or [0.0, 0.0]]), what
 
 
@@ -215,6 +215,7 @@ def run_released(rng: random.Random, rank: int) -> None:
     except RuntimeError as error:
         assert "Could not find autograd context with id" in str(error) or "has ended" in str(error), error
     other.join(10)
+    assert not other.is_alive(), "the release hangs"
     dist_autograd._context.container.CURRENT.context = None
 
 

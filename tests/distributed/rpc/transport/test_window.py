@@ -180,7 +180,7 @@ def test_calls_and_answers_that_fail_after_their_wait(rpc_world, monkeypatch) ->
     numbers = np.ones(100_000)
     with agent.progress.lock:  # nothing is received meanwhile, so nothing leaves the window
         futures = [rpc.rpc_async(rpc_world.next_name, far.add, args=(numbers, n), timeout=0) for n in range(100)]
-    outcomes = [fut._value if outcome(fut) == 2 else fut.value()[-1] - 1 for fut in futures]
+    outcomes = [fut._value if state_of(fut) == 2 else fut.value()[-1] - 1 for fut in futures]
     rpc_world.barrier()
     monkeypatch.undo()
     errors = {n: str(outcome) for n, outcome in enumerate(outcomes) if isinstance(outcome, Exception)}
@@ -193,7 +193,7 @@ def test_calls_and_answers_that_fail_after_their_wait(rpc_world, monkeypatch) ->
     assert sum(here for here, _ in lost) == sum(there for _, there in lost)
 
 
-def outcome(fut) -> int:
+def state_of(fut) -> int:
     eventually(fut.done)
     return fut._state
 
@@ -212,7 +212,7 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
             world.barrier()  # they were asked, and not answered yet
             world.barrier()  # they were answered, and the one who did has left
         for fut in futures:
-            if outcome(fut) == 2:
+            if state_of(fut) == 2:
                 assert "has left" in str(fut._value)
         assert any(fut._state == 2 for fut in futures)
     else:
