@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import clean_environment
+from tests.support.commands import clean_environment
 
 pytestmark = pytest.mark.deadline(200)  # several starts of several ranks, on machines that may be busy
 SECONDS = 90

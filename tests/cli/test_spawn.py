@@ -14,7 +14,7 @@ import mpigrad.multiprocessing as mp
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad.multiprocessing._task import Failure, _leave, marks
-from tests.cli.conftest import clean_environment, set_signals
+from tests.support.commands import clean_environment, set_signals
 from tests.support.eventually import eventually
 
 PROGRAM = """

@@ -1,4 +1,4 @@
-"""A rank that is killed in the middle of a backward pass: the job ends, and nobody waits for ever."""
+"""A rank that is killed in the middle of a backward pass: the job ends, and no rank waits for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of an agent that ends: those under way, those that come too late, and whoever waits for either."""
+"""Calls of an agent that shuts down: those under way fail, late ones are refused, and waiting threads return."""
 
 from __future__ import annotations
 

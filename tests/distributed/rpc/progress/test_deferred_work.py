@@ -1,4 +1,4 @@
-"""Work that is left for later: done by whoever polls in vain, never lost, never too much of it."""
+"""Deferred work: run by the next thread whose poll finds nothing, never lost, and never more of it than the limit."""
 
 from __future__ import annotations
 

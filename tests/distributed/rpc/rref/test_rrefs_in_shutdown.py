@@ -1,4 +1,4 @@
-"""RRefs of a worker that is first in `shutdown` last until everybody is: it still serves."""
+"""RRefs during `shutdown`: those of a worker that enters it first last until all have entered it."""
 
 from __future__ import annotations
 

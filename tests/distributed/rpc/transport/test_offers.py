@@ -1,4 +1,4 @@
-"""Offers between two processes, without MPI: who may take what, what is declined, and what becomes of a sender that dies."""
+"""Offers between two processes, without MPI: taken, declined, malformed, and of a sender that dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large arrays between ranks of one host: what arrives is what was sent, whoever copies it, and whatever one of them refuses."""
+"""Offers of large arrays between ranks of one host: arrays arrive intact, whichever process copies, also if one declines."""
 
 from __future__ import annotations
 

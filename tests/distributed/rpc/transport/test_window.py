@@ -1,4 +1,4 @@
-"""Only so many sends to one rank are under way in MPI; the rest waits here, in order, and holds up no other rank."""
+"""The send window: a few sends to a rank are under way in MPI, the others queue in order and hold up no other rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wire format: every kind of payload there and back, and frames that are wrong."""
+"""Payloads: every kind is encoded and decoded again, and malformed ones are refused."""
 
 from __future__ import annotations
 

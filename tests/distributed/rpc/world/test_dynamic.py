@@ -1,4 +1,4 @@
-"""Dynamic groups whose ranks come and go without waiting for each other: stale words, late answers, names at once."""
+"""Dynamic groups whose ranks join and leave at any time: outdated messages, late answers, names taken twice."""
 
 from __future__ import annotations
 

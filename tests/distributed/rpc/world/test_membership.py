@@ -1,4 +1,4 @@
-"""Members of a dynamic group over the in-memory transport: what they do with words that come too late."""
+"""Members of a dynamic group over the in-memory transport: what they do with messages that come too late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents over the in-memory transport: calls, order, losses, delays, late answers, deadlines."""
+"""Calls between agents over the in-memory transport: order, losses, delays, late answers, timeouts, malformed frames."""
 
 from __future__ import annotations
 

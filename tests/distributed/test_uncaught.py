@@ -1,4 +1,4 @@
-"""An exception that nobody catches on one rank ends the job with its traceback, instead of leaving the others waiting."""
+"""An uncaught exception on one rank ends the whole job and prints its traceback: the other ranks do not wait for ever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
     import time
     import mpigrad.distributed.rpc as rpc

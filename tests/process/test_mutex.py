@@ -1,4 +1,4 @@
-"""`Mutex`: a lock as `threading.Lock` is, whichever form runs."""
+"""`Mutex` behaves as `threading.Lock`, compiled and in Python."""
 
 from __future__ import annotations
 

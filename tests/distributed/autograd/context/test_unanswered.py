@@ -1,4 +1,4 @@
-"""Calls inside a context that are never answered, whether their answers were to be recorded or not: nothing is kept."""
+"""Calls inside a context that are never answered: nothing is kept, whether their answers were to be recorded or not."""
 
 from __future__ import annotations
 
