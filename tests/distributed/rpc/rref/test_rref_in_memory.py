@@ -10,6 +10,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.faults import Faults
+from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._world.static import leave
 from tests.support.eventually import eventually
@@ -139,6 +140,35 @@ def test_forks_outlive_the_workers_through_which_they_came(path: list[int], lost
             assert held.to_here() == "x"
             del held
         settle(there)
+
+
+def test_a_worker_that_leaves_while_it_is_asked_for_orphans_keeps_the_value(monkeypatch) -> None:
+    """worker2 is lost before it answers; worker0 asks worker3 again before its own table has noted that loss."""
+
+    def fate(src: int, dst: int, frame: bytes) -> float | None:
+        if frame[0] == MessageType.RREF_FORK_REQUEST and dst == 2:
+            return None
+        return 0.3 if frame[0] == MessageType.LEAVE and (src, dst) == (2, 3) else 0.0
+
+    def slow(agent, rank: int) -> None:
+        time.sleep(0.1 if (agent.rank, rank) == (0, 2) else 0)
+
+    monkeypatch.setattr(extensions, "lost_hooks", [slow, *extensions.lost_hooks])
+    with world_in_memory(4, fate=fate, graceful=False, rpc_timeout=5) as agents:
+        with acting_as(agents[0]):
+            hand_on(rpc.RRef("x"), [1, 2, 3])
+        gc.collect()
+        for rank in (1, 2):
+            with acting_as(agents[rank]):
+                leave(agents[rank], False, 0)
+            eventually(lambda rank=rank: all(rank in agents[other].gone for other in (0, 3)))
+        eventually(lambda: not any(min(o.children, default=0) < 0 for o in agents[0].rrefs.kept.values()))
+        (held,) = far.HELD
+        far.HELD.clear()
+        with acting_as(agents[3]):
+            assert held.to_here() == "x"
+            del held
+        settle([agents[0], agents[3]])
 
 
 def test_a_worker_that_leaves_with_its_forks_frees_the_value() -> None:
