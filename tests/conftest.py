@@ -1,12 +1,14 @@
-"""Fixtures and rules for all tests: deadlines, leaked threads, joint verdicts of the ranks, and the worlds."""
+"""Fixtures and rules for all tests: deadlines, leaked threads, joint verdicts of the ranks, worlds, runs of Python."""
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from mpigrad import _compiled
 from tests.support import device
 from tests.support.channel import Channel
+from tests.support.commands import run_python
 from tests.support.deadline import DEFAULT_SECONDS, Deadline
 from tests.support.threads import describe, leaked_threads
 from tests.support.verdicts import JointVerdicts
@@ -115,6 +118,12 @@ def no_leaked_threads() -> Iterator[None]:
     leaked = leaked_threads(before)
     if leaked:
         pytest.fail(describe(leaked), pytrace=False)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with arguments, in an empty directory."""
+    return functools.partial(run_python, tmp_path)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import clean_environment
+from tests.support.commands import clean_environment
 
 pytestmark = pytest.mark.deadline(200)  # several starts of several ranks, on machines that may be busy
 SECONDS = 90
@@ -168,5 +168,7 @@ def test_the_first_program_of_the_start_page_is_the_example() -> None:
 def test_commands_of_the_pages_exist() -> None:
     """Files that pages tell the reader to run, and pictures' commands."""
     text = "\n".join(path.read_text() for path in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
-    for path in set(re.findall(r"(?:examples|slurm|tools|benchmarks)/[\w/]+\.(?:py|sh)", text)):
+    paths = set(re.findall(r"(?:examples|slurm|tools|benchmarks)/[\w/]+\.(?:py|sh)", text))
+    assert len(paths) > 10
+    for path in paths:
         assert os.path.exists(DOCS.parent / path), path

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.conftest import clean_environment
+from tests.support.commands import clean_environment
 
 ROOT = Path(__file__).parents[1]
 sample = {"value": 2e-3, "best": 1e-3, "unit": "s"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import clean_environment, set_signals
+from tests.support.commands import clean_environment, set_signals
 
 PROGRAM = """
 import os, signal, sys, time

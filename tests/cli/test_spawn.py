@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,7 +14,8 @@ import mpigrad.multiprocessing as mp
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad.multiprocessing._task import Failure, _leave, marks
-from tests.cli.conftest import clean_environment, set_signals
+from tests.support.commands import clean_environment, set_signals
+from tests.support.eventually import eventually
 
 PROGRAM = """
 import os, signal, sys, time
@@ -141,13 +141,9 @@ def later(tmp_path):
         process.communicate()
 
 
-def all_end(pids: list[int]) -> bool:
-    end = time.monotonic() + 30
-    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+def all_end(pids: list[int]) -> None:
+    assert len(pids) == 2
+    eventually(lambda: [pid for pid in pids if os.path.exists(f"/proc/{pid}")], equals=[])
 
 
 def test_join_later(later, tmp_path) -> None:
@@ -161,21 +157,22 @@ def test_join_later(later, tmp_path) -> None:
 def test_a_job_that_nobody_joins_is_waited_for(later, tmp_path) -> None:
     process, pids = later("nothing", 1)
     output = process.communicate(timeout=50)[0]
-    assert (process.returncode, output.count("slept"), all_end(pids)) == (0, 2, True)
+    assert (process.returncode, output.count("slept")) == (0, 2)
+    all_end(pids)
     assert not list(tmp_path.glob("mpigrad-spawn-*"))
 
 
 def test_daemons_end_with_the_program(later) -> None:
     process, pids = later("daemon", 50)
     assert "slept" not in process.communicate(timeout=40)[0]
-    assert all_end(pids)
+    all_end(pids)
 
 
 def test_an_interrupt_reaches_ranks_and_program(later, tmp_path) -> None:
     process, pids = later("interrupted", 50)
     process.send_signal(signal.SIGINT)
     assert "interrupted" in process.communicate(timeout=40)[0]
-    assert all_end(pids)
+    all_end(pids)
     assert not list(tmp_path.glob("mpigrad-spawn-*"))
 
 
@@ -184,13 +181,13 @@ def test_interrupts_that_are_ignored_end_nothing(later) -> None:
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=40)[0]
     assert (process.returncode, output.count("slept"), "interrupted" in output) == (0, 2, False)
-    assert all_end(pids)
+    all_end(pids)
 
 
 def test_ranks_do_not_outlive_a_program_that_is_killed(later) -> None:
     process, pids = later("interrupted", 50)
     process.kill()
-    assert all_end(pids)
+    all_end(pids)
 
 
 def test_the_first_failure_counts(tmp_path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.nn_functional.calls import BAD, NAMED
+from tests.nn.functional.calls import BAD, NAMED
 
 torch = pytest.importorskip("torch")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mpigrad
-from tests.nn_functional.cases import (
+from tests.nn.functional.cases import (
     ACTIVATIONS,
     ADJUSTED,
     CONVOLUTIONS,

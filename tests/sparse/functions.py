@@ -10,9 +10,9 @@ import mpigrad.distributed.rpc as rpc
 import mpigrad.nn
 import mpigrad.optim
 from mpigrad import Tensor
+from tests.distributed.autograd.functions import add, add_to_rref, gradient_of_rref
 
 PLACES, NUMBERS = [[2, 0, 2, 1], [0, 1, 0, 2]], [1.5, -2.0, 0.25, 4.0]  # (2, 0) twice
-CONTEXTS: dict[int, int] = {}  # how many ranks back -> the context id that was told
 
 
 def sparse(
@@ -24,23 +24,8 @@ def sparse(
     return made.requires_grad_(requires_grad)
 
 
-def add(a: Any, b: Any) -> Any:
-    return mpigrad.add(a, b)
-
-
-def add_to_rref(rref: Any, b: Any) -> Any:
-    return mpigrad.add(rref.local_value(), b)
-
-
 def add_to_rref_at(owner: str, rref: Any, b: Any) -> Any:
     return rpc.rpc_sync(owner, add_to_rref, args=(rref, b))
-
-
-def nested(a: Any, b: Any, hops: list[str]) -> Any:
-    """Pass the call on through `hops`; the last one adds."""
-    if not hops:
-        return mpigrad.add(a, b)
-    return rpc.rpc_sync(hops[0], nested, args=(a, b, hops[1:]))
 
 
 def tangled(a: Any, b: Any, to: str | None) -> Any:
@@ -64,22 +49,6 @@ def add_and_run_backward(a: Any, b: Any, to: str) -> Any:
         dist_autograd._current_context()._context_id(), [mpigrad.sparse.sum(found)], retain_graph=True
     )
     return found
-
-
-def tell(distance: int, context_id: int) -> None:
-    CONTEXTS[distance] = context_id
-
-
-def context_exists(context_id: int) -> bool:
-    try:
-        dist_autograd._retrieve_context(context_id)
-    except RuntimeError:
-        return False
-    return True
-
-
-def gradient_of_rref(context_id: int, rref: Any) -> Any:
-    return dist_autograd.get_gradients(context_id)[rref.local_value()]
 
 
 def train(rref: Any, b: Any, server: str) -> tuple[Any, Any]:

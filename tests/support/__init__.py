@@ -1,1 +1,1 @@
-"""What the tests of all areas share: ranks' joint verdicts, deadlines, the leak check and the worlds."""
+"""What the tests of all areas share: joint verdicts of ranks, deadlines, the leak check, waiting, worlds, other processes."""

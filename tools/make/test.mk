@@ -20,8 +20,7 @@ test-serial: env-ompi  ## tests on one rank, and doctests
 
 test-compiled: compile  ## the tests of what is compiled once more, compiled
 	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/distributed/rpc tests/distributed/autograd tests/autograd tests/futures \
-	  tests/watchdog tests/sparse tests/profiler tests/optim tests/kernels/test_loops.py tests/cli/test_mixed_forms.py tests/test_compiled.py \
-	  tests/test_mutex.py tests/test_wrapping.py
+	  tests/watchdog tests/sparse tests/profiler tests/optim tests/kernels/test_loops.py tests/test_compiled.py tests/process tests/tensor
 
 test-oracle: env-torch  ## comparisons with PyTorch
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle

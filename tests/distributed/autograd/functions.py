@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import mpigrad
@@ -10,6 +11,7 @@ import mpigrad.distributed.rpc as rpc
 
 CONTEXTS: dict[int, int] = {}  # how many ranks back -> the context id that was told
 SHARED = mpigrad.full((3, 3), 2.0, requires_grad=True)
+AT_REST = {"num_current_backward_passes": 0, "num_autograd_contexts": 0}  # what `_get_debug_info` says then
 
 
 def add(a: Any, b: Any) -> Any:
@@ -53,6 +55,37 @@ def gradient_of_rref(context_id: int, rref: Any) -> mpigrad.Tensor:
 
 def gradient_of_shared(context_id: int) -> Any:
     return dist_autograd.get_gradients(context_id).get(SHARED)
+
+
+GATE, REACHED = threading.Event(), threading.Event()  # the backward of `waiting` may go on; it has begun here
+
+
+class Waits(mpigrad.autograd.Function):
+    """The identity, whose backward says that it was reached and waits for the gate."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        REACHED.set()
+        assert GATE.wait(60)
+        return grad
+
+
+def waiting(x: Any) -> Any:
+    return Waits.apply(x)
+
+
+def square(to: str, x: Any) -> Any:
+    return rpc.rpc_sync(to, mpigrad.mul, args=(x, x))
+
+
+def meeting(x: Any, quick: str, slow: str) -> Any:
+    """Two calls that share their input, so that gradients meet here, and one of them comes late."""
+    y = x * 3
+    return square(quick, y) + rpc.rpc_sync(slow, waiting, args=(y,))
 
 
 class Fails(mpigrad.autograd.Function):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -15,6 +14,7 @@ import mpigrad.distributed as dist
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed import _mpi
 from mpigrad.distributed.rpc._agent.current import current
+from tests.support.eventually import eventually
 
 DTYPES = [mpigrad.float32, mpigrad.float64, mpigrad.float16, mpigrad.int64, mpigrad.int32, mpigrad.complex64]
 
@@ -240,10 +240,7 @@ def test_many_futures_of_work_complete_and_their_thread_ends(group) -> None:
     for future in futures:
         future.wait()
     assert all(tensor.tolist() == [i * group.world_size] * 3 for i, tensor in enumerate(tensors))
-    limit = time.monotonic() + 20
-    while any(thread.name == "mpigrad-futures-of-work" for thread in threading.enumerate()):
-        assert time.monotonic() < limit, "the thread that completes futures of work goes on without any"
-        time.sleep(0.01)
+    eventually(lambda: "mpigrad-futures-of-work" not in [thread.name for thread in threading.enumerate()])
 
 
 @pytest.mark.mpi(min_size=2)

@@ -100,14 +100,6 @@ def poll_flag(name: str) -> str:
     return name
 
 
-def wait_for(condition: Any, seconds: float = 20.0) -> None:
-    """Wait until a condition holds, or fail."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "the condition did not come true in time"
-        time.sleep(0.002)
-
-
 @rpc.functions.async_execution
 def add_later(to: Any, x: int, y: int) -> Any:
     return rpc.rpc_async(to, add, args=(x, y)).then(lambda fut: fut.wait() * 10)

@@ -39,7 +39,9 @@ class Adoption:
         self._ask()
 
     def _ask(self) -> None:
-        agent, lost = self._table.agent, self._table.lost
+        agent = self._table.agent
+        # calls to a lost worker fail before the table notes its loss: name those workers here, too
+        lost = {rank: agent.epochs.get(rank, 0) for rank in self._ranks} | self._table.lost
         body = _COUNT.pack(len(lost)) + b"".join(_LIFE.pack(*life) for life in lost.items())
         body += b"".join(_RECORD.pack(each.number, 0 if isinstance(each, Owner) else each.fork) for each in self._held)
         others = [rank for rank in list(agent.workers) if rank != agent.rank and rank not in agent.gone]

@@ -18,23 +18,26 @@ from mpigrad.distributed.autograd._backward.joined import held_part
 from mpigrad.distributed.autograd._context.interceptor import record_send
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.faults import Faults
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import functions as fn
-from .test_meeting_gradients import GATE, Started, leaf, settled, square, until, waiting
+from .passes import Started, leaf, settled
 
 
 @pytest.fixture
 def agents():
     with world_in_memory(4, graceful=False, rpc_timeout=8) as made, acting_as(made[0]):
+        fn.GATE.clear()
         yield made
+        fn.GATE.set()
         settled(made)
 
 
 def meeting_at(function: Any, x: mpigrad.Tensor) -> mpigrad.Tensor:
     """Two calls of this worker whose gradients meet at a function of the user's."""
     y = function(x)
-    return square("worker2", y) + square("worker3", y)
+    return fn.square("worker2", y) + fn.square("worker3", y)
 
 
 def at_a_failing_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
@@ -42,7 +45,7 @@ def at_a_failing_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
 
 
 def at_a_waiting_one(x: mpigrad.Tensor) -> mpigrad.Tensor:
-    return meeting_at(waiting, x)
+    return meeting_at(fn.waiting, x)
 
 
 def test_the_news_of_a_failure_comes_late(agents) -> None:
@@ -64,29 +67,28 @@ def test_a_part_that_the_initiator_cannot_wait_for_fails_the_pass(agents, monkey
     with dist_autograd.context() as context_id:
         y = a * 3
         with pytest.raises(ConnectionError, match="no way to ask"):
-            dist_autograd.backward(context_id, [(square("worker1", y) + square("worker2", y)).sum()])
+            dist_autograd.backward(context_id, [(fn.square("worker1", y) + fn.square("worker2", y)).sum()])
         with pytest.raises(ConnectionError, match="no way to ask"):
-            dist_autograd.backward(context_id, [(square("worker1", y) + y).sum()])
+            dist_autograd.backward(context_id, [(fn.square("worker1", y) + y).sum()])
         loss = rpc.rpc_sync("worker1", at_a_waiting_one, args=(a,)).sum()
         with pytest.raises(ConnectionError, match="no way to ask"):
             dist_autograd.backward(context_id, [loss])
 
 
 def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
-    GATE.clear()
     a, sent = leaf(1.0, 2.0), []
     with dist_autograd.context() as context_id:
         far = rpc.rpc_sync("worker1", at_a_waiting_one, args=(a,))
         one = Started(agents[0], context_id, far.sum())
-        until(lambda: any(part._running for part in parts_of(agents[1], context_id)))
+        eventually(lambda: any(part._running for part in parts_of(agents[1], context_id)))
         (part,) = parts_of(agents[1], context_id)
         sending = agents[1].request
         monkeypatch.setattr(agents[1], "request", lambda *args: sent.append(args[1]) or sending(*args))
         (started,) = agents[0].autograd.initiated.values()
         started.fail(ArithmeticError("given up"))
-        until(lambda: part._aborted)
+        eventually(lambda: part._aborted)
         assert part.branch in agents[1].autograd.live, "its own work still runs"
-        GATE.set()
+        fn.GATE.set()
         assert isinstance(one.end(), ArithmeticError)
         settled(agents)
         assert _REQUEST not in sent, "a part that was dropped sends nothing"
@@ -121,7 +123,7 @@ def test_recorded_passes_at_once_in_one_context(agents) -> None:
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     agents[2].sender.faults = Faults([], {"BACKWARD_AUTOGRAD_REQ": 0.002, "REPLY": 0.003}, 0)
     with dist_autograd.context() as context_id:
-        loss = (square("worker1", a * 2) * square("worker2", b * 3) * square("worker3", a * 5)).sum()
+        loss = (fn.square("worker1", a * 2) * fn.square("worker2", b * 3) * fn.square("worker3", a * 5)).sum()
         errors: list[BaseException] = []
 
         def differentiate() -> None:
@@ -147,7 +149,7 @@ def test_recorded_passes_at_once_in_one_context(agents) -> None:
 def test_hooks_of_recv_functions_are_called_by_grad_too(agents) -> None:
     a, seen = leaf(1.0, 2.0), []
     with dist_autograd.context() as context_id:
-        far = square("worker1", a)
+        far = fn.square("worker1", a)
         far.grad_fn.register_prehook(lambda grads: seen.append(grads[0].tolist()))
         (found,) = dist_autograd.grad(context_id, far.sum(), a)
         assert found.tolist() == [2.0, 4.0] and seen == [[1.0, 1.0]]
@@ -169,7 +171,7 @@ def test_callbacks_run_in_the_context_in_which_they_were_added(agents) -> None:
         seen: list[Any] = []
         rpc.rpc_async("worker1", slowly, args=(1,)).add_done_callback(lambda _: seen.append(context_of()))
         assert outside.wait() is None and inside.wait() == context_id
-        until(lambda: seen)
+        eventually(lambda: seen)
         assert seen == [context_id] and context_of() == context_id
 
 
@@ -180,7 +182,7 @@ def test_contexts_of_a_worker_that_is_gone_end_everywhere(agents) -> None:
         dist_autograd._context.container.CURRENT.context = None
     assert all(context.context_id in agent.autograd.container.contexts for agent in agents[1:])
     agents[2].lose(1, "worker1 (rank 1) has left")
-    until(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))
+    eventually(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))
 
 
 def test_a_context_that_came_through_a_worker_that_is_gone_ends_with_its_makers(agents) -> None:
@@ -195,10 +197,10 @@ def test_a_context_that_came_through_a_worker_that_is_gone_ends_with_its_makers(
         for agent in agents[2:]:
             agent.lose(1, "worker1 (rank 1) has left")
         if moment == "before":
-            until(lambda known=context._known_worker_ids: known() == {1, 2, 3})
+            eventually(lambda known=context._known_worker_ids: known() == {1, 2, 3})
             agents[0].gone[1] = "worker1 has left"
             dist_autograd._release_context(context_id)
-        until(lambda gone=context_id: not any(gone in agent.autograd.container.contexts for agent in agents[2:]))
+        eventually(lambda gone=context_id: not any(gone in agent.autograd.container.contexts for agent in agents[2:]))
         for agent in (agents[0], *agents[2:]):  # it is back
             agent.gone.pop(1, None)
             agent.workers[1], agent.by_name["worker1"] = agents[1].info, agents[1].info

@@ -9,7 +9,7 @@ import pytest
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 
-from ..programs import PARAMETERS, execute, inputs, local_gradients, loss_of, parameter, random_program
+from .programs import PARAMETERS, execute, inputs, local_gradients, loss_of, parameter, random_program
 
 PROGRAMS = 500  # in all, shared by the ranks
 

@@ -10,7 +10,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 from tests.support.in_memory import acting_as, world_in_memory
 
-from ..programs import PARAMETERS, execute, inputs, local_gradients, loss_of, parameter, random_program
+from .programs import PARAMETERS, execute, inputs, local_gradients, loss_of, parameter, random_program
 
 WORKERS, PROGRAMS = 3, 20
 

@@ -18,9 +18,10 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
-from ..programs import Program, execute, inputs, local_gradients, loss_of, parameter, random_program
+from .programs import Program, execute, inputs, local_gradients, loss_of, parameter, random_program
 
 WORKERS, PROGRAMS = 3, 8
 
@@ -65,8 +66,6 @@ class Overtaking(Faults):
 
 
 def check_clean(agents: list[Any]) -> None:
-    deadline = time.monotonic() + 20
-
     def left() -> list[Any]:
         workers = [agent.autograd for agent in agents]
         return [(w.live, w.initiated, w.releasing, w.container.contexts) for w in workers if left_on(w)]
@@ -74,9 +73,7 @@ def check_clean(agents: list[Any]) -> None:
     def left_on(worker: Any) -> bool:
         return bool(worker.live or worker.initiated or worker.releasing or worker.container.contexts)
 
-    while left():
-        assert time.monotonic() < deadline, left()
-        time.sleep(0.002)
+    eventually(left, equals=[])
 
 
 def on_every_worker(agents: list[Any], run: Callable[[int], None], threads: int = 1) -> None:
@@ -124,7 +121,7 @@ def check(context_id: int, leaves: Any, run: int, wanted: tuple[list[Any], list[
     for rank in range(WORKERS):
         rpc.rpc_sync(f"worker{rank}", int)  # inside the context, which so exists there
         given.append(rpc.rpc_sync(f"worker{rank}", gradient_here, args=(context_id, run, rank)))
-    for one, other in zip(given, [*wanted[0], *wanted[1]]):
+    for one, other in zip(given, [*wanted[0], *wanted[1]], strict=True):
         assert (one or [0.0, 0.0]) == pytest.approx([times * each for each in other or [0.0, 0.0]]), what
 
 
@@ -218,6 +215,7 @@ def run_released(rng: random.Random, rank: int) -> None:
     except RuntimeError as error:
         assert "Could not find autograd context with id" in str(error) or "has ended" in str(error), error
     other.join(10)
+    assert not other.is_alive(), "the release hangs"
     dist_autograd._context.container.CURRENT.context = None
 
 

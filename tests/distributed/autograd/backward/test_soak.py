@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from benchmarks.soak import left_over, one_context, resident
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 WARM_UP, CONTEXTS = 200, 2000
@@ -30,10 +30,8 @@ def test_contexts_leave_nothing_behind() -> None:
         before, memory = objects(), resident()
         for _ in range(CONTEXTS):
             one_context("worker1")
-        deadline = time.monotonic() + 20
-        while any(left_of(agent) for agent in agents) or objects() - before > CONTEXTS:
-            assert time.monotonic() < deadline, ([left_of(agent) for agent in agents], objects() - before)
-            time.sleep(0.01)
+        eventually(lambda: [left_of(agent) for agent in agents], equals=[{}, {}])
+        eventually(lambda: max(objects() - before - CONTEXTS, 0), equals=0)
         assert resident() - memory < CONTEXTS * 4096, f"{(resident() - memory) / CONTEXTS:.0f} bytes for each context"
 
 
@@ -55,10 +53,7 @@ def unreachable(run: Callable[[], object], agents) -> Counter[str]:
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         run()
-        deadline = time.monotonic() + 20
-        while any(left_of(agent) for agent in agents):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(lambda: [left_of(agent) for agent in agents], equals=[{}, {}])
         gc.collect()
         return Counter(type(each).__name__ for each in gc.garbage)
     finally:

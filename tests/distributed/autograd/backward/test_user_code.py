@@ -11,16 +11,14 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from tests.support.in_memory import acting_as, world_in_memory
 
+from .passes import leaf
+
 
 @pytest.fixture
 def agents():
     with world_in_memory(3, seed=1, rpc_timeout=10) as made, acting_as(made[0]):
         yield made
         assert [len(agent.autograd.live) for agent in made] == [0, 0, 0]
-
-
-def leaf(*values: float) -> mpigrad.Tensor:
-    return mpigrad.tensor(list(values), dtype=mpigrad.float64, requires_grad=True)
 
 
 def far_two() -> float:

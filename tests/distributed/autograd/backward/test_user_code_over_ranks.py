@@ -13,9 +13,9 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions
 from tests.support.device import with_maps
+from tests.support.eventually import eventually
 
 from .. import functions as fn
-from ..context.test_contexts import contexts_here, settle
 
 pytestmark = pytest.mark.mpi(min_size=2)
 
@@ -107,7 +107,7 @@ def test_debug_info_counts_passes_and_contexts(rpc_world) -> None:
         assert 1 <= info["num_autograd_contexts"] <= rpc_world.world_size
     rpc_world.barrier()
     assert len(SEEN) >= 1 and min(SEEN) >= 1
-    assert settle(lambda: set(dist_autograd._get_debug_info().values()) == {0})
+    eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
 
 
 class Releases(mpigrad.autograd.Function):
@@ -138,7 +138,7 @@ def test_all_ranks_end_their_contexts_in_mid_pass(rpc_world) -> None:
         dist_autograd.backward(Releases.context_id, [loss])
     dist_autograd._context.container.CURRENT.context = None  # it ended on the thread of the pass
     rpc_world.barrier()
-    assert settle(lambda: set(dist_autograd._get_debug_info().values()) == {0})
+    eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
     a = fn.ones(3)
     with dist_autograd.context() as context_id:
         dist_autograd.backward(context_id, [rpc.rpc_sync(rpc_world.next_name, mpigrad.mul, args=(a, a)).sum()])
@@ -210,7 +210,7 @@ def test_callbacks_and_asynchronous_functions_stay_in_their_context(rpc_world) -
         assert inside.wait() == context_id and outside.wait() is None
         assert context_here() == context_id
     rpc_world.barrier()
-    assert settle(lambda: contexts_here() == 0)
+    eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
 
 
 def test_a_profiler_sees_both_ends_of_the_callers_graph(rpc_world) -> None:
@@ -290,5 +290,6 @@ def test_contexts_end_although_control_messages_fail_at_first(world) -> None:
             rpc.rpc_sync(world.worker(rank), mpigrad.add, args=(fn.ones(3), fn.ones(3)))
     assert dist_autograd._num_unacknowledged_releases() == world.world_size - 1
     world.barrier()
-    assert settle(lambda: contexts_here() == 0 and dist_autograd._num_unacknowledged_releases() == 0)
+    eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
+    eventually(dist_autograd._num_unacknowledged_releases, equals=0)
     rpc.shutdown()

@@ -1,4 +1,4 @@
-"""Which contexts a worker takes messages for: those that live, and never one that was released, in constant memory."""
+"""Which contexts a worker accepts messages for: live ones, never released ones, in constant memory."""
 
 from __future__ import annotations
 

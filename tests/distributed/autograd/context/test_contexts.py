@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 
 from .. import functions as fn
 
@@ -18,16 +18,6 @@ pytestmark = pytest.mark.mpi(min_size=2)
 
 def contexts_here() -> int:
     return dist_autograd._get_debug_info()["num_autograd_contexts"]
-
-
-def settle(check, seconds: float = 20.0) -> bool:
-    """Wait until `check()` holds."""
-    deadline = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def test_ids_carry_the_worker_in_their_top_bits(rpc_world) -> None:
@@ -82,9 +72,9 @@ def test_release_reaches_every_worker(rpc_world, tensor) -> None:
         rpc.rpc_sync(hops[0], fn.nested, args=(tensor, tensor, hops[1:]))
         assert all(rpc.rpc_sync(hop, fn.context_exists, args=(context_id,)) for hop in hops)
     rpc_world.barrier()
-    assert settle(lambda: contexts_here() == 0)
+    eventually(contexts_here, equals=0)
     rpc_world.barrier()
-    assert settle(lambda: dist_autograd._num_unacknowledged_releases() == 0)
+    eventually(dist_autograd._num_unacknowledged_releases, equals=0)
 
 
 def test_a_call_not_waited_for_neither_revives_nor_leaks_its_context(rpc_world) -> None:
@@ -95,7 +85,7 @@ def test_a_call_not_waited_for_neither_revives_nor_leaks_its_context(rpc_world) 
     for future in pending:
         assert future.wait().tolist() == [2.0, 2.0]
     rpc_world.barrier()
-    assert settle(lambda: contexts_here() == 0)
+    eventually(contexts_here, equals=0)
 
 
 def test_many_contexts_leave_nothing(rpc_world) -> None:
@@ -104,7 +94,7 @@ def test_many_contexts_leave_nothing(rpc_world) -> None:
         with dist_autograd.context() as context_id:
             dist_autograd.backward(context_id, [rpc.rpc_sync(rpc_world.next_name, fn.add, args=(x, x)).sum()])
     rpc_world.barrier()
-    assert settle(lambda: contexts_here() == 0)
+    eventually(contexts_here, equals=0)
     assert dist_autograd._get_debug_info()["num_current_backward_passes"] == 0
 
 

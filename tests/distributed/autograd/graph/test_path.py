@@ -1,4 +1,4 @@
-"""Graphs that are one path run without the engine: with what result, and which graphs are none."""
+"""Graphs that are a single path run without the engine: their results, and which graphs are not a path."""
 
 from __future__ import annotations
 

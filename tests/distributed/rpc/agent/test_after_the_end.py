@@ -1,4 +1,4 @@
-"""Calls of an agent that ends: those under way, those that come too late, and whoever waits for either."""
+"""Calls of an agent that shuts down: those under way fail, late ones are refused, and waiting threads return."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from mpigrad.distributed.rpc._world.leaving import leave
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -16,11 +17,11 @@ def test_callbacks_of_calls_under_way_run_when_the_agent_ends() -> None:
     with world_in_memory(2, graceful=False) as agents, acting_as(agents[0]):
         calls = [agents[0].call(1, far.poll_flag, ("never",), None, 0) for _ in range(200)]
         texts = [call.then(lambda fut: str(failure(fut))) for call in calls]
-        far.wait_for(lambda: agents[1].server.running)
+        eventually(lambda: agents[1].server.running)
         leave(agents[0], False, 0)
         assert all(text.done() and "has shut down" in text.value() for text in texts)
         far.set_flag("never")
-        far.wait_for(lambda: not agents[1].server.running)
+        eventually(lambda: not agents[1].server.running)
     far.FLAGS.clear()
 
 

@@ -1,4 +1,4 @@
-"""Calls between ranks: what can be called, with what, what comes back, and what goes wrong."""
+"""Calls between ranks: what can be called, with which arguments, what is returned, and which errors are raised."""
 
 from __future__ import annotations
 

@@ -97,7 +97,10 @@ def test_maps_that_cannot_be(given: dict[str, Profile], text: str) -> None:
 
 def test_maps_that_can() -> None:
     check_profiles(profiles(a={"b": {0: 1, "cpu": "cpu"}}, b={"a": {1: 1, 0: "cpu"}, "b": {0: 1}}))
-    check_profiles(profiles(a={"later": {0: 0}}), static=False)
+    later = profiles(a={"later": {0: 0}})
+    check_profiles(later, static=False)
+    with pytest.raises(ValueError, match="Node a has invalid target node names in its device maps"):
+        check_profiles(later)
 
 
 def test_answers_take_the_way_back() -> None:

@@ -6,6 +6,7 @@ import threading
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -32,7 +33,7 @@ def test_an_argument_may_make_calls_while_the_receiver_waits_for_something_else(
         DECODING.clear()
         waiting = threading.Thread(target=wait_as, args=(agents[1],))
         waiting.start()
-        far.wait_for(lambda: agents[1].progress.lead.poller)
+        eventually(lambda: agents[1].progress.lead.poller)
         with acting_as(agents[0]):
             got = rpc.rpc_sync("worker1", mpigrad.add, args=(mpigrad.ones(1),), kwargs={"other": Carrier()})
         assert got.tolist() == [3.0] and DECODING.is_set()

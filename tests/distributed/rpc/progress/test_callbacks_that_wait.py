@@ -1,4 +1,4 @@
-"""A callback may make calls of its own, whichever thread received the answer that it was waiting for."""
+"""A callback may make calls and wait for them, whichever thread received the answer that triggered it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deferred work: run by the next thread whose poll finds nothing, never lost, never too much of it."""
+"""Deferred work: run by the next thread whose poll finds nothing, never lost, and never more of it than the limit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._progress.idle import DEFERRED_MAX, Idle
 from mpigrad.distributed.rpc._progress.lead import Lead
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -33,13 +34,6 @@ class Quiet:
 
 def new_idle() -> Idle:
     return Idle(Still(), Quiet(), Lead())  # type: ignore[arg-type]
-
-
-def until(condition, seconds: float = 20.0) -> bool:
-    limit = time.monotonic() + seconds
-    while not condition() and time.monotonic() < limit:
-        time.sleep(0.001)
-    return bool(condition())
 
 
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:
@@ -85,8 +79,8 @@ def test_releases_arrive_without_another_call() -> None:
             rpc.rpc_sync(1, far.add, args=(tensor, tensor))
             assert context_id in agents[1].autograd.container.contexts
         assert context_id not in agents[0].autograd.container.contexts
-        assert until(lambda: context_id not in agents[1].autograd.container.contexts)
-        assert until(lambda: not agents[0].autograd.releasing)
+        eventually(lambda: context_id not in agents[1].autograd.container.contexts)
+        eventually(lambda: not agents[0].autograd.releasing)
 
 
 def test_what_was_sent_is_walked_before_gradients_come() -> None:
@@ -96,7 +90,7 @@ def test_what_was_sent_is_walked_before_gradients_come() -> None:
             rpc.rpc_sync(1, far.add, args=(tensor, tensor))
             for agent in agents:
                 context = agent.autograd.container.contexts[context_id]
-                assert until(lambda context=context: len(context.parts.sources) == len(context.sends) == 1)
+                eventually(lambda context=context: len(context.parts.sources) == len(context.sends) == 1)
 
 
 def test_a_world_that_closes_at_once_has_told_everybody() -> None:

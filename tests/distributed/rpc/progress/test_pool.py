@@ -13,6 +13,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._progress import idle
 from mpigrad.distributed.rpc._progress.lead import Lead
 from mpigrad.futures import Future, collect_all
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -198,7 +199,7 @@ def test_ten_thousand_calls_in_flight() -> None:
 def test_idle_world_parks_its_monitor_and_wakes_up_again() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         rpc.rpc_sync(1, far.nothing)
-        far.wait_for(lambda: not agents[1].progress.lead.ticking)
+        eventually(lambda: not agents[1].progress.lead.ticking)
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
         slow = rpc.rpc_async(1, far.poll_flag, args=("after idle",))
         assert rpc.rpc_sync(1, far.add, args=(3, 4)) == 7

@@ -1,4 +1,4 @@
-"""Headers and frames: what is put together is what is read, in C as in Python, and nothing is read that is not there."""
+"""Headers and frames: reading gives what was written, compiled and in Python, and never reads beyond the end."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import copy
 import gc
 import pickle
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.mpi(min_size=2)
 
@@ -47,13 +47,6 @@ def counts() -> dict[str, str]:
     return {name: value for name, value in found.items() if value != "0"}
 
 
-def settled(seconds: float = 20.0) -> dict[str, str]:
-    deadline = time.monotonic() + seconds
-    while counts() and time.monotonic() < deadline:
-        time.sleep(0.002)
-    return counts()
-
-
 @pytest.fixture(autouse=True)
 def nothing_left(rpc_world) -> Iterator[None]:
     GATE.clear()
@@ -63,7 +56,7 @@ def nothing_left(rpc_world) -> Iterator[None]:
     GATE.set()
     rpc_world.barrier()
     HELD.clear()
-    assert settled() == {}
+    eventually(counts, equals={})
     rpc_world.barrier()
 
 

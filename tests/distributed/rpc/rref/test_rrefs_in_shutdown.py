@@ -1,14 +1,14 @@
-"""RRefs of a worker that is first in `shutdown` last until everybody is: it still serves."""
+"""RRefs during `shutdown`: those of a worker that enters it first last until all have entered it."""
 
 from __future__ import annotations
 
 import gc
-import time
 from typing import Any
 
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 HELD: dict[str, Any] = {}
@@ -33,10 +33,7 @@ def value_of(rref: Any) -> int:
 
 def check(others: list[str]) -> None:
     """On rank 0, while the others are in shutdown."""
-    deadline = time.monotonic() + 20
-    while not all(rpc.rpc_sync(other, is_leaving) for other in others):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: all(rpc.rpc_sync(other, is_leaving) for other in others))
     assert [rpc.rpc_sync(other, use_held) for other in others] == [42] * len(others)
 
 
@@ -111,7 +108,8 @@ def test_a_graceful_end_leaks_nothing(world, monkeypatch) -> None:
     mine = rpc.RRef(world.rank)
     rpc.rpc_sync(world.next_name, hold, args=(mine,))
     rpc.api._wait_all_workers(20)
-    rpc.shutdown()
+    rpc.shutdown()  # raises if a value is left that others refer to
+    assert not rpc._is_current_rpc_agent_set()
     HELD.clear()
 
 

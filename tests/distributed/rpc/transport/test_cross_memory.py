@@ -29,6 +29,7 @@ from mpigrad.distributed.rpc._transport.shared_memory.cross_memory import (
     Slots,
     recognise,
 )
+from tests.support.eventually import eventually
 
 if not cross_memory.CAN:
     pytest.skip("plain Python copies nothing between processes", allow_module_level=True)
@@ -182,9 +183,7 @@ def test_no_chunk_is_copied_twice() -> None:
         ends = Ends(16 * CHUNK, number=number)
         helper = threading.Thread(target=ends.give)
         helper.start()
-        limit = time.monotonic() + 30
-        while ends.take(CHUNK) != DONE:
-            assert time.monotonic() < limit
+        eventually(lambda ends=ends: ends.take(CHUNK), equals=DONE, pause=0)
         assert np.array_equal(ends.made, ends.source)
         ends.made[:] = 0
         helper.join()

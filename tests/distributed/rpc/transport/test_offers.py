@@ -1,11 +1,10 @@
-"""Offers between two processes, without MPI: who may take what, what is declined, and what becomes of a sender that dies."""
+"""Offers between two processes, without MPI: taken, declined, malformed, and of a sender that dies."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE,
 from mpigrad.distributed.rpc._transport.base import Bulk, transfer_sizes, transfer_table
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, slots
 from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
+from tests.support.eventually import eventually
 
 if not cross_memory.CAN:
     pytest.skip("plain Python copies nothing between processes", allow_module_level=True)
@@ -104,10 +104,13 @@ def taken(offers: _offers.Offers, frame: bytearray, ether: Ether) -> tuple[Bulk,
 
 
 def finish(requests: list) -> None:
-    limit = time.monotonic() + 30
-    while requests:
-        requests = [each for each in requests if not each.Test()]
-        assert time.monotonic() < limit
+    left = list(requests)
+
+    def advance() -> list:
+        left[:] = [each for each in left if not each.Test()]
+        return left
+
+    eventually(advance, equals=[], pause=0)
 
 
 def contents(size: int) -> np.ndarray:
@@ -224,11 +227,8 @@ def test_memory_that_cannot_be_read_comes_by_mpi() -> None:
     end = len(frame) - _offers._TAIL
     frame[end - 8 : end] = (4096).to_bytes(8, "little")  # its address
     _, [taking] = taken(offers, frame, ether)
-    limit = time.monotonic() + 30
-    while not ether.by_mpi:
-        assert not taking.Test() and time.monotonic() < limit
-    while len(ether.by_mpi) < 2:
-        assert not made[0].Test() and time.monotonic() < limit
+    for request, asked in ((taking, 1), (made[0], 2)):
+        eventually(lambda: not request.Test() and len(ether.by_mpi), equals=asked, pause=0)
     assert [entry[1] for entry in ether.by_mpi] == [4 * MIB] * 2
     assert taking.Test() and made[0].Test() and not offers.out
 

@@ -1,4 +1,4 @@
-"""Large arrays between ranks of one host: what arrives is what was sent, whoever copies it, and whatever one of them refuses."""
+"""Offers of large arrays between ranks of one host: arrays arrive intact, whichever process copies, also if one declines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mpigrad.distributed.rpc._transport import mpi_probing
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, offers, slots
 from mpigrad.distributed.rpc._world import start
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
+from tests.support.eventually import eventually
 
 from .. import support_functions as far
 
@@ -54,7 +55,7 @@ class Watch:
         monkeypatch.setattr(self.transport, "send_pieces", watched)
 
     def nothing_is_left(self) -> None:
-        far.wait_for(lambda: not self.transport.unsent())
+        eventually(lambda: not self.transport.unsent())
         assert not self.transport._under_way and not self.transport._offers.out and not self.transport.pending()
 
 
@@ -182,7 +183,7 @@ def test_a_sender_that_is_busy_holds_up_nothing(rpc_world) -> None:
         assert fut.wait() == array.nbytes
     else:
         if rpc_world.rank == 1:
-            far.wait_for(lambda: ARRIVED)
+            eventually(lambda: ARRIVED)
         rpc_world.barrier()
     rpc_world.barrier()
 
@@ -275,7 +276,7 @@ def test_offers_of_a_rank_that_leaves_do_no_harm(world) -> None:
         with agent.progress.queue.lock:  # this rank takes nothing
             world.barrier()
             world.barrier()
-        far.wait_for(lambda: not agent.transport._coming)
+        eventually(lambda: not agent.transport._coming)
     else:
         world.barrier()
         if world.rank == 0:

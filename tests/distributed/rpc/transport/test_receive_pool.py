@@ -1,4 +1,4 @@
-"""Receive memory: reused once nobody refers to it, bounded, never shared by two arrays."""
+"""The receive pool: memory is reused once nothing refers to it, is bounded, and is never shared by two arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only so many sends to one rank are under way in MPI; the rest waits here, in order, and holds up no other rank."""
+"""The send window: a few sends to a rank are under way in MPI, the others queue in order and hold up no other rank."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mpigrad.distributed.rpc._protocol.header import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.distributed.rpc._transport import mpi
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
+from tests.support.eventually import eventually
 
 from .. import support_functions as far
 
@@ -182,7 +183,7 @@ def test_calls_and_answers_that_fail_after_their_wait(rpc_world, monkeypatch) ->
     numbers = np.ones(100_000)
     with agent.progress.queue.lock:  # nothing is received meanwhile, so nothing leaves the window
         futures = [rpc.rpc_async(rpc_world.next_name, far.add, args=(numbers, n), timeout=0) for n in range(100)]
-    outcomes = [fut._value if wait_for(fut) == 2 else fut.value()[-1] - 1 for fut in futures]
+    outcomes = [fut._value if state_of(fut) == 2 else fut.value()[-1] - 1 for fut in futures]
     rpc_world.barrier()
     monkeypatch.undo()
     errors = {n: str(outcome) for n, outcome in enumerate(outcomes) if isinstance(outcome, Exception)}
@@ -195,8 +196,8 @@ def test_calls_and_answers_that_fail_after_their_wait(rpc_world, monkeypatch) ->
     assert sum(here for here, _ in lost) == sum(there for _, there in lost)
 
 
-def wait_for(fut) -> int:
-    far.wait_for(fut.done)
+def state_of(fut) -> int:
+    eventually(fut.done)
     return fut._state
 
 
@@ -209,19 +210,19 @@ def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) ->
     world.barrier()
     if world.rank == 1:
         futures = [rpc.rpc_async(0, far.ones_once, args=("window", 100_000), timeout=0) for _ in range(20)]
-        far.wait_for(lambda: not agent.progress.queue.outbox and not agent.transport.unsent())
+        eventually(lambda: not agent.progress.queue.outbox and not agent.transport.unsent())
         with agent.progress.queue.lock:  # this rank takes nothing
             world.barrier()  # they were asked, and not answered yet
             world.barrier()  # they were answered, and the one who did has left
         for fut in futures:
-            if wait_for(fut) == 2:
+            if state_of(fut) == 2:
                 assert "has left" in str(fut._value)
         assert any(fut._state == 2 for fut in futures)
     else:
         world.barrier()
         far.set_flag("window")
         if world.rank == 0:
-            far.wait_for(lambda: agent.issued_and_handled()[1] >= 20 and agent.quiet())
+            eventually(lambda: agent.issued_and_handled()[1] >= 20 and agent.quiet())
             assert agent.transport._queued
             rpc.shutdown(graceful=False)
         world.barrier()

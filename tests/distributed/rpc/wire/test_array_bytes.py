@@ -1,4 +1,4 @@
-"""Arrays as bytes and back: NumPy's own answers, in C as in Python, and no view reaches outside its buffer."""
+"""Arrays as bytes and back: NumPy's own results, compiled and in Python, and no view reaches outside its buffer."""
 
 from __future__ import annotations
 

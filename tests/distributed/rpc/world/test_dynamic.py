@@ -1,4 +1,4 @@
-"""Dynamic groups whose ranks come and go without waiting for each other: stale words, late answers, names at once."""
+"""Dynamic groups whose ranks join and leave at any time: outdated messages, late answers, names taken twice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
 
 from .. import support_functions as far
 
@@ -73,7 +74,7 @@ def test_an_answer_to_an_earlier_life_is_not_taken_for_one_to_a_later(world) -> 
     if world.rank == 1:
         rpc.init_rpc("first")
         rpc.rpc_async("server", far.poll_flag, args=("first life",))
-        far.wait_for(lambda: rpc.rpc_sync("server", serving) > 1)
+        eventually(lambda: rpc.rpc_sync("server", serving) > 1)
         rpc.shutdown(graceful=False)
         rpc.init_rpc("second")
         fut = rpc.rpc_async("server", far.poll_flag, args=("second life",))
@@ -129,7 +130,7 @@ def test_a_fork_outlives_the_member_through_which_it_came(world, graceful: bool)
         rpc.init_rpc(world.name)
     world.barrier()
     if world.rank == 0:
-        far.wait_for(lambda: len(rpc.api._get_worker_infos()) == 3)
+        eventually(lambda: len(rpc.api._get_worker_infos()) == 3)
         rpc.rpc_sync(1, hold_there, args=(rpc.RRef("x"), 2))
     world.barrier()
     if world.rank == 1:
@@ -137,14 +138,14 @@ def test_a_fork_outlives_the_member_through_which_it_came(world, graceful: bool)
     world.barrier()
     if world.rank == 0:
         agent = rpc.api._get_current_rpc_agent()
-        far.wait_for(lambda: 1 in agent.gone and not any(min(each.children) < 0 for each in agent.rrefs.kept.values()))
+        eventually(lambda: 1 in agent.gone and not any(min(each.children) < 0 for each in agent.rrefs.kept.values()))
         assert len(agent.rrefs.kept) == 1
     world.barrier()
     if world.rank == 2:
         assert far.HELD.pop().to_here(timeout=20) == "x"
     world.barrier()
     if world.rank == 0:
-        far.wait_for(lambda: not agent.rrefs.kept)
+        eventually(lambda: not agent.rrefs.kept)
     world.barrier()
     if world.rank in (0, 2):
         rpc.shutdown(timeout=20)

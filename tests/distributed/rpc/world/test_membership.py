@@ -1,4 +1,4 @@
-"""Members of a dynamic group over the in-memory transport: what they do with words that come too late."""
+"""Members of a dynamic group over the in-memory transport: what they do with messages that come too late."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.futures._future import block
-
-from .. import support_functions as far
+from tests.support.eventually import eventually
 
 
 @pytest.fixture
@@ -46,10 +45,10 @@ def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     body = introduction(leaver).replace(b"leaver", b"joiner")
     kinds_for(network, 1)
     leaver.membership.on_join(RawMessage(1, body, [], 1, 0, 0, 0))
-    far.wait_for(lambda: 1 in leaver.workers)
+    eventually(lambda: 1 in leaver.workers)
     leaver.membership.close()
     leaver.membership.on_join(RawMessage(1, body, [], 2, 0, 0, 0))
-    far.wait_for(lambda: not leaver.progress.queue.outbox)
+    eventually(lambda: not leaver.progress.queue.outbox)
     assert kinds_for(network, 1) == [MessageType.WELCOME, MessageType.LEAVE]
     leave(leaver, False, 0)
 
@@ -88,7 +87,7 @@ def test_a_refusal_reaches_the_life_that_asked(network) -> None:
     first.lose(1, "has left")
     kinds_for(network, 1)
     first.membership.on_join(RawMessage(1, mine, [], 6, 0, 0, 0))
-    far.wait_for(lambda: not first.progress.queue.outbox)
+    eventually(lambda: not first.progress.queue.outbox)
     assert epoch_of(network.get(1)) == 6
     leave(first, False, 0)
 
@@ -101,7 +100,7 @@ def test_the_word_of_joining_is_for_any_life(network, monkeypatch) -> None:
     class Busy(Pool):
         def start(self) -> None:
             super().start()
-            far.wait_for(lambda: not any(network._queues[0].values()))
+            eventually(lambda: not any(network._queues[0].values()))
             time.sleep(0.02)
 
     monkeypatch.setattr(progress, "Pool", Busy)

@@ -9,6 +9,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed._mpi import mpi
+from tests.support.eventually import eventually
 
 from .. import support_functions as far
 
@@ -174,10 +175,10 @@ def test_calls_under_way_fail_when_the_worker_leaves(world) -> None:
         rpc.shutdown(graceful=False)
     else:
         world.barrier()
-        far.wait_for(lambda: world.rank != 1 or rpc.api._get_current_rpc_agent().server.running)
+        eventually(lambda: world.rank != 1 or rpc.api._get_current_rpc_agent().server.running)
         rpc.shutdown(graceful=False)
         far.set_flag("never")
-        far.wait_for(lambda: not any(thread.name.startswith("mpigrad-") for thread in threading.enumerate()))
+        eventually(lambda: not any(thread.name.startswith("mpigrad-") for thread in threading.enumerate()))
     world.barrier()
     far.FLAGS.clear()
 

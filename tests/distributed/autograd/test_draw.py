@@ -10,7 +10,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.autograd import _draw
 
-from .. import functions as fn
+from . import functions as fn
 
 
 @pytest.mark.mpi(min_size=2)

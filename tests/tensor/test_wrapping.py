@@ -1,4 +1,4 @@
-"""Tensors around arrays: every slot has its first value, in C as in Python."""
+"""Tensors around arrays: every slot gets its first value, compiled and in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents over the in-memory transport: calls, order, losses, delays, late answers, deadlines."""
+"""Calls between agents over the in-memory transport: order, losses, delays, late answers, timeouts, malformed frames."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.header import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.futures import Future
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -58,7 +59,7 @@ def test_unawaited_call_times_out_too() -> None:
         fut = rpc.rpc_async("worker1", far.nothing, timeout=0.02)
         seen = []
         fut.add_done_callback(lambda f: seen.append(f.done()))
-        far.wait_for(lambda: seen)
+        eventually(lambda: seen)
 
 
 DECODED: list[int] = []
@@ -86,7 +87,7 @@ def test_answer_after_the_timeout_is_decoded_and_dropped() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
         with pytest.raises(RuntimeError, match="timeout"):
             rpc.rpc_sync("worker1", make_seen, timeout=0.01)
-        far.wait_for(lambda: DECODED)
+        eventually(lambda: DECODED)
 
 
 @pytest.mark.parametrize("size", [1, 10_000, 100_000, 3_000_000])
@@ -141,7 +142,7 @@ def test_internal_handlers_that_raise_or_answer_later(monkeypatch) -> None:
         with pytest.raises(KeyError, match="from the handler"):
             agents[0].request(1, MessageType.UNKNOWN, b"raise").wait()
         fut = agents[0].request(1, MessageType.UNKNOWN, b"later")
-        far.wait_for(lambda: later)
+        eventually(lambda: later)
         assert not fut.done()
         later[0].set_result(b"now")
         assert fut.wait() == (b"now", [])
@@ -157,4 +158,4 @@ def test_threads_end_with_the_world() -> None:
     before = threading.active_count()
     with world_in_memory(3) as agents, acting_as(agents[0]):
         rpc.rpc_sync(1, far.nothing)
-    far.wait_for(lambda: threading.active_count() <= before)
+    eventually(lambda: threading.active_count() <= before)

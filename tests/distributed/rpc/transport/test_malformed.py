@@ -1,4 +1,4 @@
-"""Messages over MPI that are wrong: an error for the sender, and everything goes on."""
+"""Malformed messages over MPI: the sender gets an error, and the receiver goes on."""
 
 from __future__ import annotations
 

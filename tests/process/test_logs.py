@@ -8,6 +8,8 @@ import pytest
 
 from mpigrad._process.logs import LEVELS, level_from
 
+pytestmark = pytest.mark.host
+
 PROGRAM = """
 from mpigrad._process.logs import get_logger, set_worker_name
 log = get_logger("rpc")

@@ -1,4 +1,4 @@
-"""Running the command in a process of its own."""
+"""Python in processes of its own, with an environment that no launcher has touched."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,13 +24,8 @@ def set_signals(ignored: tuple[signal.Signals, ...] = ()) -> None:
         signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
 
-@pytest.fixture
-def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run Python with arguments, in an empty directory."""
-
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *arguments]
-        environment = {**clean_environment(), **variables}
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
-
-    return run
+def run_python(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments and environment variables."""
+    command = [sys.executable, *arguments]
+    environment = {**clean_environment(), **variables}
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=55)

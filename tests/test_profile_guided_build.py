@@ -1,4 +1,4 @@
-"""Modules that are compiled with a profile of themselves at work: the training, and what `setup.py` makes of it."""
+"""Profile-guided compilation: the training run, and what `setup.py` makes of its counts."""
 
 from __future__ import annotations
 

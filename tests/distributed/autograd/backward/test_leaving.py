@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import pytest
 
@@ -12,51 +11,21 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from tests.support.device import with_maps
+from tests.support.eventually import eventually
 
 from .. import functions as fn
 
 pytestmark = [pytest.mark.mpi(min_size=4), pytest.mark.deadline(120)]
 
-REACHED, GATE = threading.Event(), threading.Event()  # a backward pass has come here; it may go on
-
-
-class Waits(mpigrad.autograd.Function):
-    """The identity, whose backward says that it was reached and waits for a gate."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        REACHED.set()
-        assert GATE.wait(60)
-        return grad
-
-
 def reached() -> bool:
-    return REACHED.is_set()
-
-
-def waiting(x: Any) -> Any:
-    return Waits.apply(x)
-
-
-def square(to: str, x: Any) -> Any:
-    return rpc.rpc_sync(to, mpigrad.mul, args=(x, x))
-
-
-def meeting(x: Any, quick: str, slow: str) -> Any:
-    """Two calls that share their input, so that gradients meet here, and one of them comes late."""
-    y = x * 3
-    return square(quick, y) + rpc.rpc_sync(slow, waiting, args=(y,))
+    return fn.REACHED.is_set()
 
 
 @pytest.fixture
 def start(world):
     """RPC among the ranks, which every rank ends for itself."""
-    REACHED.clear()
-    GATE.clear()
+    fn.REACHED.clear()
+    fn.GATE.clear()
 
     def init(seconds: float = 60) -> None:
         rpc.init_rpc(
@@ -67,18 +36,11 @@ def start(world):
         )
 
     yield init
-    GATE.set()
+    fn.GATE.set()
     if rpc._is_current_rpc_agent_set():
         rpc.shutdown(graceful=False)
-    until(lambda: not any(thread.name.startswith("mpigrad-") for thread in threading.enumerate()))
+    eventually(lambda: not any(thread.name.startswith("mpigrad-") for thread in threading.enumerate()))
     world.barrier()
-
-
-def until(condition: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, condition
-        time.sleep(0.002)
 
 
 def gone(name: str) -> bool:
@@ -89,15 +51,11 @@ def gone(name: str) -> bool:
     return False
 
 
-def clean() -> bool:
-    return dist_autograd._get_debug_info() == {"num_current_backward_passes": 0, "num_autograd_contexts": 0}
-
-
 def check_next_pass(to: str) -> None:
     """A pass among those who stayed is right."""
     a = fn.ones(3)
     with dist_autograd.context() as context_id:
-        dist_autograd.backward(context_id, [square(to, a).sum()])
+        dist_autograd.backward(context_id, [fn.square(to, a).sum()])
         assert dist_autograd.get_gradients(context_id)[a].tolist() == [2.0] * 3
 
 
@@ -110,14 +68,14 @@ def test_workers_left_before_the_pass(world, start) -> None:
         if world.rank % 2:
             rpc.shutdown(graceful=False)
         else:
-            until(lambda: gone("worker1") and gone("worker3"))
+            eventually(lambda: gone("worker1") and gone("worker3"))
             with pytest.raises(RuntimeError, match="has left"):
                 dist_autograd.backward(context_id, [result.sum()])
     world.barrier()
     if world.rank % 2 == 0:
         check_next_pass(world.worker(world.rank + 2))
         world.barrier()
-        until(clean)
+        eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
     else:
         world.barrier()
 
@@ -129,7 +87,7 @@ def test_the_last_of_a_chain_left_before_the_pass(world, start) -> None:
         with dist_autograd.context() as context_id:
             result = rpc.rpc_sync("worker1", fn.nested, args=(a, a, ["worker2", "worker3"]))
             world.barrier()
-            until(lambda: gone("worker3"))
+            eventually(lambda: gone("worker3"))
             with pytest.raises(RuntimeError, match="worker3.* has left"):
                 dist_autograd.backward(context_id, [result.sum()])
         check_next_pass("worker2")
@@ -139,7 +97,7 @@ def test_the_last_of_a_chain_left_before_the_pass(world, start) -> None:
             rpc.shutdown(graceful=False)
     world.barrier()
     if world.rank != 3:
-        until(clean)
+        eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
 
 
 @pytest.mark.parametrize("leaver", [0, 1, 3], ids=["initiator", "holder", "awaited"])
@@ -148,18 +106,18 @@ def test_a_worker_leaves_in_mid_pass(world, start, leaver) -> None:
     start()
     if world.rank == 0:
         one = Started()
-        until(lambda: rpc.rpc_sync("worker1", _holding) and rpc.rpc_sync("worker3", reached))
+        eventually(lambda: rpc.rpc_sync("worker1", _holding) and rpc.rpc_sync("worker3", reached))
     world.barrier()  # here everybody is in the middle of the pass
     if world.rank == leaver:
         rpc.shutdown(graceful=False)
     elif world.rank == 1:
-        until(lambda: gone(f"worker{leaver}") and not _holding())
+        eventually(lambda: gone(f"worker{leaver}") and not _holding())
     if world.rank == 0:
         one.check(leaver)
     world.barrier()
-    GATE.set()
+    fn.GATE.set()
     if world.rank != leaver:
-        until(clean)
+        eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
         others = [rank for rank in range(4) if rank != leaver]
         check_next_pass(world.worker(others[(others.index(world.rank) + 1) % 3]))
     world.barrier()
@@ -176,8 +134,8 @@ def test_a_worker_does_not_answer_within_the_timeout(world, start) -> None:
         assert isinstance(one.error, RuntimeError) and "2.0 s" in str(one.error), one.error
         dist_autograd._release_context(one.context_id)
     world.barrier()
-    GATE.set()
-    until(clean)
+    fn.GATE.set()
+    eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
     world.barrier()
     check_next_pass(world.next_name)
     world.barrier()
@@ -195,7 +153,7 @@ class Started:
         self.error: BaseException | None = None
         context = dist_autograd._new_context()
         self.context_id = context._context_id()
-        self.loss = rpc.rpc_sync("worker1", meeting, args=(fn.ones(3), "worker2", "worker3")).sum()
+        self.loss = rpc.rpc_sync("worker1", fn.meeting, args=(fn.ones(3), "worker2", "worker3")).sum()
         dist_autograd._context.container.CURRENT.context = None  # this thread goes on outside of it
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()

@@ -1,4 +1,4 @@
-"""The number of threads of matrix products."""
+"""`set_num_threads` and `get_num_threads`: the threads of matrix products."""
 
 from __future__ import annotations
 

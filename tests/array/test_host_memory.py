@@ -1,4 +1,4 @@
-"""Arrays of a few MiB reuse memory that the process has: no page fault for every 4 KiB of every result."""
+"""Arrays of a few MiB reuse memory of the process: no page fault for every 4 KiB of every result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print((faults() - before) / 200)
 
 def test_results_are_not_faulted_in_anew() -> None:
     settings = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
-    settings["PYTHONPATH"] = str(Path(__file__).parents[1])
+    settings["PYTHONPATH"] = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=settings, capture_output=True, text=True, timeout=120, check=True
     )

@@ -12,7 +12,9 @@ from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory
 from mpigrad.distributed.rpc._transport.shared_memory.slots import VARIABLE
-from tests.cli.conftest import clean_environment
+from tests.support.commands import clean_environment
+
+pytestmark = pytest.mark.host
 
 PROGRAM = """
 import os
