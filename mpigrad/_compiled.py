@@ -76,6 +76,7 @@ MODULES = (
     "distributed.rpc._protocol.frame",
     "distributed.rpc._protocol.function_names",
     "distributed.rpc._protocol.header",
+    "distributed.rpc._protocol.instruments",
     "distributed.rpc._rref.owner_calls",
     "distributed.rpc._rref.remote",
     "distributed.rpc._rref.rref",

@@ -15,7 +15,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 import mpigrad.profiler
 from mpigrad._graph.grad_mode import TRACING
-from mpigrad.distributed.rpc._protocol import instruments
+from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS
 from mpigrad.profiler._workers.clocks import Clock, Reading, read
 
 Json = dict[str, Any]
@@ -159,7 +159,7 @@ def test_nothing_stays_behind_and_one_trace_at_a_time(rpc_world) -> None:
         assert not slices(again.chrome["traceEvents"], 1)
     rpc_world.barrier()
     assert not TRACING.on
-    assert not instruments.active
+    assert not INSTRUMENTS.active
 
 
 def test_a_clock_that_runs_slower() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent.current import get_agent
-from mpigrad.distributed.rpc._protocol.instruments import add_instrument, remove_instrument
+from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS
 
 from . import chrome
 from .clocks import SAME, Clock, Reading, read
@@ -33,14 +33,14 @@ def _trace_begin(by: str) -> None:
     _Session.by, _Session.recorder = by, Recorder()
     _Session.instrument = TraceInstrument(agent, _Session.recorder)
     _Session.recorder.__enter__()
-    add_instrument(_Session.instrument)
+    INSTRUMENTS.add(_Session.instrument)
 
 
 def _trace_end(by: str) -> Notes | None:
     """Stop, and give the notes; called by RPC."""
     if _Session.by != by or _Session.recorder is None or _Session.instrument is None:
         return None
-    remove_instrument(_Session.instrument)
+    INSTRUMENTS.remove(_Session.instrument)
     recorder, _Session.recorder, _Session.instrument, _Session.by = _Session.recorder, None, None, ""
     recorder.__exit__()
     info = get_agent().info

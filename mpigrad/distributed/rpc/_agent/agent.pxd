@@ -3,14 +3,17 @@ from mpigrad.distributed.rpc._agent.call_table cimport CallFuture, CallTable
 from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._agent.server cimport Server
 from mpigrad.distributed.rpc._protocol.header cimport kind_of
+from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 
 cdef class Agent:
-    cdef dict __dict__
     cdef object __weakref__
     cdef public CallTable calls
     cdef public Server server
     cdef public Sender sender
-    cdef public dict workers, by_name, gone, epochs
+    cdef public Instruments _instruments
+    cdef public dict workers, by_name, gone, epochs, slots
+    cdef public object rank, info, rpc_timeout, transport, static, options, closing_protocol, membership, communicator
+    cdef public object unknown_worker, progress, autograd, rrefs
 
     cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind=*, extra=*, extra2=*)
     cpdef call_sync(self, dst, func, args, kwargs, timeout)

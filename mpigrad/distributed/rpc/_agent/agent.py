@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from mpigrad.futures._future import Future
 
 from .._progress.progress import Progress
-from .._protocol import instruments
 from .._protocol.errors import SendFailedError
 from .._protocol.header import kind_of, read_header
+from .._protocol.instruments import INSTRUMENTS, Instrument
 from .._protocol.message import NO_CALL, MessageType
 from .._protocol.worker_info import WorkerInfo
 from .._transport.base import Transport
@@ -59,6 +59,7 @@ class Agent:
         self.communicator: Any = None
         self.slots: dict[str, Any] = {}  # state that other files keep with the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
+        self._instruments = INSTRUMENTS
         self.progress = Progress(transport, self, num_worker_threads, name)
         self.autograd: Worker  # this and the next are set by their layers when the agent starts
         self.rrefs: Table
@@ -79,7 +80,7 @@ class Agent:
         extra2: int = 0,
     ) -> CallFuture:
         """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
-        if not instruments.active:
+        if not self._instruments.active:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
         observers = self._tell_call(dst, func, kind, False)
         try:
@@ -89,7 +90,7 @@ class Agent:
 
     def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
         """`call` and wait for the answer."""
-        if not instruments.active:
+        if not self._instruments.active:
             fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
             self.calls.wait_for(fut)
         else:
@@ -107,13 +108,13 @@ class Agent:
                 del fut, value  # the error's traceback has this frame: together they would be a cycle
         return value
 
-    def _tell_call(self, dst: int, func: Any, kind: int, sync: bool) -> tuple[instruments.Instrument, ...]:
-        observers = instruments.active
+    def _tell_call(self, dst: int, func: Any, kind: int, sync: bool) -> tuple[Instrument, ...]:
+        observers = self._instruments.active
         for each in observers:
             each.before_call(self, dst, func, kind, sync)
         return observers
 
-    def _tell_called(self, observers: tuple[instruments.Instrument, ...]) -> None:
+    def _tell_called(self, observers: tuple[Instrument, ...]) -> None:
         for each in reversed(observers):
             each.after_call(self)
 

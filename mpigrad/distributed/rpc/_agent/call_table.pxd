@@ -5,6 +5,7 @@ from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._progress.pool cimport Pool
 from mpigrad.distributed.rpc._progress.waiting cimport Waiters
 from mpigrad.distributed.rpc._protocol.header cimport Header, mode_of, read_header
+from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future
 
@@ -20,13 +21,13 @@ cdef class _Retried:
     cpdef send(self)
 
 cdef class CallTable:
-    cdef dict __dict__
     cdef object __weakref__
-    cdef public object pending, issued, unsent, latency, timers, _agent, _ids
+    cdef public object pending, issued, unsent, latency, timers, _agent, _ids, _interceptor
     cdef public dict _gone
     cdef public Sender _sender
     cdef public Waiters _waiters
     cdef public Pool _pool
+    cdef public Instruments _instruments
 
     cpdef CallFuture new_future(self)
     @cython.locals(fut=CallFuture)
@@ -38,7 +39,7 @@ cdef class CallTable:
     cpdef wait_for(self, CallFuture fut)
     @cython.locals(mode=int)
     cpdef receive(self, frame, waiting_for)
-    @cython.locals(header=Header)
+    @cython.locals(header=Header, observers=tuple)
     cpdef complete(self, frame)
     @cython.locals(fut=CallFuture, call_id=object, flags=int, state=int)
     cpdef _complete(self, frame, Header header)

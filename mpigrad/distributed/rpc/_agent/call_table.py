@@ -20,10 +20,11 @@ from mpigrad.futures._future import Future
 
 from .._progress.pool import Pool
 from .._progress.waiting import Waiters
-from .._protocol import extensions, instruments
+from .._protocol import extensions
 from .._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
 from .._protocol.function_names import is_library, label, name_of
 from .._protocol.header import Header, mode_of, read_header
+from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NAMES, PICKLE, MessageType
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
 from .counter import Counter
@@ -90,8 +91,8 @@ class CallTable:
         self.latency = Latency()
         self.timers = Timers()
         self._agent, self._sender, self._waiters, self._pool = agent, sender, waiters, pool
-        self._gone = agent.gone
-        self._ids = self.issued.numbers
+        self._gone, self._instruments = agent.gone, INSTRUMENTS
+        self._ids, self._interceptor = self.issued.numbers, extensions.interceptor
 
     def new_future(self) -> CallFuture:
         """An empty future; agents with devices have their own class."""
@@ -127,8 +128,7 @@ class CallTable:
             kind = LIBRARY_CALL
         now = _monotonic()
         fut = self._begin(dst, func, timeout, now)
-        interceptor = extensions.interceptor
-        context = interceptor.on_send(dst, payload.tensors) if interceptor is not None else None
+        context = self._interceptor.on_send(dst, payload.tensors) if self._interceptor is not None else None
         call_id = next(self._ids)
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
@@ -193,10 +193,10 @@ class CallTable:
     def complete(self, frame: Any) -> None:
         """Complete the future of a call with its answer; decode and drop the answer if the call was given up."""
         header = read_header(frame)
-        if not instruments.active:
+        observers = self._instruments.active
+        if not observers:
             self._complete(frame, header)
             return
-        observers = instruments.active
         for each in observers:
             each.before_answer(self._agent, header.call_id)
         try:
@@ -215,8 +215,8 @@ class CallTable:
                 value, tensors, _ = decode_frame(self._agent, frame, header)
                 if header.kind == EXCEPTION:
                     value, state = unpack_error(value[0]), 2
-                elif flags & HAS_CONTEXT and fut is not None and fut.recorded and extensions.interceptor is not None:
-                    extensions.interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
+                elif flags & HAS_CONTEXT and fut is not None and fut.recorded and self._interceptor is not None:
+                    self._interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
                 if header.mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:

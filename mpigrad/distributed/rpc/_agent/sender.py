@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._progress.send_queue import SendQueue
-from .._protocol import instruments
 from .._protocol.header import build_frame, pack_header
+from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import BODY_FOLLOWS, HEADER_SIZE, NO_CALL, TRANSFER
 from .._transport.base import FRAME_MAX, transfer_table
 from .._wire.payload import Payload
@@ -42,7 +42,7 @@ class Sender:
 
     def __init__(self, agent: Agent, queue: SendQueue, before_send: Callable[[], None] | None) -> None:
         self.faults: Any = None  # injected ones: see `faults.py`
-        self._agent, self._queue, self._before_send = agent, queue, before_send
+        self._agent, self._queue, self._before_send, self._instruments = agent, queue, before_send, INSTRUMENTS
         self._rank, self._epochs = agent.rank, agent.epochs
 
     def send(
@@ -65,10 +65,10 @@ class Sender:
             message = Message(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
             if self.faults.stops(self._agent, message):
                 return
-        if not instruments.active:
+        observers = self._instruments.active
+        if not observers:
             self._send(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
             return
-        observers = instruments.active
         for each in observers:
             each.before_send(self._agent, dst, kind, call_id, function, extra)
         try:

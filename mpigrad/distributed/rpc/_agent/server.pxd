@@ -4,29 +4,30 @@ cimport cython
 from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
 from mpigrad.distributed.rpc._protocol.header cimport Header, epoch_of, flags_of, mode_of, read_header
+from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future
 
 cdef class Server:
-    cdef dict __dict__
     cdef object __weakref__
     cdef public int epoch
-    cdef public object handled, _agent
-    cdef public dict running
+    cdef public object handled, _agent, _handled, _interceptor
+    cdef public dict running, _handlers
     cdef public Sender _sender
+    cdef public Instruments _instruments
 
     cpdef receive(self, frame, int kind, bint waiting)
+    @cython.locals(observers=tuple)
     cpdef serve(self, frame, int kind)
     @cython.locals(header=Header)
     cpdef dispatch(self, frame, int kind)
-    @cython.locals(call_id=object, src=object)
     cpdef _serve_call(self, frame, Header header)
     cpdef tuple _decode_call(self, frame, Header header)
-    cpdef _run_and_answer(self, src, call_id, func, args, kwargs, bint in_context, context)
-    @cython.locals(call_id=object, src=object, message=RawMessage)
+    cpdef _run_and_answer(self, Header header, func, args, kwargs, bint in_context, context)
+    @cython.locals(message=RawMessage)
     cpdef _serve_internal(self, frame, Header header, handler)
     @cython.locals(payload=Payload)
-    cpdef _answer_internal(self, src, call_id, answer)
+    cpdef _answer_internal(self, Header header, answer)
     @cython.locals(payload=Payload, flags=int)
-    cpdef _answer(self, src, call_id, result, bint in_context)
-    cpdef _done(self, src, call_id)
+    cpdef _answer(self, Header header, result, bint in_context)
+    cpdef _done(self, Header header)

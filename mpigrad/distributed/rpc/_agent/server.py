@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad.futures._future import Future
 
-from .._protocol import extensions, instruments
+from .._protocol import extensions
 from .._protocol.errors import RemoteTraceback, pack_error
 from .._protocol.frame import RawMessage
 from .._protocol.function_names import function_of, label
 from .._protocol.header import Header, epoch_of, flags_of, mode_of, read_header
+from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
 from .counter import Counter
@@ -34,6 +35,7 @@ _CALL = int(MessageType.PYTHON_CALL)
 _LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 _REPLY = int(MessageType.REPLY)
 _EXCEPTION = int(MessageType.EXCEPTION)
+_NO_KWARGS: dict[str, Any] = {}
 
 
 class Server:
@@ -42,8 +44,9 @@ class Server:
     def __init__(self, agent: Agent, sender: Sender) -> None:
         self.epoch = 0  # this worker's incarnation in a dynamic group; 0 in static ones
         self.handled = Counter()  # requests that were served
-        self.running: dict[tuple[int, int], None] = {}  # requests that are being served, by sender and call id
-        self._agent, self._sender = agent, sender
+        self.running: dict[Header, None] = {}  # headers of the requests that are being served
+        self._agent, self._sender, self._instruments = agent, sender, INSTRUMENTS
+        self._handled, self._handlers, self._interceptor = self.handled.numbers, extensions.handlers, extensions.interceptor
 
     def receive(self, frame: Any, kind: int, waiting: bool) -> Any:
         """Serve a request on this thread, or return it if that may run user code. `waiting`: this thread waits for a future."""
@@ -55,7 +58,7 @@ class Server:
             if not waiting or type(frame) is not bytearray or flags_of(frame) & HAS_CONTEXT or mode_of(frame) > FLAT:
                 return frame
         else:
-            entry = extensions.handlers.get(kind)
+            entry = self._handlers.get(kind)
             if entry is None or not entry.in_place:
                 return frame
         self.serve(frame, kind)
@@ -63,10 +66,11 @@ class Server:
 
     def serve(self, frame: Any, kind: int) -> None:
         """Serve a request where user code may run."""
-        if not instruments.active:
+        observers = self._instruments.active
+        if not observers:
             self.dispatch(frame, kind)
             return
-        header, observers = read_header(frame), instruments.active
+        header = read_header(frame)
         for each in observers:
             each.before_serve(self._agent, header.src, kind, header.call_id, header.extra)
         try:
@@ -80,55 +84,53 @@ class Server:
         header = read_header(frame)
         if kind == _CALL or kind == _LIBRARY_CALL:
             self._serve_call(frame, header)
-        elif kind in extensions.handlers:
-            self._serve_internal(frame, header, extensions.handlers[kind].fn)
+        elif kind in self._handlers:
+            self._serve_internal(frame, header, self._handlers[kind].fn)
         elif kind in extensions.call_handlers:
             self._serve_special(frame, header, extensions.call_handlers[kind])
         else:
             error = RuntimeError(f"{self._agent.info} has no handler for messages of type {kind}")
-            self._answer_error(header.src, header.call_id, error)
+            self._answer_error(header, error)
 
     # -- calls of functions --------------------------------------------------------------------------------------------
     def _serve_call(self, frame: Any, header: Header) -> None:
         """Run the function of a request and answer it."""
-        src, call_id = header.src, header.call_id
-        self.running[src, call_id] = None
+        self.running[header] = None
         try:
             func, args, kwargs, tensors = self._decode_call(frame, header)
             del frame
-            interceptor = extensions.interceptor if header.flags & HAS_CONTEXT else None
+            interceptor = self._interceptor if header.flags & HAS_CONTEXT else None
             if interceptor is None:
-                self._run_and_answer(src, call_id, func, args, kwargs, False, None)
+                self._run_and_answer(header, func, args, kwargs, False, None)
                 return
-            context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
+            context = interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
             current = interceptor.current
             before, current.context = current.context, context
             try:
-                self._run_and_answer(src, call_id, func, args, kwargs, True, context)
+                self._run_and_answer(header, func, args, kwargs, True, context)
             finally:
                 current.context = before
         except BaseException as error:
-            self._answer_error(src, call_id, error)
+            self._answer_error(header, error)
 
     def _serve_special(self, frame: Any, header: Header, handler: extensions.CallHandler) -> None:
         """Let another layer serve a request that carries a user function."""
-        src, call_id = header.src, header.call_id
         told = extensions.CallHeader(
-            src, header.kind, call_id, header.extra, header.extra2, header.context_id, header.message_id
+            header.src, header.kind, header.call_id, header.extra, header.extra2, header.context_id, header.message_id
         )
-        self.running[src, call_id] = None
+        self.running[header] = None
         try:
             func, args, kwargs, tensors = self._decode_call(frame, header)
-            interceptor = extensions.interceptor if header.flags & HAS_CONTEXT else None
+            interceptor = self._interceptor if header.flags & HAS_CONTEXT else None
             execute = partial(func, *args, **kwargs)
             if interceptor is None:
-                self._answer_special(src, call_id, handler(self._agent, told, execute), False, None)
+                self._answer_special(header, handler(self._agent, told, execute), False, None)
                 return
-            context = interceptor.on_receive(src, header.context_id, header.message_id, tensors)
+            context = interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
             with interceptor.running(context):
-                self._answer_special(src, call_id, handler(self._agent, told, execute), True, context)
+                self._answer_special(header, handler(self._agent, told, execute), True, context)
         except BaseException as error:
-            self._answer_error(src, call_id, error)
+            self._answer_error(header, error)
 
     def _decode_call(self, frame: Any, header: Header) -> tuple[Any, Any, Any, Any]:
         """The function of a request, its arguments, and the tensors among them."""
@@ -141,61 +143,60 @@ class Server:
                 func, args, kwargs = args
             else:
                 args, kwargs = args
-        return func, args or (), kwargs or {}, tensors
+        return func, args or (), kwargs or _NO_KWARGS, tensors
 
     def _run_and_answer(
-        self, src: int, call_id: int, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
+        self, header: Header, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
     ) -> None:
         """Run a function inside the context of its request (which may have been released: None), and answer."""
         result = func(*args, **kwargs) if kwargs else func(*args)
         if getattr(func, "_wrapped_async_rpc_function", None) is not None:
-            self._answer_later(src, call_id, func, result, in_context, context)
+            self._answer_later(header, func, result, in_context, context)
         else:
-            self._answer(src, call_id, result, in_context)
+            self._answer(header, result, in_context)
 
-    def _answer_special(self, src: int, call_id: int, result: Any, in_context: bool, context: Any) -> None:
+    def _answer_special(self, header: Header, result: Any, in_context: bool, context: Any) -> None:
         if isinstance(result, Future):
-            self._answer_later(src, call_id, None, result, in_context, context)
+            self._answer_later(header, None, result, in_context, context)
         else:
-            self._answer(src, call_id, result, in_context)
+            self._answer(header, result, in_context)
 
     # -- messages of other layers --------------------------------------------------------------------------------------
     def _serve_internal(self, frame: Any, header: Header, handler: extensions.Handler) -> None:
         """Let another layer's handler answer a message."""
-        src, call_id = header.src, header.call_id
         try:
             body, arrays = b"", []
             if header.mode == RAW:
                 body, arrays = decode_frame(self._agent, frame, header)[0]
             message = RawMessage(
-                src, body, arrays, header.extra, header.extra2, header.context_id, header.message_id
+                header.src, body, arrays, header.extra, header.extra2, header.context_id, header.message_id
             )
             answer = handler(self._agent, message)
             if isinstance(answer, Future):
-                answer._add(partial(self._answer_internal_later, src, call_id))
+                answer._add(partial(self._answer_internal_later, header))
             else:
-                self._answer_internal(src, call_id, answer)
+                self._answer_internal(header, answer)
         except BaseException as error:
-            self._answer_error(src, call_id, error)
+            self._answer_error(header, error)
 
-    def _answer_internal_later(self, src: int, call_id: int, fut: Future) -> None:
+    def _answer_internal_later(self, header: Header, fut: Future) -> None:
         try:
-            self._answer_internal(src, call_id, fut.value())
+            self._answer_internal(header, fut.value())
         except BaseException as error:
-            self._answer_error(src, call_id, error)
+            self._answer_error(header, error)
 
-    def _answer_internal(self, src: int, call_id: int, answer: Any) -> None:
-        if call_id == NO_CALL:
+    def _answer_internal(self, header: Header, answer: Any) -> None:
+        if header.call_id == NO_CALL:
             return
         if answer is None:
             payload = NOTHING
         else:
             payload = encode_raw(*answer) if type(answer) is tuple else encode_raw(answer, [])
-        next(self.handled.numbers)
-        self._sender.send(src, _REPLY, payload, 0, call_id)
+        next(self._handled)
+        self._sender.send(header.src, _REPLY, payload, 0, header.call_id)
 
     # -- answers -------------------------------------------------------------------------------------------------------
-    def _answer(self, src: int, call_id: int, result: Any, in_context: bool) -> None:
+    def _answer(self, header: Header, result: Any, in_context: bool) -> None:
         """Send a result. Raises, having sent nothing, when it cannot be encoded."""
         payload: Payload | None
         flags = 0
@@ -207,19 +208,17 @@ class Server:
             else:
                 payload = encode_flat((result,))
             if payload is None:
-                payload, flags = encode_any(self._agent, src, result, "Response"), 0
+                payload, flags = encode_any(self._agent, header.src, result, "Response"), 0
         context_id = message_id = 0
         if in_context:
-            recorded = extensions.interceptor.on_send(src, payload.tensors)  # type: ignore[union-attr]
+            recorded = self._interceptor.on_send(header.src, payload.tensors)  # type: ignore[union-attr]
             if recorded is not None:
                 context_id, message_id = recorded
                 flags |= HAS_CONTEXT
-        self._done(src, call_id)
-        self._sender.send(src, _REPLY, payload, flags, call_id, context_id, message_id)
+        self._done(header)
+        self._sender.send(header.src, _REPLY, payload, flags, header.call_id, context_id, message_id)
 
-    def _answer_later(
-        self, src: int, call_id: int, func: Any, result: Any, in_context: bool, context: Any
-    ) -> None:
+    def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
         """Send the value of a future once it is there, inside the context of the request."""
         if not isinstance(result, Future):
             raise RuntimeError(
@@ -231,29 +230,29 @@ class Server:
             try:
                 value = fut.value()
                 if in_context:
-                    with extensions.interceptor.running(context):  # type: ignore[union-attr]
-                        self._answer(src, call_id, value, True)
+                    with self._interceptor.running(context):  # type: ignore[union-attr]
+                        self._answer(header, value, True)
                 else:
-                    self._answer(src, call_id, value, False)
+                    self._answer(header, value, False)
             except BaseException as error:
-                self._answer_error(src, call_id, error)
+                self._answer_error(header, error)
 
         result._add(ready)
 
-    def _answer_error(self, src: int, call_id: int, error: BaseException) -> None:
-        self._done(src, call_id)
-        if call_id == NO_CALL:
-            logger.error("%s: a message from rank %s failed", self._agent.info, src, exc_info=error)
+    def _answer_error(self, header: Header, error: BaseException) -> None:
+        self._done(header)
+        if header.call_id == NO_CALL:
+            logger.error("%s: a message from rank %s failed", self._agent.info, header.src, exc_info=error)
             return
         if isinstance(error.__cause__, RemoteTraceback):
             error.__traceback__ = None
-        self.send_error(src, call_id, error)
+        self.send_error(header.src, header.call_id, error)
 
     def send_error(self, dst: int, call_id: int, error: BaseException) -> None:
         """Answer a call with an exception."""
         self._sender.send(dst, _EXCEPTION, encode_raw(pack_error(self._agent.info, error), []), 0, call_id)
 
-    def _done(self, src: int, call_id: int) -> None:
-        self.running.pop((src, call_id), None)
-        if call_id != NO_CALL:
-            next(self.handled.numbers)
+    def _done(self, header: Header) -> None:
+        self.running.pop(header, None)
+        if header.call_id != NO_CALL:
+            next(self._handled)

@@ -1,12 +1,14 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.rpc._progress.lead cimport Lead
+from mpigrad.distributed.rpc._transport.base cimport Transport
 from mpigrad.futures._future cimport Future
 
 cdef class Idle:
     cdef public double active, next_housekeeping, _moving
     cdef public int burst
-    cdef public object _transport, _handler, _deferred
+    cdef public Transport _transport
+    cdef public object _handler, _deferred
     cdef public Lead _lead
 
     cpdef later(self, work, subject)

@@ -13,10 +13,11 @@ from mpigrad._compiled import breathe
 from mpigrad._mutex import Mutex
 from mpigrad.futures._future import discard
 
+from .._transport.base import Transport
+
 if TYPE_CHECKING:
     from mpigrad.futures._future import Future
 
-    from .._transport.base import Transport
     from .handler import MessageHandler
     from .lead import Lead
 

@@ -2,10 +2,12 @@
 cimport cython
 
 from mpigrad._mutex cimport Mutex
+from mpigrad.distributed.rpc._transport.base cimport Transport
 
 cdef class SendQueue:
     cdef object __weakref__
-    cdef public object transport, outbox, polls, _handler
+    cdef public Transport transport
+    cdef public object outbox, polls, _handler
     cdef public Mutex lock
 
     @cython.locals(lock=Mutex)

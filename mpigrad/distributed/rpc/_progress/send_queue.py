@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad._mutex import Mutex
 
+from .._transport.base import Transport
+
 if TYPE_CHECKING:
-    from .._transport.base import Transport
     from .handler import MessageHandler
 
 
@@ -53,11 +54,11 @@ class SendQueue:
 
     def drain(self) -> None:
         """Empty the outbox; the caller holds the lock."""
-        outbox, send = self.outbox, self.transport.send
+        outbox = self.outbox
         while outbox:
             dst, frame, follow, tag = outbox.popleft()
             try:
-                send(dst, frame, follow, tag)
+                self.transport.send(dst, frame, follow, tag)
             except Exception as error:
                 self._handler.send_failed(dst, frame, error)
 

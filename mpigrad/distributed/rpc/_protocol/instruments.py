@@ -1,8 +1,8 @@
 """Instruments: observers that RPC and distributed autograd call at named points, for traces and profilers.
 
-`active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose what they are
-about and nest properly on one thread, unless they say otherwise. Every method gets the agent or worker first: several may
-share a process. An instrument must neither block nor raise.
+`INSTRUMENTS.active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose what
+they are about and nest properly on one thread, unless they say otherwise. Every method gets the agent or worker first: several
+may share a process. An instrument must neither block nor raise.
 """
 
 from __future__ import annotations
@@ -57,16 +57,19 @@ class Instrument:
         """The part has run, or was dropped."""
 
 
-active: tuple[Instrument, ...] = ()
+class Instruments:
+    """The instruments of this process. An object instead of a variable of the module: compiled code reads its field at once."""
+
+    def __init__(self) -> None:
+        self.active: tuple[Instrument, ...] = ()
+
+    def add(self, instrument: Instrument) -> None:
+        """Call this instrument from now on."""
+        self.active = (*self.active, instrument)
+
+    def remove(self, instrument: Instrument) -> None:
+        """Call it no more; unknown ones are ignored."""
+        self.active = tuple([each for each in self.active if each is not instrument])
 
 
-def add_instrument(instrument: Instrument) -> None:
-    """Call this instrument from now on."""
-    global active
-    active = (*active, instrument)
-
-
-def remove_instrument(instrument: Instrument) -> None:
-    """Call it no more; unknown ones are ignored."""
-    global active
-    active = tuple([each for each in active if each is not instrument])
+INSTRUMENTS = Instruments()

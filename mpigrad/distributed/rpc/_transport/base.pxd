@@ -7,6 +7,10 @@ cdef class Transport:
     cdef dict __dict__
     cdef object __weakref__
 
+    cpdef send(self, dst, frame, follow, tag)
+    cpdef poll(self, int tries)
+    cpdef bint pending(self) except? -1
+
 cpdef list transfer_sizes(frame)
 @cython.locals(header=Header)
 cpdef tuple origin_of(frame)

@@ -10,16 +10,15 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._progress.idle import DEFERRED_MAX, Idle
 from mpigrad.distributed.rpc._progress.lead import Lead
+from mpigrad.distributed.rpc._transport.base import Transport
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
 
 
-class Still:
+class Still(Transport):
     """A transport in which nothing moves."""
-
-    lock, oversubscribed = None, False
 
     def pending(self) -> bool:
         return False
@@ -33,7 +32,7 @@ class Quiet:
 
 
 def new_idle() -> Idle:
-    return Idle(Still(), Quiet(), Lead())  # type: ignore[arg-type]
+    return Idle(Still(), Quiet(), Lead())
 
 
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:

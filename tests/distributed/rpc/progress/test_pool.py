@@ -12,6 +12,7 @@ import pytest
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._progress import idle
 from mpigrad.distributed.rpc._progress.lead import Lead
+from mpigrad.distributed.rpc._transport.base import Transport
 from mpigrad.futures import Future, collect_all
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -19,10 +20,10 @@ from tests.support.in_memory import acting_as, world_in_memory
 from .. import support_functions as far
 
 
-class Moving:
+class Moving(Transport):
     """A transport that only says whether transfers are under way."""
 
-    lock, oversubscribed, under_way = None, False, True
+    under_way = True
 
     def pending(self) -> bool:
         return self.under_way
