@@ -61,8 +61,6 @@ MODULES = (
     "distributed.autograd._graph.path",
     "distributed.autograd._backward.reach",
     "distributed.autograd._context.release",
-    "distributed.autograd._graph.sink",
-    "distributed.autograd._context.worker_state",
     "distributed.rpc._agent.agent",
     "distributed.rpc._wire.array_bytes",
     "distributed.rpc._wire.arrays",
@@ -168,7 +166,7 @@ def stale() -> list[str]:
 
 
 # By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
-_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._graph.sink": "../_ends"}
+_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._context.context": "../_ends"}
 
 
 def _sources(name: str, file: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..._graph.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
 from ..rpc.api import rpc_async
-from ._context import worker_state
+from ._context.container import this_worker
 from ._context.context import DistAutogradContext
 from ._context.interceptor import Running
 from ._nodes import RecvRpcBackward, SendRpcBackward
@@ -55,7 +55,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
     True
     >>> rpc.shutdown()
     """
-    worker_state.worker().container.retrieve(context_id)
+    this_worker().container.retrieve(context_id)
     for place, root in enumerate(roots):
         if not isinstance(root, Tensor) or not root._requires:
             raise RuntimeError(f"draw(): roots must be tensors that require grad; number {place} is {root!r}")
@@ -81,7 +81,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
     """This worker's share; None if the context is not here (no longer, or it came without tensors and was dropped)."""
-    worker = worker_state.worker()
+    worker = this_worker()
     context = worker.container.contexts.get(context_id)
     if context is None:
         return None

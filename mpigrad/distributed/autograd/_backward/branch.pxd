@@ -8,7 +8,7 @@ from mpigrad.distributed.autograd._backward.gradients cimport decode, encode
 from mpigrad.distributed.autograd._backward.independent cimport run_lone
 from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
 from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
-from mpigrad.distributed.autograd._context.worker_state cimport Worker
+from mpigrad.distributed.autograd._context.container cimport Worker
 
 cdef class Branch:
     cdef public Worker worker

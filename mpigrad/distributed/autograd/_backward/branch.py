@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from mpigrad._mutex import Mutex
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
+from .._context.interceptor import Running
 from .gradients import Item, decode, encode
 from .independent import Outgoing, run_lone
 
 if TYPE_CHECKING:
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .._graph.partition import Source
     from .backward_pass import Pass
 
@@ -192,8 +193,6 @@ class Branch:
 
 def deferred(branch: Branch, run: Callable[[], None]) -> bool:
     """Have the pool `run` user code in the branch's context, if this thread waits or holds the lead."""
-    from .._context.interceptor import Running
-
     def inside() -> None:
         with Running(branch.context):
             run()

@@ -12,8 +12,8 @@ from mpigrad.distributed.autograd._backward.gradients cimport decode, encode
 from mpigrad.distributed.autograd._backward.independent cimport may_follow, run_lone
 from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
 from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
-from mpigrad.distributed.autograd._graph.sink cimport Sink
-from mpigrad.distributed.autograd._context.worker_state cimport Worker
+from mpigrad.distributed.autograd._context.context cimport Sink
+from mpigrad.distributed.autograd._context.container cimport Worker
 from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
 
 cdef class DistEngine:

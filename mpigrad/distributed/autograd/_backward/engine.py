@@ -20,10 +20,10 @@ from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future
 
-from .._context import worker_state
+from .._context.container import Worker, this_worker
+from .._context.context import Sink
 from .._context.interceptor import Running
 from .._graph.partition import Source
-from .._graph.sink import Sink
 from .backward_pass import Pass
 from .branch import Batches, Branch, deferred
 from .gradients import Item, decode, encode
@@ -50,7 +50,7 @@ class DistEngine:
 
     def num_backward_passes(self) -> int:
         """How many passes (or branches of others' passes) are running on this worker."""
-        return len(worker_state.worker().live)
+        return len(this_worker().live)
 
     def execute(
         self,
@@ -61,7 +61,7 @@ class DistEngine:
         capture: Sequence[Tensor] | None = None,
     ) -> list[Any]:
         """Run a backward pass from `roots`, and return when it is over on every worker."""
-        worker = worker_state.worker()
+        worker = this_worker()
         if worker.agent is None or worker.agent.computing is None:
             return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
         with worker.agent.computing():  # on the streams of this worker's passes
@@ -69,7 +69,7 @@ class DistEngine:
 
     def _execute(
         self,
-        worker: worker_state.Worker,
+        worker: Worker,
         context_id: int,
         roots: Sequence[Tensor],
         retain_graph: bool,
@@ -103,7 +103,7 @@ class DistEngine:
         self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
     ) -> Future:
         """Pass the gradients stored in a send function on, as if they had come in a message."""
-        worker = worker_state.worker()
+        worker = this_worker()
         grads = [grad._array for grad in send_function.apply([])]
         message_id = next((key for key, each in context._send_functions().items() if each is send_function), None)
         if message_id is None:
@@ -300,7 +300,7 @@ def _only_to(rank: int, outgoing: Outgoing) -> bool:
     return True
 
 
-def _run_one(worker: worker_state.Worker, context: DistAutogradContext, one: Pass, item: Item) -> Outgoing:
+def _run_one(worker: Worker, context: DistAutogradContext, one: Pass, item: Item) -> Outgoing:
     """Pass gradients on at a lone send function, counted as a running pass meanwhile."""
     worker.live.add(one)
     try:

@@ -23,6 +23,9 @@ from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._wire.arrays import Arrived, origins_of
 from mpigrad.distributed.rpc._wire.payload import Directed
 
+from .._context.container import this_worker
+from .._context.interceptor import record_recv, record_send
+
 if TYPE_CHECKING:
     from .._context.context import DistAutogradContext
     from .backward_pass import Pass
@@ -84,10 +87,7 @@ def _flattened(values: list[Any]) -> list[Any]:
 
 def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
     """Record that gradients with a graph of their own leave here."""
-    from .._context import worker_state
-    from .._context.interceptor import record_send
-
-    message_id = worker_state.worker().container.new_message_id()
+    message_id = this_worker().container.new_message_id()
     record_send(context, message_id, tensors)
     return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
 
@@ -141,8 +141,6 @@ def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list
 
 
 def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
-    from .._context.interceptor import record_recv
-
     (message_id,) = _RECORDED.unpack_from(record)
     tensors = [wrap(array) for array in arrays]
     if type(arrays) is Arrived:

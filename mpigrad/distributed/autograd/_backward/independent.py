@@ -12,7 +12,7 @@ from mpigrad._graph.engine import GraphTask
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
 
-from .._graph.sink import Sink
+from .._context.context import Sink
 
 if TYPE_CHECKING:
     from .._context.context import DistAutogradContext

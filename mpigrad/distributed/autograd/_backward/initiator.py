@@ -21,8 +21,8 @@ from .branch import Branch
 from .reach import reach
 
 if TYPE_CHECKING:
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .._graph.partition import Source
     from .backward_pass import Pass
     from .joined import HeldPart

@@ -15,14 +15,14 @@ from mpigrad._graph.engine import GraphTask
 from mpigrad._graph.node import Edge
 from mpigrad.futures import Future
 
+from .._context.context import Sink
 from .._graph.partition import Source, merged_counts
-from .._graph.sink import Sink
 from .branch import Branch, deferred
 from .independent import run_task
 
 if TYPE_CHECKING:
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .backward_pass import Pass
 
 

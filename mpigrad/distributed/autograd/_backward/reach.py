@@ -18,8 +18,8 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future
 
 if TYPE_CHECKING:
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .._graph.partition import Source
 
 _TYPE = int(MessageType.REACH_AUTOGRAD_REQ)

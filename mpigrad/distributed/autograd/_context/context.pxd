@@ -4,6 +4,7 @@ cimport cython
 from mpigrad._mutex cimport Mutex
 from mpigrad._tensor cimport Tensor
 from mpigrad._wrapping cimport wrap
+from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
 from mpigrad.distributed.autograd._graph.partition cimport Parts
 
 cdef class DistAutogradContext:
@@ -16,3 +17,11 @@ cdef class DistAutogradContext:
 
     @cython.locals(held=Tensor)
     cpdef accumulate(self, variable, grad, F)
+
+cdef class Sink:
+    cdef public object F
+    cdef public DistAutogradContext context
+    cdef public bint discard
+    cdef public list outgoing
+
+    cpdef _leave(self, RecvRpcBackward node, grad)

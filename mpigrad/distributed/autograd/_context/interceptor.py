@@ -13,9 +13,8 @@ from mpigrad.distributed.rpc._wire.arrays import origins_of
 from mpigrad.futures._future import Future, set_carry_hook
 
 from .._nodes import RecvRpcBackward, SendRpcBackward
-from .container import CURRENT
+from .container import CURRENT, this_worker
 from .context import DistAutogradContext
-from .worker_state import worker
 
 
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -97,7 +96,7 @@ class _Interceptor:
         context.known_workers.add(dst)
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
-        here = worker()
+        here = this_worker()
         message_id = here.container.new_message_id()
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
             here.agent.progress.later(_walk, context)
@@ -106,7 +105,7 @@ class _Interceptor:
     def on_receive(
         self, src: int, context_id: int, message_id: int, tensors: list[Tensor]
     ) -> DistAutogradContext | None:
-        context = worker().container.get_or_create(context_id)
+        context = this_worker().container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None
         if tensors:

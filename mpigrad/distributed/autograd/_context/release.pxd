@@ -2,7 +2,7 @@
 cimport cython
 
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._context.worker_state cimport Worker
+from mpigrad.distributed.autograd._context.container cimport Worker
 from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
 
 cpdef bint release(Worker worker, context_id, told_by=*, floor=*) except? -1

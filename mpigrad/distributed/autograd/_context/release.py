@@ -14,11 +14,10 @@ from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from .container import LOCAL_BITS
+from .container import LOCAL_BITS, Worker
 
 if TYPE_CHECKING:
     from .context import DistAutogradContext
-    from .worker_state import Worker
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
 _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)

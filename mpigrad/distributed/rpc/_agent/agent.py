@@ -31,6 +31,7 @@ class Agent(Serving):
         self.by_name = {name: self.info}
         self.epoch = 0
         self.static = True
+        self.autograd: Any  # the state of distributed autograd, which sets it
         self.options: Any = None
         self.closing_protocol: Any = None
         self.membership: Any = None
