@@ -86,7 +86,7 @@ def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
     if context is None:
         return None
     tops = [edge[0] for edge in map(edge_of, roots) if edge is not None]
-    tops += [node for nodes in list(context.roots) for node in nodes]
+    tops += [node for source in list(context.roots.values()) for node in source.nodes]
     info = None if worker.agent is None else worker.agent.info
     return _share(context, worker.worker_id, "worker" if info is None else info.name, tops)
 

@@ -1,8 +1,7 @@
-"""Where a trace listens: methods of RPC and of distributed autograd are replaced while it is on, and put back after.
+"""Where a trace listens: methods of RPC are replaced while it is on, and put back after; an instrument tells of backward phases.
 
-So neither of them knows of traces, and their code costs nothing more while there is none. What is replaced: of this worker's
-agent the few methods that every message passes (`_post`, `_serve_...`, `_complete`), and of a backward pass the places where
-its phases begin and end.
+So RPC does not know of traces, and its code costs nothing more while there is none. What is replaced: of this worker's
+agent the few methods that every message passes (`_post`, `_serve_...`, `_complete`).
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from mpigrad.distributed.autograd._backward import engine
-from mpigrad.distributed.autograd._backward.initiator import Initiated
-from mpigrad.distributed.autograd._backward.joined import HeldPart
 from mpigrad.distributed.rpc._agent.profiling import title_of
 from mpigrad.distributed.rpc._protocol.header import read_header
+from mpigrad.distributed.rpc._protocol.instruments import Instrument, add_instrument, remove_instrument
 from mpigrad.distributed.rpc._protocol.message import NO_CALL, MessageType
 
 from .recorder import Recorder
@@ -50,13 +47,55 @@ class _Inside(threading.local):
     sync = False
 
 
+class _BackwardPhases(Instrument):
+    """Notes when the phases of one agent's backward passes begin and end."""
+
+    def __init__(self, agent: Any, recorder: Recorder) -> None:
+        self._agent, self._recorder = agent, recorder
+        self._roots = _Roots()
+
+    def before_roots(self, worker: Any) -> None:
+        if worker.agent is self._agent:
+            opened = self._recorder.slice("propagate: roots", "backward")
+            opened.__enter__()
+            self._roots.open.append(opened)
+
+    def after_roots(self, worker: Any) -> None:
+        if worker.agent is self._agent and self._roots.open:
+            self._roots.open.pop().__exit__(None, None, None)
+
+    def reach_started(self, worker: Any, pass_id: int) -> None:
+        if worker.agent is self._agent:
+            self._recorder.begin_phase("reach phase", pass_id)
+
+    def reach_ended(self, worker: Any, pass_id: int) -> None:
+        if worker.agent is self._agent:
+            self._recorder.end_phase("reach phase", pass_id)
+
+    def part_held(self, worker: Any, part: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.begin_phase("held part", id(part))
+
+    def part_done(self, worker: Any, part: Any) -> None:
+        if worker.agent is self._agent:
+            self._recorder.end_phase("held part", id(part))
+
+
+class _Roots(threading.local):
+    """The slices of roots that are open on this thread: a pass may run inside another's hook."""
+
+    def __init__(self) -> None:
+        self.open: list[Any] = []
+
+
 class Taps:
-    """The replaced methods of one agent, and those of backward passes."""
+    """The replaced methods of one agent, and the instrument for its backward passes."""
 
     def __init__(self, agent: Any, recorder: Recorder) -> None:
         self._agent, self._recorder = agent, recorder
         self._replaced: list[Replaced] = []
         self._inside = _Inside()
+        self._phases = _BackwardPhases(agent, recorder)
         self._told: Counter[str] = Counter()  # messages without an answer have no number: they are counted instead
 
     def install(self) -> None:
@@ -68,12 +107,11 @@ class Taps:
             self._replace(agent, name, self._serve)
         self._replace(agent, "call", self._call)
         self._replace(agent, "call_sync", self._call_sync)
-        self._replace(engine, "_start", self._roots)
-        self._phase(Initiated, "_start_reach", "_reached", "reach phase", lambda pass_: pass_.one.code)
-        self._phase(HeldPart, "__init__", "_report", "held part", id)
+        add_instrument(self._phases)
 
     def remove(self) -> None:
         """Put everything back."""
+        remove_instrument(self._phases)
         while self._replaced:
             owner, name, before = self._replaced.pop()
             if owner is self._agent:
@@ -155,31 +193,3 @@ class Taps:
     def _route(self, kind: str, function: str, dst: int) -> str:
         agent = self._agent
         return f"{kind}#{function}({agent.info.name} -> {agent.workers[dst].name if dst in agent.workers else dst})"
-
-    # -- phases of backward ------------------------------------------------------------------------------------------------
-    def _roots(self, before: Any) -> Any:
-        def start(*args: Any) -> Any:
-            with self._recorder.slice("propagate: roots", "backward"):
-                return before(*args)
-
-        return start
-
-    def _phase(self, owner: Any, first: str, last: str, name: str, key: Callable[[Any], int]) -> None:
-        recorder = self._recorder
-
-        def begin(before: Any) -> Any:
-            def inner(this: Any, *args: Any) -> Any:
-                recorder.begin_phase(name, key(this))
-                return before(this, *args)
-
-            return inner
-
-        def end(before: Any) -> Any:
-            def inner(this: Any, *args: Any) -> Any:
-                recorder.end_phase(name, key(this))
-                return before(this, *args)
-
-            return inner
-
-        self._replace(owner, first, begin)
-        self._replace(owner, last, end)

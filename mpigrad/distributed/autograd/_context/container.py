@@ -23,7 +23,7 @@ from .context import DistAutogradContext
 if TYPE_CHECKING:
     from mpigrad.distributed.rpc._agent.agent import Agent
 
-    from .._backward.initiator import Initiated
+    from .._backward.initiator import RootBranch
 
 LOCAL_BITS = 48
 _REMEMBERED = 1 << 12  # released ids above the floor that are remembered for each worker; a message is never this late
@@ -159,7 +159,7 @@ class Worker:
         self.container = Container(worker_id)
         self.agent: Agent = agent  # type: ignore[assignment]  # None without rpc
         self.live: set[Any] = set()  # branches of passes that are running here
-        self.initiated: dict[int, Initiated] = {}  # passes that this worker began, by pass id
+        self.initiated: dict[int, RootBranch] = {}  # passes that this worker began, by pass id
         self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases not yet acknowledged
 
     def serves(self) -> bool:

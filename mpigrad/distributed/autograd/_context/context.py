@@ -14,17 +14,19 @@ from mpigrad._graph.accumulate import Ownership, sum_of_tensors
 from mpigrad._graph.engine import GraphTask, as_array, check_hook_results
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import AccumulateGrad, Node, accumulator
+from mpigrad._graph.node import AccumulateGrad, Edge, Node, accumulator
 from mpigrad._graph.tracing import run_traced
 from mpigrad._mutex import Mutex
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
 from .._graph.partition import Parts, Source
-from .._nodes import RecvRpcBackward, SendRpcBackward
+from .._nodes import Batches, MessageGradients, RecvRpcBackward, SendRpcBackward
 
 if TYPE_CHECKING:
-    from .._backward.joined import HeldPart
+    from .._backward.joined import JoinedPart
+
+_ROOTS = 64  # sets of roots whose graphs a context remembers
 
 
 class DistAutogradContext:
@@ -37,13 +39,12 @@ class DistAutogradContext:
     __slots__ = (
         "context_id",
         "gradients",
-        "held",
+        "joined",
         "known_workers",
         "lock",
         "origins",
         "parts",
         "reached",
-        "reaches",
         "recvs",
         "released",
         "roots",
@@ -60,11 +61,10 @@ class DistAutogradContext:
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
         self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
-        self.held: dict[int, dict[Source, HeldPart]] = {}  # by pass id: where several sources' gradients are awaited
-        self.parts = Parts(self.sends, self.held, self.lock)
+        self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
+        self.parts = Parts(self.sends, self.joined, self.lock)
         self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
-        self.roots: dict[tuple[Any, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
-        self.reaches: dict[tuple[Any, ...], int] = {}  # roots -> the id of a reach from them that is over
+        self.roots: dict[tuple[Edge, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
         self.released = False
 
     # -- what tests and debuggers ask ------------------------------------------------------------------------------
@@ -89,6 +89,26 @@ class DistAutogradContext:
             )
         return found
 
+    # -- the graph -------------------------------------------------------------------------------------------------
+    def source_of_roots(self, edges: list[Edge]) -> Source:
+        """What is below the roots of a pass: walked once, since it never changes."""
+        key = tuple(edges)
+        found = self.roots.get(key)
+        if found is None:
+            found = self.roots[key] = Source(edges)
+            if len(self.roots) > _ROOTS:  # a context that lives long must not hold the graphs of all of its passes
+                self.roots.pop(next(iter(self.roots)), None)
+        return found
+
+    def joined_parts(self, pass_id: int | None = None) -> list[JoinedPart]:
+        """The parts of one pass (or of all) that wait for gradients on this worker."""
+        self.lock.acquire()
+        try:
+            by_source = self.joined.values() if pass_id is None else [self.joined.get(pass_id, {})]
+            return list(dict.fromkeys([part for parts in by_source for part in parts.values()]))
+        finally:
+            self.lock.release()
+
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
         """Add a gradient of a leaf, in the context and never in `.grad`."""
@@ -110,11 +130,6 @@ class DistAutogradContext:
         finally:
             self.lock.release()
 
-    def forget_roots(self, nodes: tuple[Any, ...]) -> None:
-        """Let go of what is below the roots of earlier passes; another one would walk again."""
-        self.roots.pop(nodes, None)
-        self.reaches.pop(nodes, None)
-
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
         with self.lock:
@@ -135,7 +150,7 @@ class Sink:
     def __init__(self, context: DistAutogradContext, F: Any, discard: bool = False) -> None:
         self.context, self.F = context, F
         self.discard = discard  # a pass that only computes what its caller captured keeps no gradient here
-        self.outgoing: list[tuple[RecvRpcBackward, Any]] = []
+        self.outgoing: Batches = {}  # for other workers
 
     def __call__(self, node: Node, grad: Any) -> None:
         hooks = node.hooks
@@ -154,7 +169,11 @@ class Sink:
     def _leave(self, node: RecvRpcBackward, grad: Any) -> None:
         if TRACING.on and grad is not None:
             run_traced(node, self.F, grad)
-        self.outgoing.append((node, grad))
+        leaving = MessageGradients(node.message_id, node.complete(grad, self.F))
+        if node.worker in self.outgoing:
+            self.outgoing[node.worker].append(leaving)
+        else:
+            self.outgoing[node.worker] = [leaving]
 
     def _watched(self, node: Node, grad: Any) -> None:
         """Take a gradient with the node's hooks around it: those before may change it, those after see it."""

@@ -31,7 +31,7 @@ def release(worker: Worker, context_id: int, told_by: int | None = None, floor: 
     for rank in list(context.known_workers):
         if rank not in (worker.worker_id, told_by):
             _tell(worker, rank, context_id)
-    _fail_waiting(context)
+    _fail_joined_parts(context)
     return True
 
 
@@ -47,14 +47,12 @@ def worker_left(worker: Worker, rank: int) -> None:
             worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
 
 
-def _fail_waiting(context: DistAutogradContext) -> None:
-    """Drop the parts of passes that wait for gradients: messages will not find them any more."""
-    context.lock.acquire()  # whoever has it just now may be making one, not knowing of the release
-    try:
-        waiting = {part for held in context.held.values() for part in held.values()}
-    finally:
-        context.lock.release()
-    for part in waiting:
+def _fail_joined_parts(context: DistAutogradContext) -> None:
+    """Drop the parts of passes that wait for gradients: messages will not find them any more.
+
+    The lock that `joined_parts` takes comes after `released` was set, so no part is made unseen.
+    """
+    for part in context.joined_parts():
         part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
 
 

@@ -13,8 +13,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.autograd._backward import initiator
 from mpigrad.distributed.autograd._backward.backward_pass import Pass
-from mpigrad.distributed.autograd._backward.branch import _REQUEST
-from mpigrad.distributed.autograd._backward.joined import held_part
+from mpigrad.distributed.autograd._backward.branch import _REQUEST, find_part
 from mpigrad.distributed.autograd._context.interceptor import record_send
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.faults import Faults
@@ -94,7 +93,7 @@ def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
 
 def parts_of(agent: Any, context_id: int) -> list[Any]:
     context = agent.autograd.container.contexts[context_id]
-    return list({part for held in list(context.held.values()) for part in list(held.values())})
+    return list({part for parts in list(context.joined.values()) for part in list(parts.values())})
 
 
 def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents) -> None:
@@ -107,11 +106,11 @@ def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents
         context.parts.catch_up()
         first, second = context.parts.source(1), context.parts.source(2)
         one, other = (Pass.begin(0, number, True, True, False) for number in (1, 2))
-        assert context.parts.runs_alone(first, one) and context.parts.runs_alone(first, other)
+        assert context.parts.claim_independent(first, one.id) and context.parts.claim_independent(first, other.id)
         record_send(context, 3, [a + b])
         context.parts.catch_up()
-        assert not context.parts.runs_alone(second, one)
-        part, new = held_part(worker, context, one, second)
+        assert not context.parts.claim_independent(second, one.id)
+        part, new = find_part(worker, context, one, second)
         assert new and first not in part.sources and second in part.sources
         part.abort()
 

@@ -185,7 +185,7 @@ def test_a_worker_does_not_answer_within_the_timeout(world, start) -> None:
 
 def _holding() -> bool:
     contexts = list(dist_autograd._context.container.this_worker().container.contexts.values())
-    return any(context.held for context in contexts)
+    return any(context.joined for context in contexts)
 
 
 class Started:
