@@ -1,6 +1,6 @@
 """`draw`: the graph of a context on all of its workers, as DOT text or as a picture.
 
-The worker that draws asks those it knows for their share, then those that these know, until nobody new is named. The
+The worker that draws asks those it knows for their share, then those that these know, until no new worker is named. The
 questions are asked outside the context, so that drawing a graph does not make it grow.
 """
 

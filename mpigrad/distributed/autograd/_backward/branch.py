@@ -256,7 +256,7 @@ def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source:
         if found is not None:
             return found, False
         # sends since the pass began may have joined parts: those that wait already go on as they are
-        sources = [each for each in context.parts.together(source) if each not in joined]
+        sources = [each for each in context.parts.joined_with(source) if each not in joined]
         return make_part(worker, context, pass_, sources), True
 
 

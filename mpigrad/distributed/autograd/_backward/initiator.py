@@ -51,7 +51,7 @@ class RootBranch(Branch):
         context, roots = self.context, self.roots
         try:
             context.parts.catch_up()
-            sharing = context.parts.meeting(roots)
+            sharing = context.parts.sharing_with(roots)
             if sharing:
                 self._hold_roots(sharing, grads)
             else:

@@ -33,7 +33,7 @@ class DistAutogradContext:
     """What this worker knows of one context. The methods with a leading underscore answer as PyTorch's do.
 
     Invariants: `sends` and `recvs` only grow while the context lives; `gradients` is changed under `lock`; a context
-    that was `released` takes part in nothing new, and is dropped once nobody works on it.
+    that was `released` takes part in nothing new, and is freed when no pass works on it any more.
     """
 
     __slots__ = (

@@ -49,7 +49,7 @@ def record_recv(
 
 
 def _walk(context: DistAutogradContext) -> None:
-    """Walk what was sent: a pass will want it, and whoever sent something soon waits."""
+    """Walk the graph below new send functions while this worker waits, so that a pass need not."""
     context.parts.catch_up()
 
 

@@ -8,7 +8,7 @@ from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
 cpdef bint release(Worker worker, context_id, told_by=*, floor=*) except? -1
 cpdef _tell(Worker worker, rank, context_id)
 @cython.locals(worker=Worker)
-cpdef _send_word(tuple told)
+cpdef _send_release(tuple told)
 @cython.locals(worker=Worker)
 cpdef _handle(agent, RawMessage message)
 cpdef _fail_joined_parts(DistAutogradContext context)

@@ -31,7 +31,7 @@ cdef class Parts:
     cpdef bint runs_user_code(self) except? -1
     cpdef update(self)
     cpdef _look_at(self, Source source)
-    cpdef list meeting(self, Source roots)
+    cpdef list sharing_with(self, Source roots)
     cpdef bint claim_independent(self, Source source, pass_id) except? -1
     cpdef Source source_for(self, message_id, grads)
     cpdef Source source(self, message_id)

@@ -154,13 +154,13 @@ class Parts:
         for message_id in (*small, large[0]):
             self._together[message_id] = large
 
-    def together(self, source: Source) -> list[Source]:
+    def joined_with(self, source: Source) -> list[Source]:
         """The sources of the part that a source belongs to."""
         message_id = source.message_id
         assert message_id is not None
         return [self.sources[each] for each in self._together.get(message_id, (message_id,))]
 
-    def meeting(self, roots: Source) -> list[Source]:
+    def sharing_with(self, roots: Source) -> list[Source]:
         """The sources of the parts that share a node with the graph below a pass's roots."""
         owner = self._owner
         if not owner:
@@ -168,7 +168,7 @@ class Parts:
         found: dict[Source, None] = {}
         for node in roots.below:
             if node in owner and (type(node) is not AccumulateGrad or node.hooks is not None):
-                found.update(dict.fromkeys(self.together(self.sources[owner[node]])))
+                found.update(dict.fromkeys(self.joined_with(self.sources[owner[node]])))
         return list(found)
 
     def claim_independent(self, source: Source, pass_id: int) -> bool:
