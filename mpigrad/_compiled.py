@@ -49,9 +49,9 @@ MODULES = (
     "distributed.autograd._api",
     "distributed.autograd._backward.backward_pass",
     "distributed.autograd._backward.branch",
+    "distributed.autograd._backward.coordination",
     "distributed.autograd._backward.engine",
     "distributed.autograd._backward.gradients",
-    "distributed.autograd._backward.independent",
     "distributed.autograd._backward.initiator",
     "distributed.autograd._backward.joined",
     "distributed.autograd._backward.reach",
@@ -59,10 +59,8 @@ MODULES = (
     "distributed.autograd._context.context",
     "distributed.autograd._context.interceptor",
     "distributed.autograd._context.release",
-    "distributed.autograd._context.worker_state",
     "distributed.autograd._graph.partition",
     "distributed.autograd._graph.path",
-    "distributed.autograd._graph.sink",
     "distributed.autograd._nodes",
     "distributed.rpc._agent.agent",
     "distributed.rpc._agent.call_table",
@@ -174,7 +172,7 @@ def stale() -> list[str]:
 
 
 # By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
-_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._graph.sink": "../_ends"}
+_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._context.context": "../_ends"}
 
 
 def _sources(name: str, file: Path) -> Iterator[Path]:

@@ -15,7 +15,6 @@ PACKAGE = ROOT / "mpigrad"
 
 # Imports that go up the table or close a cycle, each with the reason why it has to. (importer, imported): reason
 SAVE = "`f.save()` is PyTorch's method; files need everything else of the compiler"
-WAS = "from before the folders; to be removed"
 SCRIPTED_RPC = "scripted functions may call these by name; they are imported when such a function is compiled"
 LOADED = "every worker must be able to take part in what these layers do, so they are loaded before it serves"
 DECLARED = {
@@ -29,9 +28,6 @@ DECLARED = {
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.autograd"): SCRIPTED_RPC,
     ("mpigrad.jit._files.archive", "mpigrad.jit"): "the name of the file format; imports nothing",
-    ("mpigrad.distributed.autograd._backward.joined", "mpigrad.distributed.autograd._backward.initiator"): WAS,
-    ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.joined"): WAS,
-    ("mpigrad.distributed.autograd._backward.branch", "mpigrad.distributed.autograd._backward.initiator"): WAS,
     ("mpigrad.jit._frontend.function", "mpigrad.jit._files.save"): SAVE,
     ("mpigrad.jit._frontend.module", "mpigrad.jit._files.save"): SAVE,
 }

@@ -1,6 +1,6 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._context.worker_state cimport Worker
+from mpigrad.distributed.autograd._context.container cimport Worker
 
 cdef class context:
     cdef dict __dict__

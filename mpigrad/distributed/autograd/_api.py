@@ -12,8 +12,7 @@ from ..._wrapping import wrap
 from ...autograd.profiler import record_function
 from ..rpc._protocol import extensions
 from ._backward.engine import ENGINE
-from ._context import worker_state
-from ._context.container import CURRENT
+from ._context.container import CURRENT, init, this_worker
 from ._context.context import DistAutogradContext
 from ._context.release import release
 
@@ -35,7 +34,7 @@ class context:
     """
 
     def __enter__(self) -> int:
-        self._worker = worker_state.worker()
+        self._worker = this_worker()
         self.autograd_context = self._worker.container.new_context()
         return self.autograd_context.context_id
 
@@ -134,15 +133,15 @@ def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
 
 
 def _init(worker_id: int) -> None:
-    worker_state.init(worker_id)
+    init(worker_id)
 
 
 def _new_context() -> DistAutogradContext:
-    return worker_state.worker().container.new_context()
+    return this_worker().container.new_context()
 
 
 def _release_context(context_id: int) -> None:
-    worker = worker_state.worker()
+    worker = this_worker()
     worker.container.retrieve(context_id)
     release(worker, context_id)
 
@@ -164,7 +163,7 @@ def _has_valid_context() -> bool:
 
 
 def _retrieve_context(context_id: int) -> DistAutogradContext:
-    return worker_state.worker().container.retrieve(context_id)
+    return this_worker().container.retrieve(context_id)
 
 
 def _is_valid_context(context_id: int) -> None:
@@ -172,11 +171,11 @@ def _is_valid_context(context_id: int) -> None:
 
 
 def _get_max_id() -> int:
-    return worker_state.worker().container.max_id
+    return this_worker().container.max_id
 
 
 def _get_debug_info() -> dict[str, Any]:
-    worker = worker_state.worker()
+    worker = this_worker()
     return {
         "num_current_backward_passes": len(worker.live),
         "num_autograd_contexts": len(worker.container.contexts),
@@ -185,4 +184,4 @@ def _get_debug_info() -> dict[str, Any]:
 
 def _num_unacknowledged_releases() -> int:
     """How many workers have been told to release a context and have not said that they did."""
-    return len(worker_state.worker().releasing)
+    return len(this_worker().releasing)

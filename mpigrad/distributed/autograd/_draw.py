@@ -1,6 +1,6 @@
 """`draw`: the graph of a context on all of its workers, as DOT text or as a picture.
 
-The worker that draws asks those it knows for their share, then those that these know, until nobody new is named. The
+The worker that draws asks those it knows for their share, then those that these know, until no new worker is named. The
 questions are asked outside the context, so that drawing a graph does not make it grow.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..._graph.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
 from ..rpc.api import rpc_async
-from ._context import worker_state
+from ._context.container import this_worker
 from ._context.context import DistAutogradContext
 from ._context.interceptor import Running
 from ._nodes import RecvRpcBackward, SendRpcBackward
@@ -55,7 +55,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
     True
     >>> rpc.shutdown()
     """
-    worker_state.worker().container.retrieve(context_id)
+    this_worker().container.retrieve(context_id)
     for place, root in enumerate(roots):
         if not isinstance(root, Tensor) or not root._requires:
             raise RuntimeError(f"draw(): roots must be tensors that require grad; number {place} is {root!r}")
@@ -81,12 +81,12 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
     """This worker's share; None if the context is not here (no longer, or it came without tensors and was dropped)."""
-    worker = worker_state.worker()
+    worker = this_worker()
     context = worker.container.contexts.get(context_id)
     if context is None:
         return None
     tops = [edge[0] for edge in map(edge_of, roots) if edge is not None]
-    tops += [node for nodes in list(context.roots) for node in nodes]
+    tops += [node for source in list(context.roots.values()) for node in source.nodes]
     info = None if worker.agent is None else worker.agent.info
     return _share(context, worker.worker_id, "worker" if info is None else info.name, tops)
 

@@ -4,5 +4,8 @@ cimport cython
 from mpigrad._graph.node cimport edge_of
 from mpigrad._tensor cimport Tensor
 
+cdef class MessageGradients:
+    cdef public object grads, message_id
+
 @cython.locals(tensor=Tensor, metas=list)
 cpdef list _attach(node, tensors)

@@ -19,6 +19,18 @@ from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
 
+class MessageGradients:
+    """Gradients on their way from a recv function to the send function of the same message: one for each tensor sent."""
+
+    __slots__ = ("grads", "message_id")
+
+    def __init__(self, message_id: int, grads: list[Any]) -> None:
+        self.message_id, self.grads = message_id, grads
+
+
+Batches = dict[int, list[MessageGradients]]  # by the rank of the worker that sent the tensors
+
+
 class SendRpcBackward(Node):
     """Where tensors left. It has no gradients of its own to wait for: they are given to it by a message."""
 

@@ -1,4 +1,15 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._graph.engine cimport GraphTask
+from mpigrad.distributed.autograd._context.context cimport DistAutogradContext, Sink
+from mpigrad.distributed.autograd._graph.partition cimport Source
+from mpigrad.distributed.autograd._graph.path cimport Path
+
 cdef class Pass:
-    cdef public object F, captured, captures, code, initiator
+    cdef public object F, captured, captures, id, initiator
     cdef public bint discard, keep
+
+    @cython.locals(sink=Sink, path=Path, task=GraphTask)
+    cpdef dict run(self, DistAutogradContext context, Source source, grads)
+    cpdef run_task(self, GraphTask task, bint user_code)

@@ -2,28 +2,31 @@
 cimport cython
 
 from mpigrad._mutex cimport Mutex
-from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
-from mpigrad.distributed.autograd._backward.gradients cimport decode, encode
-from mpigrad.distributed.autograd._backward.independent cimport run_lone
-from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
 from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
-from mpigrad.distributed.autograd._context.worker_state cimport Worker
+from mpigrad.distributed.autograd._backward.gradients cimport decode, encode
+from mpigrad.distributed.autograd._context.container cimport Worker
+from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
+from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
+from mpigrad.distributed.autograd._nodes cimport MessageGradients
 
 cdef class Branch:
     cdef public Worker worker
     cdef public DistAutogradContext context
-    cdef public Pass one
+    cdef public Pass pass_
     cdef public object ended, error, on_end, pending, requester
     cdef public Mutex lock
     cdef public list answer
 
-    @cython.locals(source=Source, context=DistAutogradContext, parts=Parts)
-    cpdef dict process(self, list items)
-    cpdef dict sorted(self, list outgoing)
-    @cython.locals(recv=RecvRpcBackward)
-    cpdef _sort(self, list outgoing, list here, dict elsewhere)
-    cpdef ask(self, rank, list items, then=*)
-    cpdef list answers(self, reply)
+    cpdef finish(self, dict outgoing)
+    @cython.locals(source=Source, context=DistAutogradContext, parts=Parts, pass_=Pass, gradients=MessageGradients)
+    cpdef dict process(self, list batch)
+    cpdef dict route(self, dict outgoing)
+    cpdef _sort(self, dict outgoing, list here, dict elsewhere)
+    @cython.locals(context=DistAutogradContext, pass_=Pass)
+    cpdef send(self, rank, list batch, then=*)
+    cpdef list answered_gradients(self, reply)
     cpdef fail(self, error)
     cpdef settle(self)
+    cpdef _end(self)
+    cpdef reply(self)
+    cpdef result(self)

@@ -1,12 +1,12 @@
 """`Branch`: the work that one message of a pass (or the caller's roots) started on this worker, until all of it is done.
 
-A branch runs the send functions whose gradients it got, sends what comes out to the workers concerned, and is
-answered for only when they have answered: so the initiator knows that the whole pass is over when its own branch is.
+A branch runs the send functions whose gradients it got, sends the resulting gradients to the workers concerned, and is
+answered only when they have answered: so the initiator knows that the whole pass is over when its own branch is.
 Gradients for the worker that asked travel in the answer itself: one round trip per hop.
 
 Invariants:
 - `pending` counts messages not yet answered, plus one while the branch's own work runs. At 0 the branch ends, once.
-- Gradients for sources that must wait for others (see `_backward/joined.py`) do not keep the branch waiting: the initiator knows
+- Gradients that must wait for others (see `_backward/joined.py`) do not keep the branch waiting: the initiator knows
   of the wait before the branch ends. Otherwise two branches could wait for each other.
 - User code (custom functions, hooks) never runs on the stack of a thread that waits for something else.
 """
@@ -14,22 +14,27 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._mutex import Mutex
+from mpigrad.distributed.rpc._agent.call_table import CallFuture
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.futures import Future
 
-from .gradients import Item, decode, encode
-from .independent import Outgoing, run_lone
+from .._context.interceptor import Running
+from .coordination import register_hold, report_failure
+from .gradients import decode, encode
+from .joined import JoinedPart
 
 if TYPE_CHECKING:
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .._graph.partition import Source
+    from .._nodes import Batches, MessageGradients
     from .backward_pass import Pass
 
 _REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
-Batches = dict[int, list[Item]]  # gradients by the rank for which they are
 
 
 class Branch:
@@ -42,59 +47,60 @@ class Branch:
         "error",
         "lock",
         "on_end",
-        "one",
+        "pass_",
         "pending",
         "requester",
         "worker",
     )
 
-    def __init__(self, worker: Worker, context: DistAutogradContext, one: Pass, requester: int | None = None) -> None:
-        self.worker, self.context, self.one = worker, context, one
+    def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, requester: int | None = None) -> None:
+        self.worker, self.context, self.pass_ = worker, context, pass_
         self.requester = requester  # the rank whose gradients may travel in the answer
-        self.answer: list[Item] = []
+        self.answer: list[MessageGradients] = []
         self.error: BaseException | None = None
         self.pending, self.ended = 1, False
         self.lock = Mutex()
         self.on_end: Callable[[Branch], None] | None = None
         worker.live.add(self)
 
-    def run(self, items: list[Item]) -> None:
-        """Do the branch's own work, and end if nothing else is to be waited for."""
+    # -- the branch's own work -----------------------------------------------------------------------------------------
+    def run(self, batch: list[MessageGradients]) -> None:
+        """Bring gradients to send functions of this worker and send on what comes out."""
         try:
-            self.send_all(self.process(items))
+            self.send_all(self.process(batch))
         except BaseException as error:
             self.fail(error)
         self.settle()
 
-    def go_on(self, outgoing: Outgoing) -> None:
-        """Do the rest of the branch's own work: what came out of it goes to the workers concerned."""
+    def finish(self, outgoing: Batches) -> None:
+        """Send on what came out of the branch's own work."""
         try:
-            self.send_all(self.sorted(outgoing))
+            self.send_all(self.route(outgoing))
         except BaseException as error:
             self.fail(error)
         self.settle()
 
-    def process(self, items: list[Item]) -> Batches:
-        """Bring gradients to send functions of this worker; gives what comes out, by the workers concerned."""
+    def process(self, batch: list[MessageGradients]) -> Batches:
+        """Bring gradients to send functions of this worker; returns what comes out for other workers."""
         elsewhere: Batches = {}
-        context = self.context
+        context, pass_ = self.context, self.pass_
         parts = context.parts
-        while items:
-            message_id, grads = items.pop()
+        while batch:
+            gradients = batch.pop()
             if len(context.sends) != len(parts.sources):
                 parts.catch_up()
-            source = parts.source_for(message_id, grads)
-            if parts.runs_alone(source, self.one):
-                outgoing = run_lone(context, self.one, source, grads)
+            source = parts.source_for(gradients.message_id, gradients.grads)
+            if parts.claim_independent(source, pass_.id):
+                outgoing = pass_.run(context, source, gradients.grads)
                 if outgoing:
-                    self._sort(outgoing, items, elsewhere)
+                    self._sort(outgoing, batch, elsewhere)
             else:
-                self._hold(source, grads)
+                self._hold(source, gradients.grads)
         return elsewhere
 
-    def sorted(self, outgoing: Outgoing) -> Batches:
-        """What reached recv functions, by the workers that sent the tensors; what they sent to themselves is processed."""
-        here: list[Item] = []
+    def route(self, outgoing: Batches) -> Batches:
+        """Put gradients for the requester into the answer and process those for this worker; returns those for others."""
+        here: list[MessageGradients] = []
         elsewhere: Batches = {}
         self._sort(outgoing, here, elsewhere)
         if not here:
@@ -102,33 +108,52 @@ class Branch:
         self.send_all(elsewhere)  # others work while this worker does
         return self.process(here)
 
-    def _sort(self, outgoing: Outgoing, here: list[Item], elsewhere: Batches) -> None:
-        for recv, grad in outgoing:
-            item = (recv.message_id, recv.complete(grad, self.one.F))
-            rank = recv.worker
+    def _sort(self, outgoing: Batches, here: list[MessageGradients], elsewhere: Batches) -> None:
+        for rank, batch in outgoing.items():
             if rank == self.requester:
-                self.answer.append(item)
+                self.answer.extend(batch)
             elif rank == self.worker.worker_id and self.context.origins is None:
-                here.append(item)
+                here.extend(batch)
+            elif rank in elsewhere:
+                elsewhere[rank].extend(batch)
             else:
-                elsewhere.setdefault(rank, []).append(item)
+                elsewhere[rank] = batch
 
+    def defer(self, run: Callable[[], None]) -> bool:
+        """Have the pool `run` user code in the branch's context, if this thread waits or leads; False if it may run here."""
+        agent = self.worker.agent
+        return agent is not None and agent.defer(partial(_run_within, self.context, run))
+
+    # -- joined parts --------------------------------------------------------------------------------------------------
     def _hold(self, source: Source, grads: list[Any]) -> None:
-        from .joined import hold
+        """Keep gradients until the sources that share nodes with theirs have got theirs."""
+        part, new = find_part(self.worker, self.context, self.pass_, source)
+        if new:
+            register_hold(part)
+        part.deliver(source, grads)
+        if not part.registered.done():
+            with self.lock:
+                self.pending += 1
+            part.registered._add(self._part_registered)
 
-        hold(self, source, grads)
+    def _part_registered(self, registered: Future) -> None:
+        try:
+            registered.value()
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
 
-    # -- messages ----------------------------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------------------------------
     def send_all(self, batches: Batches) -> None:
         """Send gradients to other workers; their answers continue the branch."""
-        for rank, items in batches.items():
+        for rank, batch in batches.items():
             self.lock.acquire()
             try:
                 self.pending += 1
             finally:
                 self.lock.release()
             try:
-                self.ask(rank, items, self._answered)
+                self.send(rank, batch, self._answered)
             except BaseException:
                 self.lock.acquire()
                 try:
@@ -137,45 +162,46 @@ class Branch:
                     self.lock.release()
                 raise
 
-    def ask(self, rank: int, items: list[Item], then: Callable[[Any], None] | None = None) -> Any:
+    def send(
+        self, rank: int, batch: list[MessageGradients], then: Callable[[Any], None] | None = None
+    ) -> CallFuture:
         """Send gradients to another worker; the future of its answer."""
-        context, one = self.context, self.one
-        body, arrays = encode(items, context, one)
+        context, pass_ = self.context, self.pass_
+        body, arrays = encode(batch, context, pass_)
         context.known_workers.add(rank)
         return self.worker.agent.request(
-            rank, _REQUEST, body, arrays, None, one.code, 0, (context.context_id, 0), then
+            rank, _REQUEST, body, arrays, None, pass_.id, 0, (context.context_id, 0), then
         )
 
-    def answers(self, reply: Any) -> list[Item]:
-        """The gradients that came back in an answer."""
+    def answered_gradients(self, reply: CallFuture) -> list[MessageGradients]:
+        """The gradients that another worker's answer carries."""
         answer = reply.value()
         if answer is None:
             return []
         body, arrays = answer
-        return decode(body, arrays, reply.dst, self.context, self.one)
+        return decode(body, arrays, reply.dst, self.context, self.pass_)
 
-    def _answered(self, reply: Any) -> None:
+    def _answered(self, reply: CallFuture) -> None:
         try:
-            items = self.answers(reply)
-            if items:
-                if self.context.parts.runs_user_code() and deferred(self, lambda: self.run(items)):
+            batch = self.answered_gradients(reply)
+            if batch:
+                if self.context.parts.runs_user_code() and self.defer(partial(self.run, batch)):
                     return
-                self.send_all(self.process(items))
+                self.send_all(self.process(batch))
         except BaseException as error:
             self.fail(error)
         self.settle()
 
+    # -- the end -------------------------------------------------------------------------------------------------------
     def fail(self, error: BaseException) -> None:
-        """Note that the pass failed here; the first error counts."""
+        """Note that the pass failed here, and tell the initiator; the first error counts."""
         with self.lock:
             if self.error is None:
                 self.error = error
-        from .initiator import report_failure
-
-        report_failure(self.worker, self.one, error)
+        report_failure(self.worker, self.pass_, error)
 
     def settle(self) -> None:
-        """Count one thing that was pending as done; after the last the branch ends."""
+        """Count one pending thing as done; after the last the branch ends."""
         self.lock.acquire()
         try:
             self.pending -= 1
@@ -185,18 +211,66 @@ class Branch:
         finally:
             self.lock.release()
         self.worker.live.discard(self)
+        self._end()
+
+    def _end(self) -> None:
         if self.on_end is not None:
-            on_end, self.on_end = self.on_end, None  # which may hold the branch in turn
+            on_end, self.on_end = self.on_end, None  # which may refer to the branch in turn
             on_end(self)
 
+    def reply(self) -> Any:
+        """The answer to the requester, or its Future while the branch runs."""
+        self.lock.acquire()
+        try:
+            if not self.ended:
+                future = Future()
+                self.on_end = partial(_complete, future)
+                return future
+        finally:
+            self.lock.release()
+        return self.result()
 
-def deferred(branch: Branch, run: Callable[[], None]) -> bool:
-    """Have the pool `run` user code in the branch's context, if this thread waits or holds the lead."""
-    from .._context.interceptor import Running
+    def result(self) -> Any:
+        """The answer to the requester: its gradients, if there are any. Raises if the branch failed."""
+        if self.error is not None:
+            raise self.error
+        return encode(self.answer, self.context, self.pass_) if self.answer else None
 
-    def inside() -> None:
-        with Running(branch.context):
-            run()
 
-    agent = branch.worker.agent
-    return agent is not None and agent.defer(inside)
+def _complete(future: Future, branch: Branch) -> None:
+    try:
+        future.set_result(branch.result())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:
+    with Running(context):
+        run()
+
+
+def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> tuple[JoinedPart, bool]:
+    """The joined part of a pass that `source` belongs to, and whether it was made just now."""
+    with context.lock:
+        joined = context.joined.get(pass_.id, {})
+        found = joined.get(source)
+        if found is not None:
+            return found, False
+        # sends since the pass began may have joined parts: those that wait already go on as they are
+        sources = [each for each in context.parts.joined_with(source) if each not in joined]
+        return make_part(worker, context, pass_, sources), True
+
+
+def make_part(worker: Worker, context: DistAutogradContext, pass_: Pass, sources: list[Source]) -> JoinedPart:
+    """A part that waits for the gradients of `sources`. Call with the context's lock.
+
+    A source that ran on its own earlier in this pass shares nodes only with later sends: the part does not wait for it.
+    """
+    if context.released:  # no message could start or stop the part
+        raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")
+    sources = [each for each in sources if pass_.id not in each.ran]
+    part = JoinedPart(Branch(worker, context, pass_), sources)
+    joined = context.joined.setdefault(pass_.id, {})
+    for each in sources:
+        joined[each] = part
+    return part

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpigrad._array.device import array_module, guard
-from mpigrad._graph.engine import Captures, GraphTask
+from mpigrad._graph.engine import Captures
 from mpigrad._graph.node import Edge, edge_of
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
@@ -20,23 +20,23 @@ from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future
 
-from .._context import worker_state
+from .._context.container import Worker, this_worker
 from .._context.interceptor import Running
-from .._graph.partition import Source
-from .._graph.sink import Sink
+from .._nodes import Batches, MessageGradients
 from .backward_pass import Pass
-from .branch import Batches, Branch, deferred
-from .gradients import Item, decode, encode
-from .independent import Outgoing, may_follow, run_lone, run_task
-from .initiator import Initiated, register_hold, report_failure
-from .joined import make_part
+from .branch import Branch
+from .coordination import report_failure
+from .gradients import decode, encode
+from .initiator import RootBranch
 
 if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent.agent import Agent
+
     from .._context.context import DistAutogradContext
+    from .._graph.partition import Source
     from .._nodes import SendRpcBackward
 
-_numbers = itertools.count(1)
-_ROOTS = 64  # sets of roots whose graphs a context remembers
+_numbers = itertools.count(1)  # of the passes that this worker begins
 _GRACE = 1.0  # messages have the same timeout, and their own errors say more: let them come first
 
 
@@ -50,7 +50,7 @@ class DistEngine:
 
     def num_backward_passes(self) -> int:
         """How many passes (or branches of others' passes) are running on this worker."""
-        return len(worker_state.worker().live)
+        return len(this_worker().live)
 
     def execute(
         self,
@@ -60,8 +60,11 @@ class DistEngine:
         create_graph: bool = False,
         capture: Sequence[Tensor] | None = None,
     ) -> list[Any]:
-        """Run a backward pass from `roots`, and return when it is over on every worker."""
-        worker = worker_state.worker()
+        """Run a backward pass from `roots`, and return when it is over on every worker.
+
+        With `capture` contexts keep no gradients: those of the given tensors are returned.
+        """
+        worker = this_worker()
         if worker.agent is None or worker.agent.computing is None:
             return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
         with worker.agent.computing():  # on the streams of this worker's passes
@@ -69,7 +72,7 @@ class DistEngine:
 
     def _execute(
         self,
-        worker: worker_state.Worker,
+        worker: Worker,
         context_id: int,
         roots: Sequence[Tensor],
         retain_graph: bool,
@@ -78,56 +81,48 @@ class DistEngine:
     ) -> list[Any]:
         _check_types(roots)
         context = worker.container.retrieve(context_id)
-        edges = _checked(roots, leaves=capture is not None)
-        one = Pass.begin(
+        edges = _edges_of(roots, leaves=capture is not None)
+        pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
         )
         if capture is not None:
-            one.captures = _captures(capture)
-        grads = [_one(root) for root in roots]
+            pass_.captures = _captures(capture)
+        grads = [_ones_like(root) for root in roots]
         if create_graph:
             grads = [wrap(grad) for grad in grads]
-        started = Initiated(worker, context, one, _source(context, edges))
+        branch = RootBranch(worker, context, pass_, context.source_of_roots(edges))
         seconds = worker.agent.rpc_timeout if worker.agent is not None else 0
         deadline = time.monotonic() + seconds + _GRACE if seconds else None
-        reply = _start(started, edges, grads)
+        reply = branch.run_roots(grads)
         while reply is not None:
-            reply = _go_on(started, reply)
-        if not started.over:
-            _wait(started, deadline)
-        if started.error is not None:
-            raise started.error
-        return [] if capture is None else [one.captured.get(place) for place in range(len(capture))]
+            reply = branch.take_answer(reply)
+        if not branch.over:
+            branch.wait(deadline)
+        if branch.error is not None:
+            raise branch.error
+        return [] if capture is None else [pass_.captured.get(place) for place in range(len(capture))]
 
     def execute_send_function_async(
         self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
     ) -> Future:
-        """Pass the gradients stored in a send function on, as if they had come in a message."""
-        worker = worker_state.worker()
+        """Pass on the gradients stored in a send function, as if they had come in a message."""
+        worker = this_worker()
         grads = [grad._array for grad in send_function.apply([])]
         message_id = next((key for key, each in context._send_functions().items() if each is send_function), None)
         if message_id is None:
             raise RuntimeError(f"the send function is not one of context {context.context_id}")
-        one = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
-        started = Initiated(worker, context, one, Source([send_function], message_id))
-        started.run([(message_id, grads)])
-        return started.future()
+        pass_ = Pass.begin(worker.worker_id, next(_numbers), retain_graph, False, False)
+        with context.lock:
+            source = context.parts.source(message_id)
+        branch = RootBranch(worker, context, pass_, source)
+        branch.run([MessageGradients(message_id, grads)])
+        return branch.future()
 
 
 ENGINE = DistEngine()
 
 
-def _source(context: DistAutogradContext, edges: list[Edge]) -> Source:
-    """What is below some roots: walked once, since it never changes."""
-    nodes = (edges[0][0],) if len(edges) == 1 else tuple([edge[0] for edge in edges])
-    found = context.roots.get(nodes)
-    if found is None:
-        found = context.roots[nodes] = Source(list(nodes))
-        if len(context.roots) > _ROOTS:  # a context that lives long is not to hold the graphs of all of its passes
-            context.forget_roots(next(iter(context.roots)))
-    return found
-
-
+# -- roots ------------------------------------------------------------------------------------------------------------
 def _check_types(roots: Any) -> None:
     wrong = "backward(): incompatible function arguments: "
     if not isinstance(roots, (list, tuple)):
@@ -137,8 +132,8 @@ def _check_types(roots: Any) -> None:
             raise TypeError(f"{wrong}element {place} of roots must be a Tensor, not {type(root).__name__}")
 
 
-def _checked(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
-    """The roots' edges, or PyTorch's complaints; it wants no `leaves` as roots of backward passes."""
+def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
+    """The roots' edges, or PyTorch's errors; it allows no `leaves` as roots of backward passes."""
     if not roots:
         raise RuntimeError("No tensors provided for gradient computation.")
     edges = []
@@ -155,22 +150,23 @@ def _checked(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
     return edges
 
 
-_UNITS: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than making it
+def _name(root: Tensor) -> str:
+    return f"root of shape {list(root.shape)}"
 
 
-def _one(root: Tensor) -> Any:
+_ONES: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than making it
+
+
+def _ones_like(root: Tensor) -> Any:
+    """The gradient of a root with respect to itself."""
     array = root._array
     if array.ndim or type(array) is not np.ndarray:
         with guard(array):
             return array_module(array).ones(array.shape, array.dtype)
-    unit = _UNITS.get(array.dtype)
-    if unit is None:
-        unit = _UNITS[array.dtype] = np.ones((), array.dtype)
-    return unit.copy()
-
-
-def _name(root: Tensor) -> str:
-    return f"root of shape {list(root.shape)}"
+    one = _ONES.get(array.dtype)
+    if one is None:
+        one = _ONES[array.dtype] = np.ones((), array.dtype)
+    return one.copy()
 
 
 def _captures(inputs: Sequence[Tensor]) -> Captures:
@@ -183,157 +179,50 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
     return found
 
 
-def _start(started: Initiated, edges: list[Edge], grads: list[Any]) -> Any:
-    """Run the graph below the roots, or hold it where send functions of this worker reach into it.
-
-    Gives the future of the answer for which the branch of the roots waits next: see `_send`.
-    """
-    context, roots = started.context, started.roots
-    try:
-        context.parts.catch_up()
-        meeting = context.parts.meeting(roots)
-        if meeting:
-            _hold_roots(started, meeting, list(zip(edges, grads)))
-        else:
-            outgoing = _run_roots(context, started.one, roots, edges, grads)
-            if outgoing:
-                return _send(started, started.sorted(outgoing))
-    except BaseException as error:
-        started.fail(error)
-    started.settle()
-    return None
-
-
-def _go_on(started: Initiated, reply: Any) -> Any:
-    """Wait for an answer, and do the next step of the work of the roots' branch; gives the future of the next answer."""
-    context = started.context
-    try:
-        started.worker.agent.wait_for(reply)  # an interruption ends the pass, too
-        items = started.answers(reply)
-        if items:
-            if not context.parts.runs_user_code():
-                return _send(started, started.process(items))
-            with Running(context):
-                return _send(started, started.process(items))
-    except BaseException as error:
-        started.fail(error)
-    started.settle()
-    return None
-
-
-def _send(started: Initiated, batches: Batches) -> Any:
-    """Send gradients on. Most often they are for one worker: then give the future of its answer, with which the thread that
-    began the pass goes on itself. Otherwise answers are taken as they come, on whatever thread."""
-    if len(batches) == 1:
-        ((rank, items),) = batches.items()
-        return started.ask(rank, items)
-    started.send_all(batches)
-    started.settle()
-    return None
-
-
-def _run_roots(
-    context: DistAutogradContext, one: Pass, roots: Source, edges: list[Edge], grads: list[Any]
-) -> list[Any]:
-    sink, user_code = Sink(context, one.F, one.discard), roots.runs_user_code()
-    if roots.path is not None and may_follow(one, user_code):
-        roots.path.run(one.F, one.keep, grads, sink)
-        return sink.outgoing
-    task = GraphTask(one.F, roots.counts.copy(), one.keep, sink, one.captures)
-    while grads:  # nobody else is to hold them: a context may keep one as it is
-        node, nr = edges[len(grads) - 1]
-        task.feed(node, nr, grads.pop())
-    for node in dict.fromkeys(roots.nodes):
-        if roots.counts[node] == 0:
-            task.ready.append(node)
-    run_task(task, one, user_code)
-    return sink.outgoing
-
-
-def _hold_roots(started: Initiated, sources: list[Source], grads: list[tuple[Edge, Any]]) -> None:
-    context, one = started.context, started.one
-    with context.lock:
-        part = make_part(started.worker, context, one, [started.roots, *sources])
-    register_hold(part)
-    part.deliver(started.roots, grads)
-
-
-def _wait(started: Initiated, deadline: float | None) -> None:
-    """Wait for the end, making progress; give up when the deadline has passed without it."""
-    started.future()._block(deadline)
-    if not started.over:
-        seconds = started.worker.agent.rpc_timeout
-        started.fail(RuntimeError(f"{started.describe()} within {seconds} s (see set_rpc_timeout)"))
-        started.give_up()
-
-
-def _handle(agent: Any, message: RawMessage) -> Any:
-    """Gradients for send functions of this worker: run them, and answer when everything they started is done."""
+# -- gradients from other workers -------------------------------------------------------------------------------------
+def _handle(agent: Agent, message: RawMessage) -> Any:
+    """Run send functions of this worker with the gradients of a message, and answer when all work that they started is done."""
     worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
     begun_here = worker.initiated.get(message.extra)
-    one = begun_here.one if begun_here is not None else Pass(message.extra)
-    items = decode(message.body, message.arrays, message.src, context, one)
+    pass_ = begun_here.pass_ if begun_here is not None else Pass(message.extra)
+    batch = decode(message.body, message.arrays, message.src, context, pass_)
     parts = context.parts
     if parts.runs_user_code():
-        branch = Branch(worker, context, one, message.src)
-        if not deferred(branch, partial(branch.run, items)):
+        branch = Branch(worker, context, pass_, message.src)
+        if not branch.defer(partial(branch.run, batch)):
             with Running(context):
-                branch.run(items)
-    elif len(items) == 1 and parts.runs_alone(parts.source_for(items[0][0], items[0][1]), one):
-        outgoing = _run_one(worker, context, one, items[0])
-        if _only_to(message.src, outgoing):
-            items = [(recv.message_id, recv.complete(grad, one.F)) for recv, grad in outgoing]
-            return encode(items, context, one) if items else None
-        branch = Branch(worker, context, one, message.src)
-        branch.go_on(outgoing)
-    else:
-        branch = Branch(worker, context, one, message.src)
-        branch.run(items)
-    return _answer(branch) if branch.ended else _answer_later(branch)
+                branch.run(batch)
+        return branch.reply()
+    if len(batch) == 1:
+        single = batch[0]
+        source = parts.source_for(single.message_id, single.grads)
+        if parts.claim_independent(source, pass_.id):
+            outgoing = _run_independent(worker, context, pass_, source, single.grads)
+            if not outgoing:
+                return None
+            if len(outgoing) == 1 and message.src in outgoing:  # no branch is needed: nothing has to be waited for
+                return encode(outgoing[message.src], context, pass_)
+            branch = Branch(worker, context, pass_, message.src)
+            branch.finish(outgoing)
+            return branch.reply()
+    branch = Branch(worker, context, pass_, message.src)
+    branch.run(batch)
+    return branch.reply()
 
 
-def _only_to(rank: int, outgoing: Outgoing) -> bool:
-    for recv, _ in outgoing:
-        if recv.worker != rank:
-            return False
-    return True
-
-
-def _run_one(worker: worker_state.Worker, context: DistAutogradContext, one: Pass, item: Item) -> Outgoing:
-    """Pass gradients on at a lone send function, counted as a running pass meanwhile."""
-    worker.live.add(one)
+def _run_independent(
+    worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source, grads: list[Any]
+) -> Batches:
+    """Run an independent source, counted as a running pass meanwhile."""
+    worker.live.add(pass_)
     try:
-        return run_lone(context, one, context.parts.sources[item[0]], item[1])
+        return pass_.run(context, source, grads)
     except BaseException as error:
-        report_failure(worker, one, error)
+        report_failure(worker, pass_, error)
         raise
     finally:
-        worker.live.discard(one)
-
-
-def _answer(branch: Branch) -> Any:
-    if branch.error is not None:
-        raise branch.error
-    return encode(branch.answer, branch.context, branch.one) if branch.answer else None
-
-
-def _answer_later(branch: Branch) -> Any:
-    """A Future of the answer. The branch may end on another thread just now: whoever comes second answers."""
-    future: Any = Future()
-
-    def end(ended: Branch) -> None:
-        try:
-            future.set_result(_answer(ended))
-        except BaseException as error:
-            future.set_exception(error)
-
-    with branch.lock:
-        if not branch.ended:
-            branch.on_end = end
-            return future
-    end(branch)
-    return future
+        worker.live.discard(pass_)
 
 
 register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)

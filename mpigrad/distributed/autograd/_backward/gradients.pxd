@@ -1,6 +1,10 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
+cimport cython
 
-cpdef tuple encode(items, DistAutogradContext context, Pass one)
-cpdef list decode(body, arrays, src, DistAutogradContext context, Pass one)
+from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
+from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
+from mpigrad.distributed.autograd._nodes cimport MessageGradients
+
+@cython.locals(single=MessageGradients)
+cpdef tuple encode(batch, DistAutogradContext context, Pass pass_)
+cpdef list decode(body, arrays, src, DistAutogradContext context, Pass pass_)

@@ -1,7 +1,7 @@
-"""Gradients on the wire: pairs of an autograd message id and the gradients for the send function of that message.
+"""Gradients on the wire: for each message, its autograd message id and the gradients for its send function.
 
-Nothing is pickled: `kind | items | extras`, then bare arrays; for the most frequent message, plain arrays for one send
-function, the autograd message id is all there is to say. A sparse gradient travels as two arrays, its indices and its
+Nothing is pickled: `kind | (message id, count) ... | extras`, then bare arrays; the most frequent message, plain arrays for
+one send function, has only the message id before them. A sparse gradient travels as two arrays, its indices and its
 values. With `create_graph=True` the gradients themselves carry a graph; then the message is recorded like any other that
 carries tensors, and says which of its gradients need gradients.
 """
@@ -23,49 +23,55 @@ from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._wire.arrays import Arrived, origins_of
 from mpigrad.distributed.rpc._wire.payload import Directed
 
+from .._context.container import this_worker
+from .._context.interceptor import record_recv, record_send
+from .._nodes import MessageGradients
+
 if TYPE_CHECKING:
     from .._context.context import DistAutogradContext
     from .backward_pass import Pass
 
-Item = tuple[int, list[Any]]  # (autograd message id, gradients)
-
-_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or a layout of every gradient follows the items
-_LONE = struct.Struct("<q")  # shorter than any other body
-_ITEM = struct.Struct("<qI")
+_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or the layout of every gradient is among the extras
+_SINGLE = struct.Struct("<q")  # shorter than any other body
+_MESSAGE = struct.Struct("<qI")  # autograd message id, number of gradients
 _COUNT = struct.Struct("<I")
 _RECORDED = struct.Struct("<q")
 _LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0: a plain array)
 
 
-def encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
-    """Bytes and arrays for some items of a pass."""
-    if len(items) == 1 and one.F is RAW and context.origins is None:
-        message_id, grads = items[0]
-        for grad in grads:
+def encode(
+    batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
+) -> tuple[bytes, list[Any]]:
+    """Bytes and arrays of a message that carries gradients of a pass."""
+    if len(batch) == 1 and pass_.F is RAW and context.origins is None:
+        single = batch[0]
+        for grad in single.grads:
             if type(grad) is not ndarray:
                 break
         else:
-            return _LONE.pack(message_id), grads
-    return _encode(items, context, one)
+            return _SINGLE.pack(single.message_id), single.grads
+    return _encode(batch, context, pass_)
 
 
-def _encode(items: Sequence[Item], context: DistAutogradContext, one: Pass) -> tuple[bytes, list[Any]]:
-    """`encode`, whatever the items are."""
-    head = _COUNT.pack(len(items)) + b"".join(_ITEM.pack(message_id, len(grads)) for message_id, grads in items)
-    flat = [grad for _, grads in items for grad in grads]
-    values = [as_array(grad) for grad in flat] if one.F is RAW else [grad._array for grad in flat]
-    if one.F is not RAW:
+def _encode(
+    batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
+) -> tuple[bytes, list[Any]]:
+    """`encode` in the general form."""
+    head = _COUNT.pack(len(batch)) + b"".join(_MESSAGE.pack(each.message_id, len(each.grads)) for each in batch)
+    flat = [grad for each in batch for grad in each.grads]
+    values = [as_array(grad) for grad in flat] if pass_.F is RAW else [grad._array for grad in flat]
+    if pass_.F is not RAW:
         head += _record(flat, context)
     if any(type(value) is SparseArray for value in values):
         head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
     else:
         head, arrays = _DENSE + head, values
-    return head, arrays if context.origins is None else _directed(items, values, context.origins)
+    return head, arrays if context.origins is None else _directed(batch, values, context.origins)
 
 
-def _directed(items: Sequence[Item], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
+def _directed(batch: Sequence[MessageGradients], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
     """The arrays, each for the device that its tensor has left."""
-    targets = [place for message_id, grads in items for place in origins.get(message_id) or [CPU] * len(grads)]
+    targets = [place for each in batch for place in origins.get(each.message_id) or [CPU] * len(each.grads)]
     return [Directed(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
 
 
@@ -84,43 +90,44 @@ def _flattened(values: list[Any]) -> list[Any]:
 
 def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
     """Record that gradients with a graph of their own leave here."""
-    from .._context import worker_state
-    from .._context.interceptor import record_send
-
-    message_id = worker_state.worker().container.new_message_id()
+    message_id = this_worker().container.new_message_id()
     record_send(context, message_id, tensors)
     return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
 
 
-def decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
-    """The items again; raises if the message does not add up."""
-    if len(body) == _LONE.size:
-        return [(_LONE.unpack(body)[0], arrays)]
-    return _decode(body, arrays, src, context, one)
+def decode(
+    body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
+) -> list[MessageGradients]:
+    """The gradients that a message of rank `src` carries; RuntimeError if it does not carry as many as it names."""
+    if len(body) == _SINGLE.size:
+        return [MessageGradients(_SINGLE.unpack(body)[0], arrays)]
+    return _decode(body, arrays, src, context, pass_)
 
 
-def _decode(body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, one: Pass) -> list[Item]:
-    """`decode`, whatever was sent."""
+def _decode(
+    body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
+) -> list[MessageGradients]:
+    """`decode` in the general form."""
     (count,) = _COUNT.unpack_from(body, 1)
     place = 1 + _COUNT.size
-    heads = [_ITEM.unpack_from(body, place + i * _ITEM.size) for i in range(count)]
-    place += count * _ITEM.size
+    heads = [_MESSAGE.unpack_from(body, place + i * _MESSAGE.size) for i in range(count)]
+    place += count * _MESSAGE.size
     total = sum(many for _, many in heads)
     record = b""
-    if one.F is not RAW:
+    if pass_.F is not RAW:
         end = place + _RECORDED.size + total
         record, place = body[place:end], end
     values = arrays if body[:1] == _DENSE else _unflattened(body, place, arrays, total)
     if len(values) != total:
         raise RuntimeError(f"a gradient message from rank {src} names {total} gradients and carries {len(values)}")
-    if one.F is not RAW:
+    if pass_.F is not RAW:
         values = _received(record, values, src, context)
-    items, taken = [], 0
+    batch, taken = [], 0
     for message_id, many in heads:
-        items.append((message_id, values[taken : taken + many]))
+        batch.append(MessageGradients(message_id, values[taken : taken + many]))
         taken += many
-    arrays.clear()  # nobody else holds the gradients then, and the context may keep them
-    return items
+    arrays.clear()  # the gradients have no other holder then, and the context may keep them
+    return batch
 
 
 def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
@@ -141,8 +148,6 @@ def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list
 
 
 def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
-    from .._context.interceptor import record_recv
-
     (message_id,) = _RECORDED.unpack_from(record)
     tensors = [wrap(array) for array in arrays]
     if type(arrays) is Arrived:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.frame import RawMessage
@@ -18,26 +18,29 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future
 
 if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent.agent import Agent
+
+    from .._context.container import Worker
     from .._context.context import DistAutogradContext
-    from .._context.worker_state import Worker
     from .._graph.partition import Source
 
 _TYPE = int(MessageType.REACH_AUTOGRAD_REQ)
-_ID = struct.Struct("<q")
+_MESSAGE_ID = struct.Struct("<q")
 
 
 class _Gather:
-    """Ends `future` when every question asked was answered."""
+    """Completes `future` when `count` requests were answered."""
 
     def __init__(self, count: int) -> None:
-        self._left, self._lock, self._error = count, threading.Lock(), None
-        self.future: Any = Future()
+        self._left, self._lock = count, threading.Lock()
+        self._error: BaseException | None = None
+        self.future = Future()
 
-    def answered(self, reply: Any) -> None:
+    def answered(self, reply: Future) -> None:
         try:
             reply.value()
         except BaseException as error:
-            self._error = error  # type: ignore[assignment]
+            self._error = error
         with self._lock:
             self._left -= 1
             if self._left:
@@ -48,7 +51,7 @@ class _Gather:
             self.future.set_exception(self._error)
 
 
-def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Any:
+def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Future | None:
     """Mark everything below `sources`, here and on other workers. None when done, else a Future."""
     elsewhere: dict[int, list[int]] = {}
     with context.lock:
@@ -67,16 +70,16 @@ def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: 
         return None
     gather = _Gather(len(elsewhere))
     for rank, ids in elsewhere.items():
-        body = b"".join(map(_ID.pack, dict.fromkeys(ids)))
+        body = b"".join(map(_MESSAGE_ID.pack, dict.fromkeys(ids)))
         asked = worker.agent.request(rank, _TYPE, body, extra=reach_id, context=(context.context_id, 0))
         asked._add(gather.answered)
     return gather.future
 
 
-def _handle(agent: Any, message: RawMessage) -> Any:
-    worker = agent.autograd
+def _handle(agent: Agent, message: RawMessage) -> Future | None:
+    worker: Worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
-    ids = [message_id for (message_id,) in _ID.iter_unpack(message.body)]
+    ids = [message_id for (message_id,) in _MESSAGE_ID.iter_unpack(message.body)]
     with context.lock:
         context.parts.update()
         marks = context.reached.setdefault(message.extra, set())

@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad._mutex cimport Mutex
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
+from mpigrad.distributed.rpc._agent.agent cimport Agent
 
 cdef class Container:
     cdef public object worker_id, _next, _message_ids, max_id, new_message_id
@@ -15,3 +16,16 @@ cdef class Container:
     cpdef bint _was_released(self, context_id) except? -1
     cpdef _raise_own_floor(self)
     cpdef _note(self, maker, context_id, floor)
+
+cdef class Worker:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public object worker_id
+    cdef public Agent agent
+    cdef public Container container
+    cdef public set live, releasing
+    cdef public dict initiated
+
+    cpdef bint serves(self) except? -1
+
+cpdef Worker this_worker()

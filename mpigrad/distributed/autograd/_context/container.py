@@ -1,7 +1,7 @@
-"""The container: this worker's contexts by id, the one of the current thread, and the ids of contexts and messages.
+"""This worker's distributed autograd: its contexts by id, the context of the current thread, and what is under way.
 
-Ids have 64 bits, the worker's id in the top 16, so that every worker can number on its own. A context exists on a
-worker from the first message that names it until the release.
+Ids of contexts and messages have 64 bits, the worker's id in the top 16, so that every worker can number on its own. A
+context exists on a worker from the first message that names it until the release.
 
 A message that comes late must not bring a context back to life. Workers number their contexts in order, and with each
 release goes the *floor* of the worker that made the context: all of its ids below are of released contexts. So a worker
@@ -12,10 +12,18 @@ from __future__ import annotations
 
 import itertools
 import threading
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._mutex import Mutex
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._protocol import extensions
 
 from .context import DistAutogradContext
+
+if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent.agent import Agent
+
+    from .._backward.initiator import RootBranch
 
 LOCAL_BITS = 48
 _REMEMBERED = 1 << 12  # released ids above the floor that are remembered for each worker; a message is never this late
@@ -141,3 +149,72 @@ class Container:
             above[context_id] = None
         while above and (len(above) > _REMEMBERED or next(iter(above)) < known):
             del above[next(iter(above))]
+
+
+class Worker:
+    """One worker's state. Changes of sets and dictionaries are atomic, so counting what is under way needs no lock."""
+
+    def __init__(self, worker_id: int, agent: Agent | None = None) -> None:
+        self.worker_id = worker_id
+        self.container = Container(worker_id)
+        self.agent: Agent = agent  # type: ignore[assignment]  # None without rpc
+        self.live: set[Any] = set()  # branches of passes that are running here
+        self.initiated: dict[int, RootBranch] = {}  # passes that this worker began, by pass id
+        self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases not yet acknowledged
+
+    def serves(self) -> bool:
+        """Whether it belongs to the current agent, or to no agent at all."""
+        return self.agent is None or current.current.agent is self.agent
+
+    @property
+    def idle(self) -> bool:
+        """Whether no pass and no release is under way."""
+        return not self.live and not self.releasing
+
+
+_without_rpc: Worker | None = None  # made by `init`
+
+
+def init(worker_id: int) -> Worker:
+    """Set up distributed autograd on this worker without rpc, once."""
+    global _without_rpc
+    made = Worker(worker_id)
+    if _without_rpc is None:
+        _without_rpc = made
+    elif _without_rpc.worker_id != worker_id:
+        raise RuntimeError(
+            f"Container is already initialized with worker_id: {_without_rpc.worker_id}, cannot initialize with different "
+            f"worker_id: {worker_id}"
+        )
+    return _without_rpc
+
+
+def this_worker() -> Worker:
+    """The worker of the current agent, or the one without rpc; RuntimeError if there is neither."""
+    agent = current.current.agent
+    if agent is not None:
+        return agent.autograd
+    if _without_rpc is None:
+        raise RuntimeError(
+            "Need to initialize distributed autograd using mpigrad.distributed.autograd._init() (init_rpc does it)"
+        )
+    return _without_rpc
+
+
+def _agent_starts(agent: Agent) -> None:
+    agent.autograd = Worker(agent.rank, agent)
+
+
+def _agent_stopped(agent: Agent) -> None:
+    """With the agent go all contexts of its world."""
+    CURRENT.context = None
+
+
+def _is_idle(agent: Agent) -> bool:
+    """Whether graceful shutdown may go on."""
+    return agent.autograd.idle
+
+
+extensions.start_hooks.append(_agent_starts)
+extensions.shutdown_hooks.append(_agent_stopped)
+extensions.quiet_hooks.append(_is_idle)

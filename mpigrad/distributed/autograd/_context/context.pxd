@@ -4,11 +4,13 @@ cimport cython
 from mpigrad._mutex cimport Mutex
 from mpigrad._tensor cimport Tensor
 from mpigrad._wrapping cimport wrap
-from mpigrad.distributed.autograd._graph.partition cimport Parts
+from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
+from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
+from mpigrad.distributed.autograd._nodes cimport MessageGradients
 
 cdef class DistAutogradContext:
     cdef public object context_id, origins
-    cdef public dict gradients, held, reached, reaches, recvs, roots, sends
+    cdef public dict gradients, joined, reached, recvs, roots, sends
     cdef public set known_workers, unseen
     cdef public Mutex lock
     cdef public Parts parts
@@ -16,3 +18,14 @@ cdef class DistAutogradContext:
 
     @cython.locals(held=Tensor)
     cpdef accumulate(self, variable, grad, F)
+    @cython.locals(found=Source)
+    cpdef Source source_of_roots(self, list edges)
+    cpdef list joined_parts(self, pass_id=*)
+
+cdef class Sink:
+    cdef public object F
+    cdef public DistAutogradContext context
+    cdef public bint discard
+    cdef public dict outgoing
+
+    cpdef _leave(self, RecvRpcBackward node, grad)

@@ -3,7 +3,7 @@ cimport cython
 
 from mpigrad._tensor cimport Tensor
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._context.worker_state cimport Worker, worker
+from mpigrad.distributed.autograd._context.container cimport Worker, this_worker
 
 cpdef _walk(DistAutogradContext context)
 @cython.locals(tensor=Tensor, needing=list)

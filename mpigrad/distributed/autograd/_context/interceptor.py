@@ -13,9 +13,8 @@ from mpigrad.distributed.rpc._wire.arrays import origins_of
 from mpigrad.futures._future import Future, set_carry_hook
 
 from .._nodes import RecvRpcBackward, SendRpcBackward
-from .container import CURRENT
+from .container import CURRENT, this_worker
 from .context import DistAutogradContext
-from .worker_state import worker
 
 
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -50,7 +49,7 @@ def record_recv(
 
 
 def _walk(context: DistAutogradContext) -> None:
-    """Walk what was sent: a pass will want it, and whoever sent something soon waits."""
+    """Walk the graph below new send functions while this worker waits, so that a pass need not."""
     context.parts.catch_up()
 
 
@@ -97,16 +96,16 @@ class _Interceptor:
         context.known_workers.add(dst)
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
-        here = worker()
+        here = this_worker()
         message_id = here.container.new_message_id()
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
-            here.agent.progress.idle.later(_walk, context)
+            here.agent.later(_walk, context)
         return context.context_id, message_id
 
     def on_receive(
         self, src: int, context_id: int, message_id: int, tensors: list[Tensor]
     ) -> DistAutogradContext | None:
-        context = worker().container.get_or_create(context_id)
+        context = this_worker().container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None
         if tensors:

@@ -1,24 +1,26 @@
 """Release: the end of a context on every worker it ever reached.
 
 The worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and tells those
-it knows, but for the one that told it. Every message is acknowledged, and counted until then. It says, too, below which
-id all contexts of the same maker are released (see `_context/container.py`), so that nobody has to remember them one by one.
+it knows, but for the one that told it. Every message is acknowledged, and counted until then. It also says below which
+id all contexts of the same maker are released (see `_context/container.py`), so that workers need not remember each one.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from .container import LOCAL_BITS
+from .container import LOCAL_BITS, Worker
 
 if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._agent.agent import Agent
+    from mpigrad.futures import Future
+
     from .context import DistAutogradContext
-    from .worker_state import Worker
 
 _TYPE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
 _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
@@ -32,12 +34,12 @@ def release(worker: Worker, context_id: int, told_by: int | None = None, floor: 
     for rank in list(context.known_workers):
         if rank not in (worker.worker_id, told_by):
             _tell(worker, rank, context_id)
-    _fail_waiting(context)
+    _fail_joined_parts(context)
     return True
 
 
 def worker_left(worker: Worker, rank: int) -> None:
-    """A worker is gone: nobody else will end its contexts; others' may have come through it, whose makers know nothing of us."""
+    """Release the contexts of a worker that is gone; re-register with makers of contexts that came to us through it."""
     for context_id in worker.container.made_by(rank):
         release(worker, context_id, rank)
     worker.container.forget_maker(rank)
@@ -48,39 +50,37 @@ def worker_left(worker: Worker, rank: int) -> None:
             worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
 
 
-def _fail_waiting(context: DistAutogradContext) -> None:
-    """Drop the parts of passes that wait for gradients: messages will not find them any more."""
-    context.lock.acquire()  # whoever has it just now may be making one, not knowing of the release
-    try:
-        waiting = {part for held in context.held.values() for part in held.values()}
-    finally:
-        context.lock.release()
-    for part in waiting:
+def _fail_joined_parts(context: DistAutogradContext) -> None:
+    """Drop the parts of passes that wait for gradients: messages will not find them any more.
+
+    The lock that `joined_parts` takes comes after `released` was set, so no part is made unseen.
+    """
+    for part in context.joined_parts():
         part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
 
 
 def _tell(worker: Worker, rank: int, context_id: int) -> None:
-    """Have a worker told of the release, while somebody waits anyway."""
+    """Tell a worker of the release, the next time that a thread of ours waits."""
     agent = worker.agent
     if agent is None or rank in agent.gone:
         return
     worker.releasing.add((rank, context_id))
-    agent.progress.idle.later(_send_word, (worker, rank, context_id))
+    agent.later(_send_release, (worker, rank, context_id))
 
 
-def _send_word(told: tuple[Worker, int, int]) -> None:
+def _send_release(told: tuple[Worker, int, int]) -> None:
     worker, rank, context_id = told
     heard = partial(_acknowledged, worker.releasing, (rank, context_id))
     worker.agent.request_with_retries(rank, _TYPE, b"", context_id, worker.container.floor_of(context_id), heard)
 
 
-def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: Any) -> None:
+def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: Future) -> None:
     releasing.discard(end)
 
 
-def _handle_know(agent: Any, message: RawMessage) -> None:
-    """A worker has a context of ours that came to it through one that is gone."""
-    worker = agent.autograd
+def _handle_know(agent: Agent, message: RawMessage) -> None:
+    """Note that a worker has a context of ours, which came to it through a worker that is gone."""
+    worker: Worker = agent.autograd
     context = worker.container.contexts.get(message.extra)
     if context is not None:
         context.known_workers.add(message.src)
@@ -88,7 +88,7 @@ def _handle_know(agent: Any, message: RawMessage) -> None:
         _tell(worker, message.src, message.extra)
 
 
-def _handle(agent: Any, message: RawMessage) -> None:
+def _handle(agent: Agent, message: RawMessage) -> None:
     release(agent.autograd, message.extra, message.src, message.extra2)
 
 

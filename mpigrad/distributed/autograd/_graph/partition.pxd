@@ -1,20 +1,23 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
+from mpigrad._graph.engine cimport GraphTask
 from mpigrad._graph.nodes cimport Node
 from mpigrad._mutex cimport Mutex
-from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
 from mpigrad.distributed.autograd._graph.path cimport Path
 
 cdef class Source:
-    cdef public object _counts, _hooks, below, message_id, outputs
-    cdef public list nodes
+    cdef public object _counts, _hooks, below, message_id, reach_id
+    cdef public list _edges, nodes
+    cdef public int inputs
     cdef public Path path
     cdef public dict ran
     cdef public bint _user_code
 
     @cython.locals(node=Node)
     cpdef bint runs_user_code(self) except? -1
+    @cython.locals(edges=list)
+    cpdef feed(self, GraphTask task, grads)
     cpdef list recvs(self)
     @cython.locals(node=Node, found=list)
     cpdef list shared(self)
@@ -22,14 +25,14 @@ cdef class Source:
 cdef class Parts:
     cdef public object _hooks
     cdef public Mutex _lock
-    cdef public dict _held, _sends, sources, _owner, _together
+    cdef public dict _joined, _sends, sources, _owner, _together
     cdef public bint _user_code
 
     cpdef catch_up(self)
     cpdef bint runs_user_code(self) except? -1
     cpdef update(self)
     cpdef _look_at(self, Source source)
-    cpdef list meeting(self, Source roots)
-    cpdef bint runs_alone(self, Source source, Pass one) except? -1
+    cpdef list sharing_with(self, Source roots)
+    cpdef bint claim_independent(self, Source source, pass_id) except? -1
     cpdef Source source_for(self, message_id, grads)
     cpdef Source source(self, message_id)

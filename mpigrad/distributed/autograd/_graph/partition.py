@@ -1,9 +1,9 @@
 """Parts of a worker's graph: which send functions share nodes, and so must wait for each other in a pass.
 
 Below a send function hangs the graph of what was sent. Most such graphs have no node in common with another's but
-leaves, where gradients may be added in any order: such a send function is *lone*, and its gradients can be passed on
-the moment they arrive. Send functions that do share a node form a part with several sources: there each node must
-know how many gradients the pass at hand will bring, which only the reach phase can tell (see `_backward/reach.py`).
+leaves, where gradients may be added in any order: such a send function is *independent*, and its gradients can be passed
+on the moment they arrive. Send functions that do share a node form a *joined* part with several sources: there each node
+must know how many gradients the pass at hand will bring, which only the reach phase can tell (see `_backward/reach.py`).
 
 The graph below a send function never changes after the send, so each is walked once. Nothing here refers back to the
 context, so that all of it is freed with the context, without waiting for Python's search for cycles.
@@ -14,29 +14,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._graph.engine import count_dependencies
-from mpigrad._graph.node import AccumulateGrad, Hooks, Node
+from mpigrad._graph.engine import GraphTask, count_dependencies
+from mpigrad._graph.node import AccumulateGrad, Edge, Hooks, Node
 from mpigrad._mutex import Mutex
 
 from .._nodes import RecvRpcBackward, SendRpcBackward
 from .path import path_below
 
 if TYPE_CHECKING:
-    from .._backward.backward_pass import Pass
+    from .._backward.joined import JoinedPart
 
 _AT_ONCE = 256  # passes that may run in one context at the same time
 
 
 class Source:
-    """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots."""
+    """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots.
 
-    __slots__ = ("_counts", "_hooks", "_user_code", "below", "message_id", "nodes", "outputs", "path", "ran")
+    `inputs` gradients enter at `nodes`: along `edges` for roots, one for each output for a send function, which has a message id.
+    """
 
-    def __init__(self, nodes: list[Node], message_id: int | None = None) -> None:
-        self.nodes, self.message_id = nodes, message_id
-        self.outputs = nodes[0].outputs
-        self.path = path_below(nodes[0]) if len(nodes) == 1 else None
-        self._counts = count_dependencies(nodes) if self.path is None else None
+    __slots__ = ("_counts", "_edges", "_hooks", "_user_code", "below", "inputs", "message_id", "nodes", "path", "ran", "reach_id")
+
+    def __init__(self, nodes: list[Node], inputs: int, edges: list[Edge] | None, message_id: int | None = None) -> None:
+        self.nodes, self.inputs, self.message_id = nodes, inputs, message_id
+        self._edges = edges
+        self.path = path_below(nodes[0]) if inputs == 1 or message_id is not None else None
+        self._counts = count_dependencies(self.nodes) if self.path is None else None
         self.below: Collection[Node] = self._counts if self.path is None else self.path.nodes()  # type: ignore[assignment]
         self._user_code = False  # without hooks, which may come at any time
         for node in self.below:
@@ -44,6 +47,7 @@ class Source:
                 self._user_code = True
         self._hooks = -1  # how many nodes of the process had hooks when none of these had
         self.ran: dict[int, None] = {}  # the last passes in which it ran on its own
+        self.reach_id: int | None = None  # of a reach phase from here that is over: what is below never changes
 
     @property
     def counts(self) -> dict[Node, int]:
@@ -51,6 +55,18 @@ class Source:
         if self._counts is None:
             self._counts = count_dependencies(self.nodes)
         return self._counts
+
+    def feed(self, task: GraphTask, grads: list[Any]) -> None:
+        """Give gradients to a task. They are taken out of the list: the context may keep one that has no other holder."""
+        edges = self._edges
+        if edges is None:
+            edges = [(self.nodes[0], nr) for nr in range(self.inputs)]
+        while grads:
+            node, nr = edges[len(grads) - 1]
+            task.feed(node, nr, grads.pop())
+        for node in self.nodes:
+            if task.dependencies[node] == 0:
+                task.ready.append(node)
 
     def recvs(self) -> list[RecvRpcBackward]:
         """The recv functions below."""
@@ -81,13 +97,15 @@ class Source:
 class Parts:
     """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
 
-    __slots__ = ("_held", "_hooks", "_lock", "_owner", "_sends", "_together", "_user_code", "sources")
+    __slots__ = ("_hooks", "_joined", "_lock", "_owner", "_sends", "_together", "_user_code", "sources")
 
-    def __init__(self, sends: dict[int, SendRpcBackward], held: dict[int, Any], lock: Mutex) -> None:
-        self._sends, self._held, self._lock = sends, held, lock  # the context's
+    def __init__(
+        self, sends: dict[int, SendRpcBackward], joined: dict[int, dict[Source, JoinedPart]], lock: Mutex
+    ) -> None:
+        self._sends, self._joined, self._lock = sends, joined, lock  # the context's
         self.sources: dict[int, Source] = {}
         self._owner: dict[Node, int] = {}  # the first source that has a node, by the id of its message
-        self._together: dict[int, list[int]] = {}  # id of a source -> those of its part; lone ones are not in it
+        self._together: dict[int, list[int]] = {}  # id of a source -> those of its part; not of independent ones
         self._user_code = False  # whether the graph below any send function runs functions of the user's
         self._hooks = Hooks.made  # how many nodes of the process had hooks when that was looked up
 
@@ -112,7 +130,7 @@ class Parts:
         if len(sends) != len(sources):
             for message_id, function in list(sends.items()):
                 if message_id not in sources:
-                    source = sources[message_id] = Source([function], message_id)
+                    source = sources[message_id] = Source([function], function.outputs, None, message_id)
                     self._look_at(source)
         if hooks != self._hooks:
             self._hooks = hooks
@@ -140,13 +158,13 @@ class Parts:
         for message_id in (*small, large[0]):
             self._together[message_id] = large
 
-    def together(self, source: Source) -> list[Source]:
+    def joined_with(self, source: Source) -> list[Source]:
         """The sources of the part that a source belongs to."""
         message_id = source.message_id
         assert message_id is not None
         return [self.sources[each] for each in self._together.get(message_id, (message_id,))]
 
-    def meeting(self, roots: Source) -> list[Source]:
+    def sharing_with(self, roots: Source) -> list[Source]:
         """The sources of the parts that share a node with the graph below a pass's roots."""
         owner = self._owner
         if not owner:
@@ -154,20 +172,20 @@ class Parts:
         found: dict[Source, None] = {}
         for node in roots.below:
             if node in owner and (type(node) is not AccumulateGrad or node.hooks is not None):
-                found.update(dict.fromkeys(self.together(self.sources[owner[node]])))
+                found.update(dict.fromkeys(self.joined_with(self.sources[owner[node]])))
         return list(found)
 
-    def runs_alone(self, source: Source, one: Pass) -> bool:
-        """Whether gradients of a source can be passed on at once in this pass, whose own roots may meet it.
+    def claim_independent(self, source: Source, pass_id: int) -> bool:
+        """Whether gradients of a source can be passed on at once in this pass, whose own roots may share nodes with it.
 
-        If so, the source counts as run from now on: parts that others join it to later do not wait for it.
+        If so, the source counts as run from now on: parts that it is joined to later do not wait for it.
         """
         self._lock.acquire()
         try:
-            held = self._held
-            if source.message_id in self._together or held and source in held.get(one.code, ()):
+            joined = self._joined
+            if source.message_id in self._together or joined and source in joined.get(pass_id, ()):
                 return False
-            source.ran[one.code] = None
+            source.ran[pass_id] = None
             if len(source.ran) > _AT_ONCE:
                 del source.ran[next(iter(source.ran))]
             return True
@@ -177,9 +195,9 @@ class Parts:
     def source_for(self, message_id: int, grads: list[Any]) -> Source:
         """The source that gradients came for; raises if they cannot be its own."""
         source = self.sources.get(message_id) or self.source(message_id)
-        if len(grads) != source.outputs:
+        if len(grads) != source.inputs:
             raise RuntimeError(
-                f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.outputs} "
+                f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.inputs} "
                 "tensors that need them"
             )
         return source
@@ -197,5 +215,4 @@ class Parts:
 
 def merged_counts(sources: Iterable[Source]) -> dict[Any, int]:
     """How many gradients each node gets when exactly these sources bring some."""
-    nodes = [node for source in sources for node in source.nodes]
-    return count_dependencies(nodes)
+    return count_dependencies([node for source in sources for node in source.nodes])

@@ -51,7 +51,7 @@ class Path:
             del grad
         for end, place in self.ends:
             if type(place) is int:
-                out, outs[place] = outs[place], None  # nobody else holds it then, and the context may keep it
+                out, outs[place] = outs[place], None  # it has no other holder then, and the context may keep it
             else:
                 out = [None] * end.outputs
                 for each, nr in place:  # type: ignore[union-attr]

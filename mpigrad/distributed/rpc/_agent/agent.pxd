@@ -2,6 +2,7 @@
 from mpigrad.distributed.rpc._agent.call_table cimport CallFuture, CallTable
 from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._agent.server cimport Server
+from mpigrad.distributed.rpc._progress.idle cimport Idle
 from mpigrad.distributed.rpc._protocol.header cimport kind_of
 from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 
@@ -11,6 +12,7 @@ cdef class Agent:
     cdef public Server server
     cdef public Sender sender
     cdef public Instruments _instruments
+    cdef public Idle _idle
     cdef public dict workers, by_name, gone, epochs, slots
     cdef public object rank, info, rpc_timeout, transport, static, options, closing_protocol, membership, communicator
     cdef public object unknown_worker, progress, autograd, rrefs
@@ -18,6 +20,8 @@ cdef class Agent:
     cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind=*, extra=*, extra2=*)
     cpdef call_sync(self, dst, func, args, kwargs, timeout)
     cpdef CallFuture request(self, dst, kind, body=*, arrays=*, timeout=*, extra=*, extra2=*, context=*, then=*)
+    cpdef request_with_retries(self, dst, kind, body=*, extra=*, extra2=*, then=*)
+    cpdef later(self, work, subject)
     cpdef wait_for(self, CallFuture fut)
     cpdef receive(self, frame, waiting_for)
     cpdef serve(self, work)

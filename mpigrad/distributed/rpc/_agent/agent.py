@@ -23,7 +23,7 @@ from .sender import Sender
 from .server import Server
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.autograd._context.worker_state import Worker
+    from mpigrad.distributed.autograd._context.container import Worker
 
     from .._rref.table import Table
     from .._world.dynamic import Membership
@@ -53,6 +53,7 @@ class Agent:
         self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
         self.epochs: dict[int, int] = {}  # rank -> which of its incarnations we talk to (dynamic groups)
         self.static = True
+        self.autograd: Worker  # distributed autograd sets it when the agent starts
         self.options: Any = None
         self.closing_protocol: Closing
         self.membership: Membership | None = None  # in dynamic groups
@@ -61,8 +62,8 @@ class Agent:
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
         self._instruments = INSTRUMENTS
         self.progress = Progress(transport, self, num_worker_threads, name)
-        self.autograd: Worker  # this and the next are set by their layers when the agent starts
-        self.rrefs: Table
+        self.rrefs: Table  # the RRef layer sets it when the agent starts
+        self._idle = self.progress.idle
         self.sender = Sender(self, self.progress.queue, self.before_send)
         self.calls = self.call_table_type(self, self.sender, self.progress.waiters, self.progress.pool)
         self.server = self.server_type(self, self.sender)
@@ -175,6 +176,10 @@ class Agent:
     def after(self, seconds: float, run: Callable[[], None]) -> None:
         """Call `run`, which must not block, after a while."""
         self.calls.timers.after(seconds, run)
+
+    def later(self, work: Callable[[Any], None], subject: Any) -> None:
+        """Have `work(subject)`, library code that never blocks, run by the next thread whose poll finds nothing."""
+        self._idle.later(work, subject)
 
     def defer(self, run: Callable[[], None]) -> bool:
         """Have the pool run users' code if the current thread is one where it must not run; whether it was taken."""

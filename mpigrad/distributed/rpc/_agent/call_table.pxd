@@ -36,6 +36,7 @@ cdef class CallTable:
     cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind, extra, extra2)
     @cython.locals(fut=CallFuture, payload=Payload)
     cpdef CallFuture request(self, dst, kind, body, arrays, timeout, extra, extra2, context, then)
+    cpdef request_with_retries(self, dst, kind, body, extra, extra2, then)
     cpdef wait_for(self, CallFuture fut)
     @cython.locals(mode=int)
     cpdef receive(self, frame, waiting_for)

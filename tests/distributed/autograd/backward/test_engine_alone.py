@@ -10,13 +10,13 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 from mpigrad.distributed.autograd import DistEngine
-from mpigrad.distributed.autograd._context import worker_state
+from mpigrad.distributed.autograd._context import container
 from mpigrad.distributed.autograd._context.interceptor import record_send
 
 
 @pytest.fixture
 def context(monkeypatch) -> Iterator[dist_autograd.DistAutogradContext]:
-    monkeypatch.setattr(worker_state, "_alone", None)
+    monkeypatch.setattr(container, "_without_rpc", None)
     dist_autograd._init(3)
     made = dist_autograd._new_context()
     yield made

@@ -142,8 +142,8 @@ def test_a_worker_does_not_answer_within_the_timeout(world, start) -> None:
 
 
 def _holding() -> bool:
-    contexts = list(dist_autograd._context.worker_state.worker().container.contexts.values())
-    return any(context.held for context in contexts)
+    contexts = list(dist_autograd._context.container.this_worker().container.contexts.values())
+    return any(context.joined for context in contexts)
 
 
 class Started:

@@ -76,7 +76,7 @@ def test_gradients_that_come_after_the_pass_has_failed(agents) -> None:
 
 def held(agent: Any, context_id: int) -> bool:
     context = agent.autograd.container.contexts.get(context_id)
-    return context is not None and bool(context.held)
+    return context is not None and bool(context.joined)
 
 
 def test_a_release_while_gradients_wait_for_each_other(agents) -> None:

@@ -13,11 +13,11 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.autograd._backward import initiator
 from mpigrad.distributed.autograd._backward.backward_pass import Pass
-from mpigrad.distributed.autograd._backward.branch import _REQUEST
-from mpigrad.distributed.autograd._backward.joined import held_part
+from mpigrad.distributed.autograd._backward.branch import _REQUEST, find_part
 from mpigrad.distributed.autograd._context.interceptor import record_send
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.faults import Faults
+from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, Instrument
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -75,15 +75,33 @@ def test_a_part_that_the_initiator_cannot_wait_for_fails_the_pass(agents, monkey
             dist_autograd.backward(context_id, [loss])
 
 
-def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
-    a, sent = leaf(1.0, 2.0), []
+class Sent(Instrument):
+    """Notes the types of the messages that one agent sends."""
+
+    def __init__(self, agent) -> None:
+        self.agent, self.kinds = agent, []
+
+    def before_send(self, agent, dst, kind, call_id, function, extra) -> None:
+        if agent is self.agent:
+            self.kinds.append(kind)
+
+
+@pytest.fixture
+def sent(agents):
+    made = Sent(agents[1])
+    INSTRUMENTS.add(made)
+    yield made
+    INSTRUMENTS.remove(made)
+
+
+def test_a_pass_fails_while_a_part_of_it_runs(agents, sent) -> None:
+    a = leaf(1.0, 2.0)
     with dist_autograd.context() as context_id:
         far = rpc.rpc_sync("worker1", at_a_waiting_one, args=(a,))
         one = Started(agents[0], context_id, far.sum())
         eventually(lambda: any(part._running for part in parts_of(agents[1], context_id)))
         (part,) = parts_of(agents[1], context_id)
-        sending = agents[1].request
-        monkeypatch.setattr(agents[1], "request", lambda *args: sent.append(args[1]) or sending(*args))
+        sent.kinds.clear()
         (started,) = agents[0].autograd.initiated.values()
         started.fail(ArithmeticError("given up"))
         eventually(lambda: part._aborted)
@@ -91,12 +109,12 @@ def test_a_pass_fails_while_a_part_of_it_runs(agents, monkeypatch) -> None:
         fn.GATE.set()
         assert isinstance(one.end(), ArithmeticError)
         settled(agents)
-        assert _REQUEST not in sent, "a part that was dropped sends nothing"
+        assert _REQUEST not in sent.kinds, "a part that was dropped sends nothing"
 
 
 def parts_of(agent: Any, context_id: int) -> list[Any]:
     context = agent.autograd.container.contexts[context_id]
-    return list({part for held in list(context.held.values()) for part in list(held.values())})
+    return list({part for parts in list(context.joined.values()) for part in list(parts.values())})
 
 
 def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents) -> None:
@@ -109,11 +127,11 @@ def test_what_is_sent_in_mid_pass_makes_no_pass_wait_for_what_it_has_done(agents
         context.parts.catch_up()
         first, second = context.parts.source(1), context.parts.source(2)
         one, other = (Pass.begin(0, number, True, True, False) for number in (1, 2))
-        assert context.parts.runs_alone(first, one) and context.parts.runs_alone(first, other)
+        assert context.parts.claim_independent(first, one.id) and context.parts.claim_independent(first, other.id)
         record_send(context, 3, [a + b])
         context.parts.catch_up()
-        assert not context.parts.runs_alone(second, one)
-        part, new = held_part(worker, context, one, second)
+        assert not context.parts.claim_independent(second, one.id)
+        part, new = find_part(worker, context, one, second)
         assert new and first not in part.sources and second in part.sources
         part.abort()
 

@@ -201,7 +201,7 @@ def run_released(rng: random.Random, rank: int) -> None:
     run, program, leaves = new_run(), random_program(rng, WORKERS, 2), inputs(2)
     context = dist_autograd._new_context()
     loss = loss_of(execute(program, rank, run, leaves, distributed=True)) + leaves[0].sum()
-    agent = dist_autograd._context.worker_state.worker().agent
+    agent = dist_autograd._context.container.this_worker().agent
 
     def release() -> None:
         time.sleep(rng.random() * 0.003)
