@@ -72,7 +72,7 @@ def test_versions_are_those_of_the_moment() -> None:
 def test_a_changed_input_that_was_saved_is_noticed() -> None:
     x = leaves(True, False)[0] * 1
     made = x.sin()
-    assert made.grad_fn.versions == 0
+    assert made.grad_fn.versions in (0, (0,))  # the quick path notes a number, the general one a tuple
     x.mul_(2)
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         made.sum().backward()

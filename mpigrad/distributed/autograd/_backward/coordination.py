@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError, pack_error, unpack_error
 from mpigrad.distributed.rpc._protocol.extensions import lost_hooks, register_handler
-from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 
 from .._context.release import worker_left
 

@@ -12,7 +12,7 @@ from mpigrad.distributed.autograd._context.container cimport Worker, this_worker
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
 from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
 from mpigrad.distributed.autograd._nodes cimport MessageGradients
-from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
+from mpigrad.distributed.rpc._protocol.raw_message cimport RawMessage
 
 cdef class DistEngine:
     cpdef int num_backward_passes(self) except? -1

@@ -16,8 +16,8 @@ from mpigrad._graph.node import Edge, edge_of
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
-from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 from mpigrad.futures import Future
 
 from .._context.container import Worker, this_worker

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
-from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 from mpigrad.futures import Future
 
 if TYPE_CHECKING:

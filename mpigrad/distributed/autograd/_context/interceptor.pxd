@@ -3,7 +3,8 @@ cimport cython
 
 from mpigrad._tensor cimport Tensor
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._context.container cimport Worker, this_worker
+from mpigrad.distributed.autograd._context.container cimport Worker
+from mpigrad.distributed.rpc._agent.agent cimport Agent
 
 cpdef _walk(DistAutogradContext context)
 @cython.locals(tensor=Tensor, needing=list)
@@ -12,7 +13,7 @@ cpdef record_send(DistAutogradContext context, message_id, tensors)
 cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
 
 cdef class _Interceptor:
-    @cython.locals(context=DistAutogradContext, here=Worker)
-    cpdef on_send(self, dst, tensors)
-    @cython.locals(context=DistAutogradContext)
-    cpdef DistAutogradContext on_receive(self, src, context_id, message_id, tensors)
+    @cython.locals(context=DistAutogradContext, worker=Worker)
+    cpdef on_send(self, Agent agent, dst, tensors)
+    @cython.locals(context=DistAutogradContext, worker=Worker)
+    cpdef DistAutogradContext on_receive(self, Agent agent, src, context_id, message_id, tensors)

@@ -8,12 +8,13 @@ from typing import Any
 from mpigrad._array.device import CPU
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor
+from mpigrad.distributed.rpc._agent.agent import Agent
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._wire.arrays import origins_of
 from mpigrad.futures._future import Future, set_carry_hook
 
 from .._nodes import RecvRpcBackward, SendRpcBackward
-from .container import CURRENT, this_worker
+from .container import CURRENT
 from .context import DistAutogradContext
 
 
@@ -89,23 +90,24 @@ class _Interceptor:
     running = Running
     current = CURRENT
 
-    def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
+    def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         context = CURRENT.context
         if context is None:
             return None
         context.known_workers.add(dst)
         if context.released:  # asked after the worker is known: a release that comes now will tell it
             return None
-        here = this_worker()
-        message_id = here.container.new_message_id()
+        worker = agent.autograd
+        message_id = worker.container.new_message_id()
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
-            here.agent.later(_walk, context)
+            agent.later(_walk, context)
         return context.context_id, message_id
 
     def on_receive(
-        self, src: int, context_id: int, message_id: int, tensors: list[Tensor]
+        self, agent: Agent, src: int, context_id: int, message_id: int, tensors: list[Tensor]
     ) -> DistAutogradContext | None:
-        context = this_worker().container.get_or_create(context_id)
+        worker = agent.autograd
+        context = worker.container.get_or_create(context_id)
         if context is None:  # released before this message came
             return None
         if tensors:

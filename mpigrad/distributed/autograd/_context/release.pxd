@@ -3,7 +3,7 @@ cimport cython
 
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
 from mpigrad.distributed.autograd._context.container cimport Worker
-from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
+from mpigrad.distributed.rpc._protocol.raw_message cimport RawMessage
 
 cpdef bint release(Worker worker, context_id, told_by=*, floor=*) except? -1
 cpdef _tell(Worker worker, rank, context_id)

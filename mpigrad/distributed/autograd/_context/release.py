@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
-from mpigrad.distributed.rpc._protocol.frame import RawMessage
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 
 from .container import LOCAL_BITS, Worker
 

@@ -3,7 +3,7 @@ from mpigrad.distributed.rpc._agent.call_table cimport CallFuture, CallTable
 from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._agent.server cimport Server
 from mpigrad.distributed.rpc._progress.idle cimport Idle
-from mpigrad.distributed.rpc._protocol.header cimport kind_of
+from mpigrad.distributed.rpc._protocol.codec cimport kind_of
 from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 
 cdef class Agent:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from mpigrad.futures._future import Future
 
 from .._progress.progress import Progress
+from .._protocol.codec import kind_of, read_header
 from .._protocol.errors import SendFailedError
-from .._protocol.header import kind_of, read_header
 from .._protocol.instruments import INSTRUMENTS, Instrument
 from .._protocol.message import NO_CALL, MessageType
 from .._protocol.worker_info import WorkerInfo

@@ -4,7 +4,7 @@ cimport cython
 from mpigrad.distributed.rpc._agent.sender cimport Sender
 from mpigrad.distributed.rpc._progress.pool cimport Pool
 from mpigrad.distributed.rpc._progress.waiting cimport Waiters
-from mpigrad.distributed.rpc._protocol.header cimport Header, mode_of, read_header
+from mpigrad.distributed.rpc._protocol.codec cimport Header, mode_of, read_header
 from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future

@@ -21,9 +21,9 @@ from mpigrad.futures._future import Future
 from .._progress.pool import Pool
 from .._progress.waiting import Waiters
 from .._protocol import extensions
+from .._protocol.codec import Header, mode_of, read_header
 from .._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
 from .._protocol.function_names import is_library, label, name_of
-from .._protocol.header import Header, mode_of, read_header
 from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NAMES, PICKLE, MessageType
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
@@ -128,7 +128,9 @@ class CallTable:
             kind = LIBRARY_CALL
         now = _monotonic()
         fut = self._begin(dst, func, timeout, now)
-        context = self._interceptor.on_send(dst, payload.tensors) if self._interceptor is not None else None
+        context = None
+        if self._interceptor is not None:
+            context = self._interceptor.on_send(self._agent, dst, payload.tensors)
         call_id = next(self._ids)
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
@@ -216,7 +218,9 @@ class CallTable:
                 if header.kind == EXCEPTION:
                     value, state = unpack_error(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and fut.recorded and self._interceptor is not None:
-                    self._interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
+                    self._interceptor.on_receive(
+                        self._agent, header.src, header.context_id, header.message_id, tensors
+                    )
                 if header.mode == FLAT:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:

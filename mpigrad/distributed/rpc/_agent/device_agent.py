@@ -12,7 +12,7 @@ from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
 from mpigrad.futures import Future
 
 from .._protocol import extensions
-from .._protocol.header import Header, kind_of, read_header
+from .._protocol.codec import Header, kind_of, read_header
 from .._protocol.message import MessageType
 from .._transport.base import Bulk
 from .._transport.device.receive import Landing

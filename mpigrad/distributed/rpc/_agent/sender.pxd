@@ -2,7 +2,7 @@
 cimport cython
 
 from mpigrad.distributed.rpc._progress.send_queue cimport SendQueue
-from mpigrad.distributed.rpc._protocol.header cimport build_frame
+from mpigrad.distributed.rpc._protocol.codec cimport build_frame
 from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 from mpigrad.distributed.rpc._wire.payload cimport Payload
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._progress.send_queue import SendQueue
-from .._protocol.header import build_frame, pack_header
+from .._protocol.codec import build_frame, pack_header
 from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import BODY_FOLLOWS, HEADER_SIZE, NO_CALL, TRANSFER
 from .._transport.base import FRAME_MAX, transfer_table

@@ -2,8 +2,8 @@
 cimport cython
 
 from mpigrad.distributed.rpc._agent.sender cimport Sender
-from mpigrad.distributed.rpc._protocol.frame cimport RawMessage
-from mpigrad.distributed.rpc._protocol.header cimport Header, epoch_of, flags_of, mode_of, read_header
+from mpigrad.distributed.rpc._protocol.raw_message cimport RawMessage
+from mpigrad.distributed.rpc._protocol.codec cimport Header, epoch_of, flags_of, mode_of, read_header
 from mpigrad.distributed.rpc._protocol.instruments cimport Instruments
 from mpigrad.distributed.rpc._wire.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad.futures._future cimport Future

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from mpigrad.futures._future import Future
 
 from .._protocol import extensions
+from .._protocol.codec import Header, epoch_of, flags_of, mode_of, read_header
 from .._protocol.errors import RemoteTraceback, pack_error
-from .._protocol.frame import RawMessage
 from .._protocol.function_names import function_of, label
-from .._protocol.header import Header, epoch_of, flags_of, mode_of, read_header
 from .._protocol.instruments import INSTRUMENTS
 from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
+from .._protocol.raw_message import RawMessage
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
 from .counter import Counter
 from .sender import Sender
@@ -103,7 +103,7 @@ class Server:
             if interceptor is None:
                 self._run_and_answer(header, func, args, kwargs, False, None)
                 return
-            context = interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
+            context = interceptor.on_receive(self._agent, header.src, header.context_id, header.message_id, tensors)
             current = interceptor.current
             before, current.context = current.context, context
             try:
@@ -126,7 +126,7 @@ class Server:
             if interceptor is None:
                 self._answer_special(header, handler(self._agent, told, execute), False, None)
                 return
-            context = interceptor.on_receive(header.src, header.context_id, header.message_id, tensors)
+            context = interceptor.on_receive(self._agent, header.src, header.context_id, header.message_id, tensors)
             with interceptor.running(context):
                 self._answer_special(header, handler(self._agent, told, execute), True, context)
         except BaseException as error:
@@ -211,7 +211,7 @@ class Server:
                 payload, flags = encode_any(self._agent, header.src, result, "Response"), 0
         context_id = message_id = 0
         if in_context:
-            recorded = self._interceptor.on_send(header.src, payload.tensors)  # type: ignore[union-attr]
+            recorded = self._interceptor.on_send(self._agent, header.src, payload.tensors)  # type: ignore[union-attr]
             if recorded is not None:
                 context_id, message_id = recorded
                 flags |= HAS_CONTEXT

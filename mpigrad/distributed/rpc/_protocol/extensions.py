@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .frame import RawMessage
+from .raw_message import RawMessage
 
 if TYPE_CHECKING:
     from mpigrad._tensor import Tensor
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Interceptor(Protocol):
     """What distributed autograd does with the tensors of user messages."""
 
-    def on_send(self, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
+    def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
 
         Return (context id, autograd message id), which travel in the header, or None outside any context. It is called
@@ -38,7 +38,7 @@ class Interceptor(Protocol):
         `running` context of its request.
         """
 
-    def on_receive(self, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
+    def on_receive(self, agent: Agent, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
         """Called for a received message that has a context; may attach graph nodes to `tensors` in place.
 
         What it returns for a request is handed to `running`; for an answer it is ignored.

@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad.distributed.rpc._protocol.header cimport Header, read_header, transfers_of
+from mpigrad.distributed.rpc._protocol.codec cimport Header, read_header, transfers_of
 
 cdef class Transport:
     cdef dict __dict__

@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 
 from mpigrad.distributed._gpu.transfers import read_entry
 
-from .._protocol.header import read_header, transfers_of
+from .._protocol.codec import read_header, transfers_of
 from .._protocol.message import HEADER_SIZE, TRANSFER
 from .device.channel import Channel
 from .device.receive import NOWHERE, Together

@@ -28,7 +28,7 @@ import numpy as np
 
 from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 
-from .._protocol.header import flags_of, kind_of, transfers_of
+from .._protocol.codec import flags_of, kind_of, transfers_of
 from .._protocol.message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
 from .base import (
     CHUNK,

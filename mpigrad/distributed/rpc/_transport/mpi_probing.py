@@ -14,7 +14,7 @@ from typing import Any
 
 from mpigrad.distributed._mpi import mpi
 
-from .._protocol.header import transfers_of
+from .._protocol.codec import transfers_of
 from .mpi import MPITransport
 
 

@@ -3,7 +3,7 @@ cimport cython
 
 from mpigrad._tensor cimport Tensor
 from mpigrad._wrapping cimport wrap
-from mpigrad.distributed.rpc._wire.array_bytes cimport layout_key, padded_bytes, view_of
+from mpigrad.distributed.rpc._protocol.codec cimport layout_key, padded_bytes, view_of
 
 cpdef list parse(bytes layout)
 @cython.locals(tensor=Tensor, kind=int, nth_plain=int, nth_followed=int, nbytes=cython.longlong, entry=tuple)

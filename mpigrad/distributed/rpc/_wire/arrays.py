@@ -24,8 +24,8 @@ from mpigrad._array.device import CPU, device, on_device
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
+from .._protocol.codec import layout_key, padded_bytes, view_of
 from .._transport.device.stranded import Stranded
-from .array_bytes import layout_key, padded_bytes, view_of
 
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body

@@ -2,9 +2,7 @@
 cimport cython
 
 from mpigrad._tensor cimport Tensor
-from mpigrad.distributed.rpc._protocol.frame cimport parts
-from mpigrad.distributed.rpc._protocol.header cimport Header, length_at, with_length
-from mpigrad.distributed.rpc._wire.array_bytes cimport layout_key, padded_bytes
+from mpigrad.distributed.rpc._protocol.codec cimport Header, layout_key, length_at, padded_bytes, piece, with_length
 from mpigrad.distributed.rpc._wire.arrays cimport parse, take
 
 cdef class Payload:
@@ -19,6 +17,9 @@ cpdef bint _one_is_twice_in(list tensors) except? -1
 cpdef Payload encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef Payload encode_raw(body, arrays, to=*)
+@cython.locals(length=cython.longlong, name_length=cython.longlong, meta_length=cython.longlong, middle=cython.longlong,
+               start=cython.longlong, end=cython.longlong, offset=cython.longlong)
+cpdef tuple parts(frame, Header header)
 cpdef tuple decode_frame(agent, frame, Header header)
 @cython.locals(end=cython.Py_ssize_t, entries=list)
 cpdef tuple _decode(agent, src, int mode, buffer, offset, bytes meta, followed)

@@ -19,10 +19,8 @@ from mpigrad._array.device import device, device_of
 from mpigrad._tensor import Tensor
 
 from .._protocol import extensions
-from .._protocol.frame import parts
-from .._protocol.header import Header, length_at, with_length
-from .._protocol.message import CUSTOM, EMPTY, FLAT, PICKLE, RAW
-from .array_bytes import layout_key, padded_bytes
+from .._protocol.codec import Header, layout_key, length_at, padded_bytes, piece, with_length
+from .._protocol.message import BODY_FOLLOWS, CUSTOM, EMPTY, FLAT, HEADER_SIZE, PICKLE, RAW, TRANSFER
 from .arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from .pickling import Tables, dumps, internal_pickler, loads
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from .._agent.agent import Agent
 
 _U32 = struct.Struct("<I")
+_TRANSFER_SIZE = TRANSFER.size
 _NO_LAYOUT = _U32.pack(0)
 _flat: dict[bytes, Any] = {}  # meta of messages without plain scalars -> entries of their layout
 _PLAIN_TYPES = frozenset({int, float, bool, str, bytes, complex, type(None)})
@@ -197,6 +196,36 @@ def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Te
     buffer, offset, meta, name, followed = parts(frame, header)
     value, tensors = _decode(agent, header.src, header.mode, buffer, offset, meta, followed)
     return value, tensors, name
+
+
+def parts(frame: Any, header: Header) -> tuple[Any, int, bytes, bytes, Any]:
+    """Where the parts of a frame lie: buffer and offset of the array data, meta, function name, and the arrays that followed.
+
+    ValueError if they cannot lie there.
+    """
+    length, name_length, meta_length = header.length, header.name_length, header.meta_length
+    if not header.transfers:
+        if length != len(frame):
+            raise ValueError(f"malformed message: {length} bytes announced, {len(frame)} received")
+        if HEADER_SIZE + meta_length + name_length > length:
+            raise ValueError(
+                f"malformed message: function of {name_length} and meta of {meta_length} bytes in a frame of {length}"
+            )
+        middle = length - name_length
+        return frame, HEADER_SIZE, piece(frame, middle - meta_length, middle), piece(frame, middle, length), ()
+    followed, frame.followed = frame.followed, []
+    if isinstance(followed, Exception):
+        raise followed
+    if header.flags & BODY_FOLLOWS:
+        buffer, end, offset = followed[0], followed[0].nbytes, 0
+        followed = followed[1:]
+    else:
+        buffer, end, offset = frame, length - _TRANSFER_SIZE * header.transfers, HEADER_SIZE
+    middle = end - name_length
+    start = middle - meta_length
+    if start < offset:
+        raise ValueError(f"malformed message: function of {name_length} and meta of {meta_length} bytes in a body of {end}")
+    return buffer, offset, piece(buffer, start, middle), piece(buffer, middle, end), followed
 
 
 def _decode(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .._protocol.header import kind_of, pack_header, read_header
+from .._protocol.codec import kind_of, pack_header, read_header
 from .._protocol.message import HEADER_SIZE, RAW, MessageType
 from .._transport.mpi import MPITransport
 from .._transport.mpi_probing import open_transport

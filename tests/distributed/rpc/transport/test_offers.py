@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE, OFFERED, MessageType
 from mpigrad.distributed.rpc._transport.base import Bulk, transfer_sizes, transfer_table
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, slots

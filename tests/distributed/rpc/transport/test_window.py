@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._protocol.header import pack_header
+from mpigrad.distributed.rpc._protocol.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.distributed.rpc._transport import mpi
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent

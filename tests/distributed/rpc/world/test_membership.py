@@ -9,9 +9,9 @@ import pytest
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._progress import progress
 from mpigrad.distributed.rpc._progress.pool import Pool
-from mpigrad.distributed.rpc._protocol.frame import RawMessage
-from mpigrad.distributed.rpc._protocol.header import epoch_of, kind_of
+from mpigrad.distributed.rpc._protocol.codec import epoch_of, kind_of
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic
 from mpigrad.distributed.rpc._world.device_profiles import introduction

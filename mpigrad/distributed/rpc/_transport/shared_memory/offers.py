@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mpigrad.distributed.rpc._protocol.header import pack_header, transfers_of
+from mpigrad.distributed.rpc._protocol.codec import pack_header, transfers_of
 from mpigrad.distributed.rpc._protocol.message import (
     FLAGS_OFFSET,
     HEADER_SIZE,

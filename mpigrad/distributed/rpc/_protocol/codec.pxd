@@ -17,3 +17,6 @@ cpdef bytes build_frame(
 cpdef bytes with_length(bytes text, bytes rest)
 cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295
 cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end)
+cpdef layout_key(int kind, array)
+cpdef bytes padded_bytes(array, bytes padding)
+cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes)

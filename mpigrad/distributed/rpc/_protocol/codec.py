@@ -1,12 +1,15 @@
-"""Headers: packing and reading the fixed part that every frame begins with, and the lengths inside frames.
+"""The bytes of frames: the header that each begins with, lengths, and small arrays.
 
-`header.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen fields.
+`codec.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen fields of a
+header, and asks NumPy through its C interface.
 """
 
 from __future__ import annotations
 
 import struct
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .message import EPOCH_OFFSET, FLAGS_OFFSET, HEADER, KIND_OFFSET, LENGTH_OFFSET, MODE_OFFSET, TRANSFERS_OFFSET
 
@@ -15,6 +18,7 @@ _pack = HEADER.pack
 _LENGTH = struct.Struct("<I")
 _SHORT = struct.Struct("<H")
 _tuple: Any = tuple.__new__
+_ndarray = np.ndarray
 
 
 class Header(NamedTuple):
@@ -147,3 +151,22 @@ def piece(buffer: Any, start: int, end: int) -> bytes:
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     return bytes(buffer[start:end])
+
+
+# -- small arrays ------------------------------------------------------------------------------------------------------
+def layout_key(kind: int, array: Any) -> Any:
+    """What arrays of one kind, dtype and shape have in common. It stands for them as long as the dtype is kept with it."""
+    return kind, array.dtype, array.shape
+
+
+def padded_bytes(array: Any, padding: bytes) -> bytes:
+    """An array's elements as bytes, and some more."""
+    return array.tobytes() + padding
+
+
+def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes: int) -> Any:
+    """An array in the memory of a buffer, of so many bytes from the offset on; ValueError or TypeError if there are fewer."""
+    made = _ndarray(shape, dtype, buffer, offset)
+    if made.nbytes != nbytes:
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
+    return made

@@ -1,0 +1,3 @@
+# What has a fixed place in memory when the module is compiled; see mpigrad/_compiled.py.
+cdef class RawMessage:
+    cdef public object src, body, arrays, extra, extra2, context_id, message_id
