@@ -14,8 +14,8 @@ What may be in MODULES
 - Nothing that users pickle by value or look into with `inspect`, and no operator.
 - Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
 - Nothing that counts frames: compiled functions have none.
-- Classes in `.pxd` files cannot be changed at run time, as a trace of the workers does with some; their objects can, if they
-  have a `__dict__`. Nobody can replace a `cpdef` function in its module: compiled callers would not see it.
+- Classes in `.pxd` files cannot be changed at run time, nor can methods of their objects: observers are called at named points
+  (`rpc/_protocol/instruments.py`). Tests cannot replace a `cpdef` function in its module: compiled callers would not see it.
 - A type in a `.pxd` file holds: `list` and `dict` are those and no subclass, a class may be a subclass or None. What may be given
   by users or a GPU's layer has no type there. Names are imported from the module that defines them, as the `.pxd` file does.
 - An object whose slots are still empty has no type in a `.pxd` file: C would take what is not there for an object.

@@ -1,4 +1,4 @@
 """Arrays below tensors: devices, element types, layouts, memory pools and sparse arrays.
 
-Depends on NumPy (and, in `device.py` alone, on CuPy). Everything else may import from the files here.
+Imports NumPy, `_kernels` for sparse arrays and, in `device.py` alone, CuPy. Everything else may import from the files here.
 """

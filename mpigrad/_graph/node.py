@@ -89,7 +89,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes to which gradients go on, each with the number of its output."""
-        return tuple((None, 0) if edge is None or edge[0].__class__ is Nowhere else edge for edge in self.edges)
+        return tuple((None, 0) if edge is None or edge[0].__class__ is DiscardGrad else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -161,7 +161,7 @@ class AccumulateGrad(Node):
         return ()
 
 
-class Nowhere(Node):
+class DiscardGrad(Node):
     """The end of the graph at a view that requires grad because its base does, but has no history: drops what arrives."""
 
     __slots__ = ()
@@ -170,8 +170,8 @@ class Nowhere(Node):
         return ()
 
 
-def _nowhere() -> Nowhere:
-    made = object.__new__(Nowhere)
+def _nowhere() -> DiscardGrad:
+    made = object.__new__(DiscardGrad)
     made.edges, made.hooks = (), None
     return made
 

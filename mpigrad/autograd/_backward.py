@@ -11,7 +11,7 @@ from .._array.device import array_module, guard
 from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
-from .._graph.node import AccumulateGrad, Edge, Node, Nowhere, edge_of
+from .._graph.node import AccumulateGrad, DiscardGrad, Edge, Node, edge_of
 from .._tensor import Tensor, method
 from .._wrapping import wrap
 from ._edge import GradientEdge
@@ -167,7 +167,7 @@ def run_backward(
 
 def _root_edge(root: Any, place: int) -> Edge:
     edge = (root.node, root.output_nr) if root.__class__ is GradientEdge else edge_of(root)
-    if edge is None or edge[0].__class__ is Nowhere:
+    if edge is None or edge[0].__class__ is DiscardGrad:
         raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
     return edge
 

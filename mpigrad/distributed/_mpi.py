@@ -1,4 +1,4 @@
-"""MPI: the only file that imports mpi4py. Importing this module does not; `mpi()` does, and thereby initialises MPI."""
+"""MPI in this process, for RPC and process groups. Importing this module does not initialise MPI; `mpi()` does."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 import mpigrad as T
 from mpigrad import cuda
 from mpigrad._array import device_pool
-from mpigrad.distributed._gpu.turns import Turns
+from mpigrad.distributed.optim._turns import Turns
 
 LENGTH = 5000
 

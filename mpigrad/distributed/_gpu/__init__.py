@@ -1,1 +1,4 @@
-"""What RPC and process groups share about GPUs: how arrays travel, pinned memory, and which GPU a rank uses."""
+"""What RPC and process groups share about GPUs: streams, pinned memory, and which GPU a rank uses.
+
+Imports `_array` and `distributed/_mpi`.
+"""

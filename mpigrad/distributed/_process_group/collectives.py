@@ -12,7 +12,6 @@ from mpigrad._array.device import guard, is_loaded
 from mpigrad._tensor import Tensor
 
 from .. import _mpi
-from .._gpu.finishing import finish_on_streams
 from .._mpi import mpi_turn
 from .buffers import (
     arrived,
@@ -29,6 +28,7 @@ from .buffers import (
     stacked,
     typed,
 )
+from .finish_on_streams import finish_on_streams
 from .groups import ProcessGroup, place_of, resolve, root_of
 from .reduce_op import ReduceOp, operation
 from .work import Work

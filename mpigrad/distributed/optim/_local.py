@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..._graph.grad_mode import no_grad
-from .._gpu.turns import Turns
 from ..autograd import get_gradients
 from ..rpc import RRef
+from ._turns import Turns
 
 _stepping = Turns()  # optimizers of one worker may share parameters
 

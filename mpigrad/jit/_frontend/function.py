@@ -1,8 +1,8 @@
 """ScriptFunction: the graph of a scripted function, its compiled code, its schema, and the name by which it travels.
 
 Users call Python's own bound methods, which the interpreter calls without a detour through C and `__call__`: `jit.script(f)`
-gives the entry point of a `ScriptFunction` bound to its `Anchor`, a method of a scripted module is its entry point bound to the
-module. Attributes of a bound method are those of its function, so `fn.graph` and its like are kept there. An entry point is
+gives the entry point of a `ScriptFunction` bound to its `PickleProxy`, a method of a scripted module is its entry point bound to
+the module. Attributes of a bound method are those of its function, so `fn.graph` and its like are kept there. An entry point is
 compiled at the first call; the compiled code then replaces the code that started the compiler.
 """
 
@@ -29,7 +29,7 @@ _compiling = threading.RLock()  # functions compile those that they call
 
 def is_script(obj: Any) -> bool:
     """Whether an object is a callable that `jit.script` gave."""
-    return type(obj) is MethodType and type(obj.__self__) is Anchor
+    return type(obj) is MethodType and type(obj.__self__) is PickleProxy
 
 
 class _Kind(type):
@@ -65,7 +65,7 @@ class ScriptFunction(metaclass=_Kind):
         self._text = ""
         self._inner: Any = None
         self.entry = new_entry(self, original)
-        self.call = MethodType(self.entry, Anchor(self))
+        self.call = MethodType(self.entry, PickleProxy(self))
 
     def attributes(self) -> dict[str, Any]:
         """The attributes of the callable."""
@@ -137,7 +137,7 @@ class ScriptFunction(metaclass=_Kind):
         return f"<mpigrad.jit.ScriptFunction {self.schema}>"
 
 
-class Anchor:
+class PickleProxy:
     """The `__self__` of the callable of a scripted function. Pickle stores the callable as an attribute of it."""
 
     __slots__ = ("_script",)
@@ -153,14 +153,14 @@ class Anchor:
     def __reduce__(self) -> Any:
         return anchor, (self._script.qualified_name,)
 
-    def __deepcopy__(self, memo: Any) -> Anchor:
+    def __deepcopy__(self, memo: Any) -> PickleProxy:
         return self
 
     def __repr__(self) -> str:
         return repr(self._script)
 
 
-def anchor(qualified_name: str) -> Anchor:
+def anchor(qualified_name: str) -> PickleProxy:
     """The anchor of the scripted function that this process knows by a name."""
     found: Any = find(qualified_name).call.__self__
     return found

@@ -8,13 +8,13 @@ from typing import Any
 
 from mpigrad.distributed.rpc._agent.profiling import title_of
 from mpigrad.distributed.rpc._protocol.instruments import Instrument
-from mpigrad.distributed.rpc._protocol.message import NO_CALL, MessageType
+from mpigrad.distributed.rpc._protocol.message import NAMES, NO_CALL, MessageType
 
 from .recorder import Recorder
 
 _ANSWERS = (int(MessageType.REPLY), int(MessageType.EXCEPTION))
 _REMOTE, _FETCH = int(MessageType.PYTHON_REMOTE_CALL), int(MessageType.PYTHON_RREF_FETCH_CALL)
-_TITLES = {
+_TITLES: dict[int, str] = {
     MessageType.BACKWARD_AUTOGRAD_REQ: "propagate",
     MessageType.REACH_AUTOGRAD_REQ: "reach",
     MessageType.HOLD_AUTOGRAD_REQ: "hold",
@@ -27,10 +27,10 @@ _TITLES = {
 
 def title(kind: int, function: bytes) -> str:
     """What a message is about, in words."""
-    known = MessageType(kind)
-    if function and known not in _TITLES:
+    if function and kind not in _TITLES:
         return function.decode(errors="replace").partition(":")[2]
-    return _TITLES.get(known, "call" if known is MessageType.PYTHON_CALL else known.name.lower())
+    known = "call" if kind == MessageType.PYTHON_CALL else NAMES.get(kind, f"type {kind}").lower()
+    return _TITLES.get(kind, known)
 
 
 class TraceInstrument(Instrument):

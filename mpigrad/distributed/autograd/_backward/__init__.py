@@ -1,4 +1,4 @@
-"""The backward pass across workers: the engine, the initiator, branches, joined parts, and messages between workers.
+"""The backward pass across workers: the engine, branches, joined parts, the reach phase and the initiator.
 
-Imports `_graph` and `_context`. Only the public functions in `_api.py` import from here.
+Imports `_graph`, `_context`, and of RPC calls, messages and arrays. The package's public functions import from here.
 """

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError, pack_error, unpack_error
-from mpigrad.distributed.rpc._protocol.extensions import lost_hooks, register_handler
+from mpigrad.distributed.rpc._protocol.extensions import register_handler, worker_lost_hooks
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 
@@ -186,4 +186,4 @@ register_handler(_DONE, _handle_done)
 register_handler(_FAILED, _handle_failed)
 register_handler(_REACHED, _handle_reached, in_place=False)
 register_handler(_ABORT, _handle_abort)
-lost_hooks.append(_worker_lost)
+worker_lost_hooks.append(_worker_lost)

@@ -99,7 +99,11 @@ class DistEngine:
         if not branch.over:
             branch.wait(deadline)
         if branch.error is not None:
-            raise branch.error
+            error = branch.error
+            try:
+                raise error
+            finally:
+                del error, branch, reply  # the error's traceback has this frame: together they would be a cycle
         return [] if capture is None else [pass_.captured.get(place) for place in range(len(capture))]
 
     def execute_send_function_async(

@@ -20,8 +20,8 @@ from mpigrad._graph.engine import as_array
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
-from mpigrad.distributed.rpc._wire.arrays import Arrived, origins_of
-from mpigrad.distributed.rpc._wire.payload import Directed
+from mpigrad.distributed.rpc._wire.arrays import ReceivedValues, origins_of
+from mpigrad.distributed.rpc._wire.payload import ArrayForDevice
 
 from .._context.container import this_worker
 from .._context.interceptor import record_recv, record_send
@@ -72,7 +72,7 @@ def _encode(
 def _directed(batch: Sequence[MessageGradients], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
     """The arrays, each for the device that its tensor has left."""
     targets = [place for each in batch for place in origins.get(each.message_id) or [CPU] * len(each.grads)]
-    return [Directed(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
+    return [ArrayForDevice(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
 
 
 def _layout(value: Any) -> bytes:
@@ -131,10 +131,10 @@ def _decode(
 
 
 def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
-    made: list[Any] = [] if origins_of(arrays) is None else Arrived([])
+    made: list[Any] = [] if origins_of(arrays) is None else ReceivedValues([])
     rest = iter(arrays)
     for _ in range(total):
-        if type(made) is Arrived:
+        if type(made) is ReceivedValues:
             made.origins[len(made)] = arrays.origins.get(len(arrays) - rest.__length_hint__(), CPU)  # type: ignore[attr-defined]
         coalesced, ndim = _LAYOUT.unpack_from(body, place)
         place += _LAYOUT.size
@@ -150,8 +150,8 @@ def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list
 def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
     (message_id,) = _RECORDED.unpack_from(record)
     tensors = [wrap(array) for array in arrays]
-    if type(arrays) is Arrived:
-        tensors = Arrived(tensors)
+    if type(arrays) is ReceivedValues:
+        tensors = ReceivedValues(tensors)
         tensors.origins = arrays.origins
     for tensor, needs in zip(tensors, record[_RECORDED.size :]):
         tensor._requires = bool(needs)

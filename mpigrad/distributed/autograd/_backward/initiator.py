@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mpigrad.distributed.rpc._agent.call_table import CallFuture
-from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS
+from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, tell
 from mpigrad.futures import Future
 
 from .._context.interceptor import Running
@@ -46,9 +46,9 @@ class RootBranch(Branch):
 
         Returns the future of the answer that the calling thread shall wait for: see `_send_on`.
         """
-        watching = INSTRUMENTS.active
-        for each in watching:
-            each.before_roots(self.worker)
+        observers = INSTRUMENTS.active
+        if observers:
+            tell(observers, "before_roots", self.worker)
         context, roots = self.context, self.roots
         try:
             context.parts.catch_up()
@@ -62,8 +62,8 @@ class RootBranch(Branch):
         except BaseException as error:
             self.fail(error)
         finally:
-            for each in watching:
-                each.after_roots(self.worker)
+            if observers:
+                tell(observers, "after_roots", self.worker)
         self.settle()
         return None
 
@@ -116,8 +116,7 @@ class RootBranch(Branch):
         return ReachState(self._reach_over, self._reach_id)
 
     def _start_reach(self) -> None:
-        for each in INSTRUMENTS.active:
-            each.reach_started(self.worker, self.pass_.id)
+        tell(INSTRUMENTS.active, "reach_started", self.worker, self.pass_.id)
         assert self._reach_id is not None
         try:
             pending = reach(self.worker, self.context, self._reach_id, [self.roots])
@@ -139,8 +138,7 @@ class RootBranch(Branch):
             self._reached()
 
     def _observe_reach_end(self) -> None:
-        for each in INSTRUMENTS.active:
-            each.reach_ended(self.worker, self.pass_.id)
+        tell(INSTRUMENTS.active, "reach_ended", self.worker, self.pass_.id)
 
     def _reached(self) -> None:
         """Every send function that will get gradients is marked: let the parts run."""

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpigrad._graph.engine import GraphTask
-from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS
+from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, tell
 from mpigrad.futures import Future
 
 from .._context.context import Sink
@@ -63,8 +63,7 @@ class JoinedPart:
         self._lock = threading.Lock()
         self._running = self._over = self._aborted = self._settled = False
         self._user_code = any(source.runs_user_code() for source in sources)
-        for each in INSTRUMENTS.active:
-            each.part_held(branch.worker, self)
+        tell(INSTRUMENTS.active, "part_held", branch.worker, self)
 
     # -- what the initiator says ---------------------------------------------------------------------------------------
     def accept(self, reach: ReachState) -> None:
@@ -146,8 +145,7 @@ class JoinedPart:
         self.branch.settle()
 
     def _report(self, branch: Branch) -> None:
-        for each in INSTRUMENTS.active:
-            each.part_done(branch.worker, self)
+        tell(INSTRUMENTS.active, "part_done", branch.worker, self)
         self._leave_context()
         if branch.error is None and not self._aborted:  # a failure was reported already, and might come after this
             report_done(branch.worker, branch.pass_)

@@ -1,4 +1,4 @@
-"""Contexts: what they hold, where gradients end in them, where they are found, how calls are recorded, and how they are released.
+"""Contexts: what they hold, where they are found, how calls are recorded in them, and how they are released.
 
-Imports `_graph` and RPC's extension points. `_backward` builds on it.
+Imports `_graph`, and of RPC the agent and its extension points. `_backward` builds on it.
 """

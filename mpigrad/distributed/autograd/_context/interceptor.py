@@ -100,7 +100,7 @@ class _Interceptor:
         worker = agent.autograd
         message_id = worker.container.new_message_id()
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
-            agent.later(_walk, context)
+            agent.run_when_idle(_walk, context)
         return context.context_id, message_id
 
     def on_receive(

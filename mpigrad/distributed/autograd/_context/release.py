@@ -65,7 +65,7 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
     if agent is None or rank in agent.gone:
         return
     worker.releasing.add((rank, context_id))
-    agent.later(_send_release, (worker, rank, context_id))
+    agent.run_when_idle(_send_release, (worker, rank, context_id))
 
 
 def _send_release(told: tuple[Worker, int, int]) -> None:

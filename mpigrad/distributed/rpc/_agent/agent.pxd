@@ -21,7 +21,7 @@ cdef class Agent:
     cpdef call_sync(self, dst, func, args, kwargs, timeout)
     cpdef CallFuture request(self, dst, kind, body=*, arrays=*, timeout=*, extra=*, extra2=*, context=*, then=*)
     cpdef request_with_retries(self, dst, kind, body=*, extra=*, extra2=*, then=*)
-    cpdef later(self, work, subject)
+    cpdef run_when_idle(self, work, subject)
     cpdef wait_for(self, CallFuture fut)
     cpdef receive(self, frame, waiting_for)
     cpdef serve(self, work)

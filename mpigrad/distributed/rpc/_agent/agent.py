@@ -11,7 +11,7 @@ from mpigrad.futures._future import Future
 from .._progress.progress import Progress
 from .._protocol.codec import kind_of, read_header
 from .._protocol.errors import SendFailedError
-from .._protocol.instruments import INSTRUMENTS, Instrument
+from .._protocol.instruments import INSTRUMENTS, tell
 from .._protocol.message import NO_CALL, MessageType
 from .._protocol.worker_info import WorkerInfo
 from .._transport.base import Transport
@@ -53,16 +53,16 @@ class Agent:
         self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
         self.epochs: dict[int, int] = {}  # rank -> which of its incarnations we talk to (dynamic groups)
         self.static = True
-        self.autograd: Worker  # distributed autograd sets it when the agent starts
+        self.autograd = cast("Worker", None)
         self.options: Any = None
-        self.closing_protocol: Closing
+        self.closing_protocol = cast("Closing", None)  # this and the next two are set before the agent starts
         self.membership: Membership | None = None  # in dynamic groups
         self.communicator: Any = None
         self.slots: dict[str, Any] = {}  # state that other files keep with the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
         self._instruments = INSTRUMENTS
         self.progress = Progress(transport, self, num_worker_threads, name)
-        self.rrefs: Table  # the RRef layer sets it when the agent starts
+        self.rrefs = cast("Table", None)
         self._idle = self.progress.idle
         self.sender = Sender(self, self.progress.queue, self.before_send)
         self.calls = self.call_table_type(self, self.sender, self.progress.waiters, self.progress.pool)
@@ -83,11 +83,12 @@ class Agent:
         """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
         if not self._instruments.active:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
-        observers = self._tell_call(dst, func, kind, False)
+        observers = self._instruments.active
+        tell(observers, "before_call", self, dst, func, kind, False)
         try:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
         finally:
-            self._tell_called(observers)
+            tell(observers, "after_call", self)
 
     def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
         """`call` and wait for the answer."""
@@ -95,12 +96,13 @@ class Agent:
             fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
             self.calls.wait_for(fut)
         else:
-            observers = self._tell_call(dst, func, CALL, True)
+            observers = self._instruments.active
+            tell(observers, "before_call", self, dst, func, CALL, True)
             try:
                 fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
                 self.calls.wait_for(fut)
             finally:
-                self._tell_called(observers)
+                tell(observers, "after_call", self)
         state, value = fut._state, fut._value
         if state == 2:
             try:
@@ -108,16 +110,6 @@ class Agent:
             finally:
                 del fut, value  # the error's traceback has this frame: together they would be a cycle
         return value
-
-    def _tell_call(self, dst: int, func: Any, kind: int, sync: bool) -> tuple[Instrument, ...]:
-        observers = self._instruments.active
-        for each in observers:
-            each.before_call(self, dst, func, kind, sync)
-        return observers
-
-    def _tell_called(self, observers: tuple[Instrument, ...]) -> None:
-        for each in reversed(observers):
-            each.after_call(self)
 
     def request(
         self,
@@ -177,9 +169,9 @@ class Agent:
         """Call `run`, which must not block, after a while."""
         self.calls.timers.after(seconds, run)
 
-    def later(self, work: Callable[[Any], None], subject: Any) -> None:
+    def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
         """Have `work(subject)`, library code that never blocks, run by the next thread whose poll finds nothing."""
-        self._idle.later(work, subject)
+        self._idle.run_when_idle(work, subject)
 
     def defer(self, run: Callable[[], None]) -> bool:
         """Have the pool run users' code if the current thread is one where it must not run; whether it was taken."""
@@ -293,8 +285,8 @@ class Agent:
 
     def quiet(self) -> bool:
         """Whether nothing is under way here: no call of ours, no function of others."""
-        progress = self.progress
-        return not (self.calls.pending or self.server.running or progress.pool.jobs or progress.queue.outbox)
+        queued = self.progress.pool.jobs or self.progress.queue.outbox  # first: what leaves the queue is running then
+        return not (queued or self.calls.pending or self.server.running)
 
     def debug_info(self) -> dict[str, Any]:
         """Calls under way, threads, bytes and latencies."""

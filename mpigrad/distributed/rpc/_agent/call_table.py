@@ -24,8 +24,8 @@ from .._protocol import extensions
 from .._protocol.codec import Header, mode_of, read_header
 from .._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
 from .._protocol.function_names import is_library, label, name_of
-from .._protocol.instruments import INSTRUMENTS
-from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NAMES, PICKLE, MessageType
+from .._protocol.instruments import INSTRUMENTS, tell
+from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NAMES, OPERATOR_CALL, PICKLE, MessageType
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
 from .counter import Counter
 from .latency import SAMPLE, Latency
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .agent import Agent
 
 CALL = int(MessageType.PYTHON_CALL)
-LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 EXCEPTION = int(MessageType.EXCEPTION)
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
 _NEVER = float("inf")
@@ -125,7 +124,7 @@ class CallTable:
             if payload is None:
                 payload = encode_any(self._agent, dst, (args, kwargs))
         if kind == CALL and is_library(name):
-            kind = LIBRARY_CALL
+            kind = OPERATOR_CALL
         now = _monotonic()
         fut = self._begin(dst, func, timeout, now)
         context = None
@@ -135,11 +134,15 @@ class CallTable:
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
         self.pending[call_id] = fut
-        if context is None:
-            self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
-        else:
-            fut.recorded = MODE.enabled
-            self._sender.send(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
+        try:
+            if context is None:
+                self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
+            else:
+                fut.recorded = MODE.enabled
+                self._sender.send(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
+        except BaseException:
+            self._take_back(call_id)
+            raise
         if dst in self._gone:
             self.fail_calls_to(dst)
         return fut
@@ -164,10 +167,20 @@ class CallTable:
         payload = encode_raw(body, arrays) if body or arrays else NOTHING
         call_id = next(self._ids)
         self.pending[call_id] = fut
-        self._sender.send(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
+        try:
+            self._sender.send(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
+        except BaseException:
+            self._take_back(call_id)
+            raise
         if dst in self._gone:
             self.fail_calls_to(dst)
         return fut
+
+    def _take_back(self, call_id: int) -> None:
+        """Forget a call that could not be sent: its caller gets the error at once, and it does not count as issued."""
+        if self.pending.pop(call_id, None) is not None:
+            self.latency.forget(call_id)
+            next(self.unsent.numbers)
 
     def request_with_retries(
         self, dst: int, kind: int, body: bytes, extra: int, extra2: int, then: Callable[[Future], None] | None
@@ -199,13 +212,11 @@ class CallTable:
         if not observers:
             self._complete(frame, header)
             return
-        for each in observers:
-            each.before_answer(self._agent, header.call_id)
+        tell(observers, "before_answer", self._agent, header.call_id)
         try:
             self._complete(frame, header)
         finally:
-            for each in reversed(observers):
-                each.after_answer(self._agent)
+            tell(observers, "after_answer", self._agent)
 
     def _complete(self, frame: Any, header: Header) -> None:
         flags, call_id = header.flags, header.call_id
@@ -277,7 +288,7 @@ class CallTable:
         for call_id, fut in list(self.pending.items()):
             if fut.dst == rank:
                 self.fail(call_id, WorkerGoneError(self._gone.get(rank, f"rank {rank} has left")))
-        for hook in extensions.lost_hooks:
+        for hook in extensions.worker_lost_hooks:
             hook(self._agent, rank)
 
     def fail_all(self, why: str) -> None:

@@ -1,4 +1,4 @@
-"""An agent whose messages carry arrays of GPUs: maps, streams and landing. Agents without devices know nothing of it."""
+"""An agent whose messages carry arrays of GPUs: maps, streams and receives. Agents without devices know nothing of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mpigrad.futures import Future
 from .._protocol import extensions
 from .._protocol.codec import Header, kind_of, read_header
 from .._protocol.message import MessageType
-from .._transport.base import Bulk
-from .._transport.device.receive import Landing
+from .._transport.base import FrameWithArrays
+from .._transport.device.receive import DeviceReceiver
 from .._wire import payload
 from .agent import Agent
 from .call_table import CallFuture, CallTable
@@ -97,7 +97,7 @@ class DeviceCallTable(CallTable):
 
     def _complete(self, frame: Any, header: Header) -> None:
         streams = self._agent.streams_of(frame)
-        if type(frame) is Bulk and frame.streams is not None:
+        if type(frame) is FrameWithArrays and frame.streams is not None:
             fut = self.pending.get(header.call_id)
             if fut is not None:
                 _arrival[fut] = streams.record()
@@ -111,7 +111,7 @@ class DeviceServer(Server):
     _agent: DeviceAgent
 
     def dispatch(self, frame: Any, kind: int) -> None:
-        if kind in extensions.handlers and kind not in _PASSES and type(frame) is not Bulk:
+        if kind in extensions.handlers and kind not in _PASSES and type(frame) is not FrameWithArrays:
             super().dispatch(frame, kind)  # computes nothing
             return
         with self._agent.streams_of(frame).serving():
@@ -139,7 +139,7 @@ class DeviceAgent(Agent):
         payload.count_host_maps(int(self.moves_host_tensors))
         self._streams = StreamPool(devices)
         self.calls.use_devices(devices)
-        self.transport.landing = Landing(devices, self._streams_for, cuda_aware)
+        self.transport.device_receiver = DeviceReceiver(devices, self._streams_for, cuda_aware)
 
     def stop_using_devices(self) -> None:
         """The agent is gone."""
@@ -180,7 +180,7 @@ class DeviceAgent(Agent):
 
     def streams_of(self, frame: Any) -> Streams:
         """The streams on which a frame's arrays arrive, or on which what it asks for shall run."""
-        known = frame.streams if type(frame) is Bulk else None
+        known = frame.streams if type(frame) is FrameWithArrays else None
         return self._streams_for(frame) if known is None else known
 
 

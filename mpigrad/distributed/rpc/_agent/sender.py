@@ -10,7 +10,7 @@ import numpy as np
 
 from .._progress.send_queue import SendQueue
 from .._protocol.codec import build_frame, pack_header
-from .._protocol.instruments import INSTRUMENTS
+from .._protocol.instruments import INSTRUMENTS, tell
 from .._protocol.message import BODY_FOLLOWS, HEADER_SIZE, NO_CALL, TRANSFER
 from .._transport.base import FRAME_MAX, transfer_table
 from .._wire.payload import Payload
@@ -41,7 +41,7 @@ class Sender:
     """Sends the messages of one agent."""
 
     def __init__(self, agent: Agent, queue: SendQueue, before_send: Callable[[], None] | None) -> None:
-        self.faults: Any = None  # injected ones: see `faults.py`
+        self.faults: Any = None  # injected ones: see `_testing/faults.py`
         self._agent, self._queue, self._before_send, self._instruments = agent, queue, before_send, INSTRUMENTS
         self._rank, self._epochs = agent.rank, agent.epochs
 
@@ -69,13 +69,11 @@ class Sender:
         if not observers:
             self._send(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
             return
-        for each in observers:
-            each.before_send(self._agent, dst, kind, call_id, function, extra)
+        tell(observers, "before_send", self._agent, dst, kind, call_id, function, extra)
         try:
             self._send(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
         finally:
-            for each in reversed(observers):
-                each.after_send(self._agent)
+            tell(observers, "after_send", self._agent)
 
     def _send(
         self,

@@ -4,7 +4,7 @@ Invariants
 - Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `handled` counts those
   that are done. Graceful shutdown compares it with the requests issued, summed over all workers.
 - User code (functions, callbacks, pickles of users' classes) runs as *work*, which the pool puts on a stack where it
-  may run. Library operators cannot block and run on the thread that received them.
+  may run. Plain operators of the library cannot block: a thread that waits for an answer runs them itself.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .._protocol import extensions
 from .._protocol.codec import Header, epoch_of, flags_of, mode_of, read_header
 from .._protocol.errors import RemoteTraceback, pack_error
 from .._protocol.function_names import function_of, label
-from .._protocol.instruments import INSTRUMENTS
-from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, PICKLE, RAW, MessageType
+from .._protocol.instruments import INSTRUMENTS, tell
+from .._protocol.message import CUSTOM, FLAT, HAS_CONTEXT, IS_TUPLE, NO_CALL, OPERATOR_CALL, PICKLE, RAW, MessageType
 from .._protocol.raw_message import RawMessage
 from .._wire.payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
 from .counter import Counter
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _CALL = int(MessageType.PYTHON_CALL)
-_LIBRARY_CALL = int(MessageType.SCRIPT_CALL)
 _REPLY = int(MessageType.REPLY)
 _EXCEPTION = int(MessageType.EXCEPTION)
 _NO_KWARGS: dict[str, Any] = {}
@@ -54,7 +53,9 @@ class Server:
             return None  # meant for an earlier incarnation of this worker
         if kind == _CALL:
             return frame
-        if kind == _LIBRARY_CALL:
+        if kind == OPERATOR_CALL:
+            # Outside of contexts and without a pickle an operator cannot block: a waiting thread runs it instead of handing it
+            # over. The leader runs it as work, which it can take up at once.
             if not waiting or type(frame) is not bytearray or flags_of(frame) & HAS_CONTEXT or mode_of(frame) > FLAT:
                 return frame
         else:
@@ -71,18 +72,16 @@ class Server:
             self.dispatch(frame, kind)
             return
         header = read_header(frame)
-        for each in observers:
-            each.before_serve(self._agent, header.src, kind, header.call_id, header.extra)
+        tell(observers, "before_serve", self._agent, header.src, kind, header.call_id, header.extra)
         try:
             self.dispatch(frame, kind)
         finally:
-            for each in reversed(observers):
-                each.after_serve(self._agent)
+            tell(observers, "after_serve", self._agent)
 
     def dispatch(self, frame: Any, kind: int) -> None:
         """Serve a request by its type."""
         header = read_header(frame)
-        if kind == _CALL or kind == _LIBRARY_CALL:
+        if kind == _CALL or kind == OPERATOR_CALL:
             self._serve_call(frame, header)
         elif kind in self._handlers:
             self._serve_internal(frame, header, self._handlers[kind].fn)
@@ -90,7 +89,7 @@ class Server:
             self._serve_special(frame, header, extensions.call_handlers[kind])
         else:
             error = RuntimeError(f"{self._agent.info} has no handler for messages of type {kind}")
-            self._answer_error(header, error)
+            self._answer_internal_error(header, error)
 
     # -- calls of functions --------------------------------------------------------------------------------------------
     def _serve_call(self, frame: Any, header: Header) -> None:
@@ -122,7 +121,7 @@ class Server:
         try:
             func, args, kwargs, tensors = self._decode_call(frame, header)
             interceptor = self._interceptor if header.flags & HAS_CONTEXT else None
-            execute = partial(func, *args, **kwargs)
+            execute = partial(_execute, func, args, kwargs)  # unpacks in the handler: its errors are the function's
             if interceptor is None:
                 self._answer_special(header, handler(self._agent, told, execute), False, None)
                 return
@@ -143,7 +142,7 @@ class Server:
                 func, args, kwargs = args
             else:
                 args, kwargs = args
-        return func, args or (), kwargs or _NO_KWARGS, tensors
+        return func, () if args is None else args, kwargs or _NO_KWARGS, tensors
 
     def _run_and_answer(
         self, header: Header, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
@@ -177,13 +176,13 @@ class Server:
             else:
                 self._answer_internal(header, answer)
         except BaseException as error:
-            self._answer_error(header, error)
+            self._answer_internal_error(header, error)
 
     def _answer_internal_later(self, header: Header, fut: Future) -> None:
         try:
             self._answer_internal(header, fut.value())
         except BaseException as error:
-            self._answer_error(header, error)
+            self._answer_internal_error(header, error)
 
     def _answer_internal(self, header: Header, answer: Any) -> None:
         if header.call_id == NO_CALL:
@@ -192,8 +191,13 @@ class Server:
             payload = NOTHING
         else:
             payload = encode_raw(*answer) if type(answer) is tuple else encode_raw(answer, [])
-        next(self._handled)
         self._sender.send(header.src, _REPLY, payload, 0, header.call_id)
+        next(self._handled)  # not before: if the answer cannot be sent, the error is, and counts
+
+    def _answer_internal_error(self, header: Header, error: BaseException) -> None:
+        if header.call_id != NO_CALL:
+            next(self._handled)
+        self._send_error(header, error)
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _answer(self, header: Header, result: Any, in_context: bool) -> None:
@@ -241,6 +245,9 @@ class Server:
 
     def _answer_error(self, header: Header, error: BaseException) -> None:
         self._done(header)
+        self._send_error(header, error)
+
+    def _send_error(self, header: Header, error: BaseException) -> None:
         if header.call_id == NO_CALL:
             logger.error("%s: a message from rank %s failed", self._agent.info, header.src, exc_info=error)
             return
@@ -253,6 +260,11 @@ class Server:
         self._sender.send(dst, _EXCEPTION, encode_raw(pack_error(self._agent.info, error), []), 0, call_id)
 
     def _done(self, header: Header) -> None:
-        self.running.pop(header, None)
-        if header.call_id != NO_CALL:
+        """Count a call as handled, once: an answer that could not be sent is followed by an error."""
+        found = self.running.pop(header, self) is None  # the value of an entry
+        if found and header.call_id != NO_CALL:
             next(self._handled)
+
+
+def _execute(func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)

@@ -11,9 +11,9 @@ cdef class Idle:
     cdef public object _handler, _deferred
     cdef public Lead _lead
 
-    cpdef later(self, work, subject)
+    cpdef run_when_idle(self, work, subject)
     cpdef _run_deferred(self)
-    cpdef rest(self, double now, double idle, Future fut)
-    cpdef keep_house(self, double now)
+    cpdef back_off(self, double now, double idle, Future fut)
+    cpdef housekeep(self, double now)
 
 cpdef sleep_on(Future fut, lock, double seconds)

@@ -45,7 +45,7 @@ class Idle:
         self._moving = 0.0  # when transfers were last seen under way
         self._deferred: deque[tuple[Callable[[Any], None], Any]] = deque()
 
-    def later(self, work: Callable[[Any], None], subject: Any) -> None:
+    def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
         """Have `work(subject)`, library code that never blocks, run by the next thread whose poll finds nothing.
 
         A call waits for its answer soon, and the leader polls every few milliseconds. On a worker that is never idle, each
@@ -66,7 +66,7 @@ class Idle:
         except Exception:
             logger.exception("deferred work failed")
 
-    def rest(self, now: float, idle: float, fut: Future | None) -> None:
+    def back_off(self, now: float, idle: float, fut: Future | None) -> None:
         """Yield the core, then nap for a share of the time that has been idle; not longer than until `fut` is done.
 
         Never spins without yielding: with both ends of a call on one core, each would keep the other from answering.
@@ -76,7 +76,7 @@ class Idle:
             self._run_deferred()
             return
         if now >= self.next_housekeeping:
-            self.keep_house(now)
+            self.housekeep(now)
         if self._transport.pending():
             self._moving = now
             if idle > PATIENCE_SECONDS:
@@ -99,7 +99,7 @@ class Idle:
             lock.acquire()
             sleep_on(fut, lock, nap)
 
-    def keep_house(self, now: float) -> None:
+    def housekeep(self, now: float) -> None:
         """Let the agent do what is due."""
         self.next_housekeeping = now + HOUSEKEEPING_SECONDS
         try:

@@ -2,8 +2,8 @@
 from mpigrad._mutex cimport Mutex
 
 cdef class Lead:
-    cdef public object wanting, parked, poller, leader
-    cdef public bint polled_by_waiter, hot, napping, ticking
-    cdef public Mutex role
+    cdef public object wanted_by, parked, poller, leader
+    cdef public bint polled_by_waiter, just_served, napping, ticking
+    cdef public Mutex lock
 
     cpdef wake_parked(self)

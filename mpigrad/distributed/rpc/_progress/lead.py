@@ -13,13 +13,13 @@ class Lead:
     """Who holds the lead, who wants it, and what its holder is doing. Fields are written under the GIL, without a lock."""
 
     def __init__(self) -> None:
-        self.role = Mutex()  # held by the thread that polls
-        self.wanting: deque[Any] = deque()  # waiters that want the lead from the pool
+        self.lock = Mutex()  # held by the thread that polls
+        self.wanted_by: deque[Any] = deque()  # waiters that want the lead from the pool
         self.parked: deque[Any] = deque()  # locks of waiters that sleep because another thread polls
         self.polled_by_waiter = False
         self.poller = 0  # the waiting thread that polls
         self.leader = 0  # the pool thread that takes a message in, with the lead in hand
-        self.hot = False  # the leader has just served a request: waiters had better leave it in place
+        self.just_served = False  # the leader has just served a request: waiters had better leave it in place
         self.napping = False  # the holder of the lead finds nothing to do
         self.ticking = False  # there is a monitor
 

@@ -18,7 +18,7 @@ cdef class Pool:
 
     cpdef bint owns_thread(self) except? -1
     cpdef bint submit(self, work) except? -1
-    cpdef bint staff(self) except? -1
+    cpdef bint wake_worker(self) except? -1
     cpdef ensure_monitor(self)
     cpdef enqueue(self, work)
     cpdef run(self, work)

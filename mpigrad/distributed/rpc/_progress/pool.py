@@ -1,7 +1,7 @@
 """The pool: threads that poll for messages and run user functions, and the rules by which all threads poll, run and sleep.
 
 Terms
-- The *lead* (`Lead.role`): the thread that holds it polls for messages. A thread that waits for an answer takes it for the time
+- The *lead* (`Lead.lock`): the thread that holds it polls for messages. A thread that waits for an answer takes it for the time
   of its wait, and so completes its own future without a hand-over. Otherwise a pool thread holds it: the *leader*.
 - The leader runs a user function on its own stack. It releases the lead while the function runs (so that a wait inside the
   function can take it) and takes it back afterwards; no other thread is woken for that.
@@ -101,7 +101,7 @@ class Pool:
     def submit(self, work: Any) -> bool:
         """Queue user work for the pool; True if a thread is sure to take it now."""
         self.jobs.append(work)
-        return self.staff()
+        return self.wake_worker()
 
     def submit_last(self, run: Callable[[], None]) -> None:
         """`submit`, for callbacks of calls that failed: they run even when the pool has ended."""
@@ -120,7 +120,7 @@ class Pool:
                 self._running.append(None)
                 self.run(work)
 
-    def staff(self) -> bool:
+    def wake_worker(self) -> bool:
         """Wake or start a thread for the queue, within the limit."""
         if not self._has_room():
             if not self._lead.ticking:
@@ -168,7 +168,7 @@ class Pool:
                     continue
                 if self._lead.napping and not self.jobs:  # a thread polls, and there is nothing to monitor
                     self._sleep()
-                elif not self._lead.polled_by_waiter and not self._lead.wanting and self._lead.role.acquire(False):
+                elif not self._lead.polled_by_waiter and not self._lead.wanted_by and self._lead.lock.acquire(False):
                     self._run_leader()
                 elif self._monitor_role.acquire(False):
                     try:
@@ -196,7 +196,7 @@ class Pool:
         if (
             (self.jobs and self._has_room())
             or self.stopping
-            or not (self._lead.ticking or self._lead.role.locked() or self._lead.napping)
+            or not (self._lead.ticking or self._lead.lock.locked() or self._lead.napping)
         ):
             release(lock)
         lock.acquire(True, 1.0)
@@ -224,7 +224,7 @@ class Pool:
         since = idle = 0.0
         held = True
         try:
-            while not self.stopping and not self._lead.wanting:
+            while not self.stopping and not self._lead.wanted_by:
                 frame = self._queue.poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
                     self._lead.leader = me
@@ -250,10 +250,10 @@ class Pool:
                 if not held:
                     return
         finally:
-            self._lead.hot = self._lead.napping = False
+            self._lead.just_served = self._lead.napping = False
             if held:
-                self._lead.role.release()
-            if self._lead.parked and not self._lead.role.locked():
+                self._lead.lock.release()
+            if self._lead.parked and not self._lead.lock.locked():
                 self._lead.wake_parked()
 
     def _reserve(self) -> bool:
@@ -277,25 +277,25 @@ class Pool:
     def _idle_leading(self, now: float, idle: float) -> bool:
         """Rest while no message comes; release the lead for the time of a nap. False if another thread took it."""
         if idle < self._idle.active:
-            self._idle.rest(now, idle, None)
+            self._idle.back_off(now, idle, None)
             return True
-        self._lead.hot = False
+        self._lead.just_served = False
         if self.jobs:
             self._relieve(now)
         if idle > TRIM_SECONDS and kept_bytes():
             trim()
-        self._lead.role.release()
-        self._idle.rest(now, idle, None)
-        return self._lead.role.acquire(False)
+        self._lead.lock.release()
+        self._idle.back_off(now, idle, None)
+        return self._lead.lock.acquire(False)
 
     def _run_leading(self, work: Any) -> bool:
         """Run user work, for which a place is reserved, without the lead. False if another thread took the lead meanwhile."""
         if not self._lead.ticking:
             self.ensure_monitor()
-        self._lead.hot = True
-        self._lead.role.release()
+        self._lead.just_served = True
+        self._lead.lock.release()
         self.run(work)
-        return self._lead.role.acquire(False)
+        return self._lead.lock.acquire(False)
 
     def enqueue(self, work: Any) -> None:
         """Leave work to the next thread that may run a function."""
@@ -313,7 +313,7 @@ class Pool:
             time.sleep(TICK if doubtful else rest)
             now = _monotonic()
             if now >= self._idle.next_housekeeping:
-                self._idle.keep_house(now)
+                self._idle.housekeep(now)
             if self.jobs:
                 rest = TICK
                 self._relieve(now)
@@ -327,7 +327,7 @@ class Pool:
                 continue
             quiet_since = 0.0
             polled, last = self._queue.polls != last, self._queue.polls
-            if self._lead.role.locked():
+            if self._lead.lock.locked():
                 rest, doubtful = min(2 * rest, LONGEST_TICK), False
             elif not doubtful:
                 doubtful = True  # the holder is between two polls, or gone: the next check, after a TICK, tells

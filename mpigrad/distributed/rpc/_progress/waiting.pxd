@@ -15,13 +15,13 @@ cdef class Waiters:
     cdef public Idle _idle
     cdef public Pool _pool
 
-    @cython.locals(role=Mutex)
+    @cython.locals(lock=Mutex)
     cpdef wait(self, Future fut, deadline)
     @cython.locals(lead=Lead)
     cpdef bint _take_from_pool(self, Future fut) except? -1
     @cython.locals(lead=Lead)
     cpdef _leave(self)
-    @cython.locals(lead=Lead, queue=SendQueue, resting=Idle)
+    @cython.locals(lead=Lead, queue=SendQueue, idling=Idle)
     cpdef bint _poll_until(self, Future fut, deadline) except? -1
     @cython.locals(lead=Lead, pool=Pool)
     cpdef bint _sleep(self, Future fut, deadline, bint handed_over) except? -1

@@ -38,14 +38,14 @@ class Waiters:
 
     def wait(self, fut: Future, deadline: float | None) -> None:
         """Make progress until `fut` is done or the deadline has passed."""
-        role = self._lead.role
+        lock = self._lead.lock
         while not fut._state:
             breathe()
             if self._pool.stopping:
                 block(fut, deadline)
                 return
             handed_over = False
-            if role.acquire(False) or self._take_from_pool(fut):
+            if lock.acquire(False) or self._take_from_pool(fut):
                 try:
                     handed_over = self._poll_until(fut, deadline)
                 finally:
@@ -58,19 +58,19 @@ class Waiters:
     def _take_from_pool(self, fut: Future) -> bool:
         """Ask the leader, if it only polls, for the lead."""
         lead = self._lead
-        if lead.polled_by_waiter or lead.hot:
+        if lead.polled_by_waiter or lead.just_served:
             return False
-        lead.wanting.append(fut)
+        lead.wanted_by.append(fut)
         try:
-            return lead.role.acquire(True, 0.001)
+            return lead.lock.acquire(True, 0.001)
         finally:
-            lead.wanting.pop()
+            lead.wanted_by.pop()
 
     def _leave(self) -> None:
         """Let go of the lead."""
         lead = self._lead
         lead.polled_by_waiter = False
-        lead.role.release()
+        lead.lock.release()
         if lead.parked:
             lead.wake_parked()
         if not lead.ticking:
@@ -78,10 +78,10 @@ class Waiters:
 
     def _poll_until(self, fut: Future, deadline: float | None) -> bool:
         """Poll while holding the lead. True: stop polling but go on waiting, because the lead went to the pool."""
-        lead, queue, resting = self._lead, self._queue, self._idle
+        lead, queue, idling = self._lead, self._queue, self._idle
         lead.polled_by_waiter = True
         lead.poller = _get_ident()
-        receive, burst = self._handler.receive, resting.burst
+        receive, burst = self._handler.receive, idling.burst
         since = idle = 0.0
         try:
             while not fut._state:
@@ -98,7 +98,7 @@ class Waiters:
                 if since == 0.0:
                     since = now
                 idle = now - since
-                resting.rest(now, idle, fut)
+                idling.back_off(now, idle, fut)
         finally:
             lead.napping = False
             lead.poller = 0
@@ -123,12 +123,12 @@ class Waiters:
         if mine:
             pool.blocked.append(None)
             if pool.jobs:
-                pool.staff()
+                pool.wake_worker()
         lock = Mutex()
         lock.acquire()
         lead.parked.append(lock)
         try:
-            if handed_over or lead.role.locked():
+            if handed_over or lead.lock.locked():
                 limit = SLICE if deadline is None else min(SLICE, max(0.0, deadline - _monotonic()))
                 sleep_on(fut, lock, limit)
         finally:
@@ -136,7 +136,7 @@ class Waiters:
                 pool.blocked.pop()
             discard(lead.parked, lock)
         if fut._state:
-            if lead.parked and not lead.role.locked():
+            if lead.parked and not lead.lock.locked():
                 lead.wake_parked()  # the lead may have been offered to this thread, which has no more use for it
             return True
         return deadline is not None and _monotonic() >= deadline

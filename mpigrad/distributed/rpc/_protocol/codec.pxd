@@ -14,9 +14,9 @@ cpdef bytes build_frame(
     unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int src, long long call_id,
     long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
 )
-cpdef bytes with_length(bytes text, bytes rest)
+cpdef bytes length_prefixed(bytes text, bytes rest)
 cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295
-cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end)
+cpdef bytes slice_bytes(buffer, Py_ssize_t start, Py_ssize_t end)
 cpdef layout_key(int kind, array)
 cpdef bytes padded_bytes(array, bytes padding)
 cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes)

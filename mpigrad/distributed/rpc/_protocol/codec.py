@@ -131,13 +131,13 @@ def build_frame(
     return b"".join((head, data, meta, name))
 
 
-def with_length(text: bytes, rest: bytes) -> bytes:
+def length_prefixed(text: bytes, rest: bytes) -> bytes:
     """A text behind its length, and what comes after it."""
     return b"".join((_LENGTH.pack(len(text)), text, rest))
 
 
 def length_at(text: bytes, place: int) -> int:
-    """The length of what `with_length` has put behind a place in a text; ValueError if the text is too short for either."""
+    """The length of what `length_prefixed` has put behind a place in a text; ValueError if the text is too short for either."""
     if len(text) < place + _LENGTH.size:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     (length,) = _LENGTH.unpack_from(text, place)
@@ -146,7 +146,7 @@ def length_at(text: bytes, place: int) -> int:
     return length
 
 
-def piece(buffer: Any, start: int, end: int) -> bytes:
+def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
     """Some of a buffer's bytes; ValueError if it does not have them."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")

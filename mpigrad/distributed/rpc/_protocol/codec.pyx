@@ -151,7 +151,7 @@ cpdef bytes build_frame(
     return frame
 
 
-cpdef bytes with_length(bytes text, bytes rest):
+cpdef bytes length_prefixed(bytes text, bytes rest):
     """A text behind its length, and what comes after it."""
     cdef Py_ssize_t text_length = len(text), rest_length = len(rest)
     cdef unsigned int length = <unsigned int>text_length
@@ -164,7 +164,7 @@ cpdef bytes with_length(bytes text, bytes rest):
 
 
 cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
-    """The length of what `with_length` has put behind a place in a text; ValueError if the text is too short for either."""
+    """The length of what `length_prefixed` has put behind a place in a text; ValueError if the text is too short for either."""
     cdef unsigned int length
     cdef Py_ssize_t left = len(text) - place - <Py_ssize_t>sizeof(length)
     if place < 0 or left < 0:
@@ -175,7 +175,7 @@ cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
     return length
 
 
-cpdef bytes piece(buffer, Py_ssize_t start, Py_ssize_t end):
+cpdef bytes slice_bytes(buffer, Py_ssize_t start, Py_ssize_t end):
     """Some of a buffer's bytes; ValueError if it does not have them."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")

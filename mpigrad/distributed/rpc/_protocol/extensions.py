@@ -102,11 +102,11 @@ handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
-lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
+worker_lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
 quiet_hooks: list[
     Callable[[Agent], bool]
 ] = []  # False while a layer still has work of its own; asked by graceful shutdown
-last_call_hooks: list[
+before_shutdown_hooks: list[
     Callable[[Agent], None]
 ] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs
 

@@ -2,13 +2,16 @@
 
 `INSTRUMENTS.active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose what
 they are about and nest properly on one thread, unless they say otherwise. Every method gets the agent or worker first: several
-may share a process. An instrument must neither block nor raise.
+may share a process. An instrument must not block, nor ask anything of RPC or of a context: some points lie inside locks.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 
 class Instrument:
@@ -73,3 +76,12 @@ class Instruments:
 
 
 INSTRUMENTS = Instruments()
+
+
+def tell(observers: tuple[Instrument, ...], point: str, *about: Any) -> None:
+    """Call a point of these instruments, in reverse order if it is the end of something. Their errors are logged."""
+    for each in reversed(observers) if point.startswith("after_") else observers:
+        try:
+            getattr(each, point)(*about)
+        except Exception:
+            logger.exception("the instrument %r failed at %s", each, point)

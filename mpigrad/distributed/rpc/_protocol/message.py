@@ -60,6 +60,9 @@ class MessageType(IntEnum):
     UNKNOWN = 255
 
 
+# Calls of the library's own operators, which cannot block. PyTorch calls its operators with this type, too.
+OPERATOR_CALL = int(MessageType.SCRIPT_CALL)
+
 NAMES = {int(kind): kind.name for kind in MessageType}
 
 # type, mode, flags, epoch of the receiver, number of transfers that follow, rank of the sender, length of this frame,

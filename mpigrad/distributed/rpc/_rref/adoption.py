@@ -51,7 +51,7 @@ class Adoption:
         self._one_less()
 
     def _answered(self, rank: int, fut: Future) -> None:
-        self._table.happen(self._take, rank, fut.value()[0] if fut._state == 1 else b"")
+        self._table.enqueue(self._take, rank, fut.value()[0] if fut._state == 1 else b"")
 
     def _take(self, rank: int, counts: bytes) -> None:
         for record, (count,) in zip(self._held, _COUNT.iter_unpack(counts)):
@@ -81,7 +81,7 @@ def _handle(agent: Agent, message: extensions.RawMessage) -> Future:
 
 def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -> None:
     if all(table.has_lost(*life) for life in asked[0]) or time.monotonic() > limit:
-        table.happen(_give, table, asked, answer)
+        table.enqueue(_give, table, asked, answer)
     else:
         table.agent.after(_LOOK, lambda: _answer_when_known(table, asked, answer, limit))
 

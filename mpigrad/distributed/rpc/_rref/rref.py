@@ -207,8 +207,8 @@ def _last_call(agent: Agent) -> None:
 
 
 extensions.start_hooks.append(_start)
-extensions.last_call_hooks.append(_last_call)
-extensions.lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
+extensions.before_shutdown_hooks.append(_last_call)
+extensions.worker_lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
 
 
 def _quiet(agent: Agent) -> bool:

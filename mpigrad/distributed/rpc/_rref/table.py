@@ -116,7 +116,7 @@ class Table:
         return self.agent.rank << _LOCAL_BITS | next(_numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
-    def happen(self, change: Callable[..., None], *args: Any) -> None:
+    def enqueue(self, change: Callable[..., None], *args: Any) -> None:
         """Queue a change and handle what is queued, unless another thread is at it. Never blocks."""
         events, lock = self._events, self._lock
         events.append((change, args))
@@ -209,23 +209,23 @@ class Table:
 
     def keep(self, owner: Owner) -> None:
         """Keep a record alive until `unkeep`, as one child would."""
-        self.happen(self._count_child, owner, self.agent.rank)
+        self.enqueue(self._count_child, owner, self.agent.rank)
 
     def unkeep(self, number: int) -> None:
         """Undo `keep`."""
-        self.happen(self._child_ended, 0, number, self.agent.rank)
+        self.enqueue(self._child_ended, 0, number, self.agent.rank)
 
     def count_child(self, record: Owner | User, rank: int) -> None:
         """A fork of this record is about to leave for a rank."""
-        self.happen(self._count_child, record, rank)
+        self.enqueue(self._count_child, record, rank)
 
     def child_ended(self, fork: int, number: int, rank: int) -> None:
         """A fork that left here for a rank has ended. `fork` 0 names the owner's own record."""
-        self.happen(self._child_ended, fork, number, rank)
+        self.enqueue(self._child_ended, fork, number, rank)
 
     def rank_lost(self, rank: int) -> None:
         """A worker is gone, and so are its forks: it will not tell of their end."""
-        self.happen(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
+        self.enqueue(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
 
     def add_user(self, user: User) -> None:
         """A fork came to be here."""
@@ -233,11 +233,11 @@ class Table:
 
     def object_gone(self, user: User) -> None:
         """The Python object of a fork is gone."""
-        self.happen(self._object_gone, user)
+        self.enqueue(self._object_gone, user)
 
     def confirm(self, user: User, error: BaseException | None) -> None:
         """The owner answered (or could not be reached) about a new RRef."""
-        self.happen(self._confirmed, user, error)
+        self.enqueue(self._confirmed, user, error)
 
     def delete_users(self) -> None:
         """End every fork here, whatever still refers to it: rpc is shutting down."""

@@ -46,7 +46,7 @@ def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent
     table = table_of(agent)
     if owner == agent.rank:  # it came home: the owner's own record serves, and the fork ends here
         made = make(table, table.owner(number))
-        table.happen(table.tell_parent, src, parent_fork, number)
+        table.enqueue(table.tell_parent, src, parent_fork, number)
         return made
     user = User(number, owner, fork, src, parent_fork, confirmed=True)
     table.add_user(user)

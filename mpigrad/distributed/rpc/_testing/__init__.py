@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import backend_registry, constants
-from .._agent.faults import Faults, message_types
 from ..options import MPIRpcBackendOptions
+from .faults import Faults, message_types
 
 __all__ = ["FaultyMPIRpcBackendOptions", "FaultyTensorPipeRpcBackendOptions", "is_available"]
 

@@ -16,13 +16,12 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-from mpigrad.distributed._gpu.transfers import read_entry
-
 from .._protocol.codec import read_header, transfers_of
 from .._protocol.message import HEADER_SIZE, TRANSFER
 from .device.channel import Channel
-from .device.receive import NOWHERE, Together
+from .device.receive import NOWHERE, RequestGroup
 from .device.send import Outgoing
+from .device.transfers import read_entry
 from .receive_pool import receive_array
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ def tags_of(nbytes: int) -> int:
     return -(-nbytes // CHUNK)
 
 
-class Bulk(bytearray):
+class FrameWithArrays(bytearray):
     """A frame together with the arrays that followed it, or the error of receiving them."""
 
     followed: Any
@@ -58,7 +57,7 @@ class Transport:
     oversubscribed = False
     bytes_sent = bytes_received = 0
     lock = cast(Any, None)  # to be held around calls, if it must be a certain one
-    landing = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
+    device_receiver = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
 
     _listener = cast("SendFailures | None", None)
 
@@ -119,23 +118,23 @@ def transfer_table(follow: list[Any]) -> bytes:
     return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
 
 
-def failed(frame: bytearray, error: Exception) -> Bulk:
+def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
     """A message whose arrays cannot be received: taking it apart raises the error."""
-    bulk = Bulk(frame)
+    bulk = FrameWithArrays(frame)
     bulk.followed = error
     return bulk
 
 
 def fetch_with_devices(
-    frame: bytearray, sizes: list[int], landing: Any, channel: Callable[[int], Channel]
-) -> tuple[list[Any], Bulk]:
+    frame: bytearray, sizes: list[int], device_receiver: Any, channel: Callable[[int], Channel]
+) -> tuple[list[Any], FrameWithArrays]:
     """Begin to receive what follows a frame with device transfers: one request for all of it. `channel(n)` uses tag n."""
-    bulk, requests, tag = Bulk(frame), [], 0
+    bulk, requests, tag = FrameWithArrays(frame), [], 0
     bulk.followed = []
-    landing = NOWHERE if landing is None else landing
+    device_receiver = NOWHERE if device_receiver is None else device_receiver
     for size in sizes:
         if size > LARGEST:
-            array, request = landing.receive(bulk, size, channel(tag))
+            array, request = device_receiver.receive(bulk, size, channel(tag))
             requests.append(request)
             tag += 1
         else:
@@ -144,18 +143,18 @@ def fetch_with_devices(
                 requests.append(channel(tag).receive(array[start : start + CHUNK]))
                 tag += 1
         bulk.followed.append(array)
-    return [Together(requests)], bulk
+    return [RequestGroup(requests)], bulk
 
 
-def copied(frame: bytes, follow: list[Any], landing: Any = None) -> bytearray:
+def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> bytearray:
     """A message as its receiver would have it, for messages that do not leave the process."""
     if not follow:
         return bytearray(frame)
-    bulk = Bulk(frame)
+    bulk = FrameWithArrays(frame)
     bulk.followed = []
     for array in follow:
         if type(array) is Outgoing:
-            bulk.followed.append((landing or NOWHERE).receive_here(bulk, array))
+            bulk.followed.append((device_receiver or NOWHERE).receive_here(bulk, array))
             continue
         block = receive_array(array.nbytes)
         block[:] = array.reshape(-1).view("u1")

@@ -33,7 +33,7 @@ class MemoryNetwork:
         ]
         self._gathered: dict[int, bytes] = {}
         self._turn = [0] * size
-        self.landings: dict[int, Any] = {}  # where device arrays for each rank arrive
+        self.device_receivers: dict[int, Any] = {}  # where device arrays for each rank arrive
 
     def transport(self, rank: int) -> MemoryTransport:
         """The end of the wires at a rank."""
@@ -89,7 +89,7 @@ class MemoryTransport(Transport):
         if not 0 <= dst < self.size:
             raise ValueError(f"rank {dst} is not one of {self.size}")
         self.bytes_sent += len(frame) + sum(array.nbytes for array in follow)
-        self.network.put(self.rank, dst, frame, copied(frame, follow, self.network.landings.get(dst)))
+        self.network.put(self.rank, dst, frame, copied(frame, follow, self.network.device_receivers.get(dst)))
 
     def poll(self, tries: int) -> bytearray | None:
         message = self.network.get(self.rank)
@@ -98,13 +98,13 @@ class MemoryTransport(Transport):
         return message
 
     @property
-    def landing(self) -> Any:  # type: ignore[override]
+    def device_receiver(self) -> Any:  # type: ignore[override]
         """Where device arrays arrive; senders, in the same process, use it."""
-        return self.network.landings.get(self.rank)
+        return self.network.device_receivers.get(self.rank)
 
-    @landing.setter
-    def landing(self, landing: Any) -> None:
-        self.network.landings[self.rank] = landing
+    @device_receiver.setter
+    def device_receiver(self, device_receiver: Any) -> None:
+        self.network.device_receivers[self.rank] = device_receiver
 
     def pending(self) -> bool:
         return False

@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 from mpigrad.distributed.rpc._protocol.codec cimport flags_of, kind_of, transfers_of
 from mpigrad.distributed.rpc._transport.receive_pool cimport receive_array
-from mpigrad.distributed.rpc._transport.shared_memory.offers cimport Offers, Taking
+from mpigrad.distributed.rpc._transport.shared_memory.offers cimport Offers, OfferReceive
 from mpigrad.distributed.rpc._transport.base cimport Transport, origin_of, transfer_sizes
 
 cdef class MPITransport(Transport):

@@ -34,7 +34,7 @@ from .base import (
     CHUNK,
     FRAME_MAX,
     LARGEST,
-    Bulk,
+    FrameWithArrays,
     Transport,
     copied,
     failed,
@@ -44,10 +44,10 @@ from .base import (
     transfer_sizes,
 )
 from .device.channel import Channel
-from .device.receive import Together
+from .device.receive import RequestGroup
 from .device.send import Outgoing
 from .receive_pool import receive_array
-from .shared_memory.offers import Offers, Taking
+from .shared_memory.offers import OfferReceive, Offers
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class MPITransport(Transport):
         self._sends: deque[tuple[Any, int]] = deque()  # requests under way, and to whom
         self._under_way: dict[int, int] = {}  # rank -> how many of them are to it
         self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> what waits for a place; never empty
-        self._coming: list[tuple[list[Any], Bulk]] = []
+        self._coming: list[tuple[list[Any], FrameWithArrays]] = []
         self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
         self._offers = Offers(self)
         self._open_ring()
@@ -95,7 +95,7 @@ class MPITransport(Transport):
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         if dst == self.rank:
-            self._ready.append(copied(frame, follow, self.landing))
+            self._ready.append(copied(frame, follow, self.device_receiver))
             return
         if self._under_way and (dst in self._queued or self._under_way.get(dst, 0) >= WINDOW):
             self._queued.setdefault(dst, deque()).append((frame, follow, tag))
@@ -129,7 +129,7 @@ class MPITransport(Transport):
         for nth, array in enumerate(follow):
             self.bytes_sent += array.nbytes
             if type(array) is Outgoing:
-                aware = self.landing is not None and self.landing.cuda_aware
+                aware = self.device_receiver is not None and self.device_receiver.cuda_aware
                 self._keep(array.start(self._channel(dst, tag), aware), dst)
                 tag += 1
                 continue
@@ -214,20 +214,20 @@ class MPITransport(Transport):
         if max(sizes) > LARGEST:
             self._receive_on_devices(frame, sizes, src, tag)
             return
-        bulk = Bulk(frame)
+        bulk = FrameWithArrays(frame)
         bulk.followed = [receive_array(size) for size in sizes]
         requests: list[Any] = []
         for nth, array in enumerate(bulk.followed):
             self.bytes_received += sizes[nth]
             if nth in offers:
-                requests.append(Taking(self, bulk, sender, offers[nth], array, src, tag))
+                requests.append(OfferReceive(self, bulk, sender, offers[nth], array, src, tag))
             else:
                 requests.extend(self.receive_pieces(src, array, tag))
             tag += tags_of(sizes[nth])
-        self._coming.append(([Together(requests)] if offers and len(requests) > 1 else requests, bulk))
+        self._coming.append(([RequestGroup(requests)] if offers and len(requests) > 1 else requests, bulk))
 
     def _receive_on_devices(self, frame: bytearray, sizes: list[int], src: int, tag: int) -> None:
-        entry = fetch_with_devices(frame, sizes, self.landing, lambda nth: self._channel(src, tag + nth))
+        entry = fetch_with_devices(frame, sizes, self.device_receiver, lambda nth: self._channel(src, tag + nth))
         self.bytes_received += sum(array.nbytes for array in entry[1].followed)
         self._coming.append(entry)
 

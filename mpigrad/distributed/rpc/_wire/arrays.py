@@ -25,7 +25,7 @@ from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap
 
 from .._protocol.codec import layout_key, padded_bytes, view_of
-from .._transport.device.stranded import Stranded
+from .._transport.device.failed_receive import FailedReceive
 
 INLINE_MAX = 32 * 1024  # larger arrays travel on their own
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
@@ -215,12 +215,12 @@ def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nb
 
 
 def _no_place(block: np.ndarray, target: device) -> Exception:
-    if isinstance(block, Stranded):
+    if isinstance(block, FailedReceive):
         return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {block.error}")
     return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
 
 
-class Arrived(list[Any]):
+class ReceivedValues(list[Any]):
     """Values (or the tensors among them) of a message, with the devices that some of them left, by their places."""
 
     def __init__(self, values: list[Any]) -> None:
@@ -230,13 +230,13 @@ class Arrived(list[Any]):
 
 def origins_of(values: list[Any]) -> dict[int, device] | None:
     """By place, the devices of the sender that values have left; None if none of them left or reached a GPU."""
-    return values.origins if type(values) is Arrived else None
+    return values.origins if type(values) is ReceivedValues else None
 
 
-def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[Arrived, Arrived]:
-    if type(values) is Arrived and type(tensors) is Arrived:
+def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[ReceivedValues, ReceivedValues]:
+    if type(values) is ReceivedValues and type(tensors) is ReceivedValues:
         return values, tensors
-    return Arrived(values), Arrived(tensors)
+    return ReceivedValues(values), ReceivedValues(tensors)
 
 
 def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> list[Any]:
@@ -245,7 +245,7 @@ def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> lis
 
 
 def _take_moving(
-    kind: int, dtype: Any, moving: Any, nbytes: int, transfers: list[Any], values: Arrived, tensors: Arrived
+    kind: int, dtype: Any, moving: Any, nbytes: int, transfers: list[Any], values: ReceivedValues, tensors: ReceivedValues
 ) -> None:
     shape, source, target, number, offset = moving
     if number >= len(transfers) or offset + nbytes > transfers[number].nbytes:

@@ -2,7 +2,7 @@
 cimport cython
 
 from mpigrad._tensor cimport Tensor
-from mpigrad.distributed.rpc._protocol.codec cimport Header, layout_key, length_at, padded_bytes, piece, with_length
+from mpigrad.distributed.rpc._protocol.codec cimport Header, layout_key, length_at, padded_bytes, slice_bytes, length_prefixed
 from mpigrad.distributed.rpc._wire.arrays cimport parse, take
 
 cdef class Payload:

@@ -19,7 +19,7 @@ from mpigrad._array.device import device, device_of
 from mpigrad._tensor import Tensor
 
 from .._protocol import extensions
-from .._protocol.codec import Header, layout_key, length_at, padded_bytes, piece, with_length
+from .._protocol.codec import Header, layout_key, length_at, length_prefixed, padded_bytes, slice_bytes
 from .._protocol.message import BODY_FOLLOWS, CUSTOM, EMPTY, FLAT, HEADER_SIZE, PICKLE, RAW, TRANSFER
 from .arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from .pickling import Tables, dumps, internal_pickler, loads
@@ -61,7 +61,7 @@ _never_flat = False  # because of either of these
 NOTHING = _payload(EMPTY, b"", b"", [], [])
 
 
-class Directed(NamedTuple):
+class ArrayForDevice(NamedTuple):
     """An array in a message without pickle, and the device on which it shall arrive."""
 
     array: Any
@@ -119,7 +119,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             text += layout[0]
     if len(tensors) > 1 and _one_is_twice_in(tensors):
         return None  # it arrives as one: pickle sees to that
-    meta = with_length(text, pickle.dumps(tuple(plain), 5) if plain else b"")
+    meta = length_prefixed(text, pickle.dumps(tuple(plain), 5) if plain else b"")
     return _payload(FLAT, b"".join(data), meta, follow, tensors)
 
 
@@ -172,13 +172,13 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
         text += entry[0]
         data.append(padded_bytes(array, entry[1]))
     else:
-        return _payload(RAW, b"".join(data), with_length(text, bytes(body)), [], [])
+        return _payload(RAW, b"".join(data), length_prefixed(text, bytes(body)), [], [])
     tables = Tables(to)
     for array in arrays:
         if type(array) is Tensor:
             add = tables.add if to is None else tables.add_routed
             add(TENSOR_GRAD if array._requires else TENSOR, array._array)
-        elif type(array) is Directed:
+        elif type(array) is ArrayForDevice:
             tables.add_for(ARRAY, array.array, device_of(array.array), array.target)
         else:
             tables.add(ARRAY, array)
@@ -212,7 +212,7 @@ def parts(frame: Any, header: Header) -> tuple[Any, int, bytes, bytes, Any]:
                 f"malformed message: function of {name_length} and meta of {meta_length} bytes in a frame of {length}"
             )
         middle = length - name_length
-        return frame, HEADER_SIZE, piece(frame, middle - meta_length, middle), piece(frame, middle, length), ()
+        return frame, HEADER_SIZE, slice_bytes(frame, middle - meta_length, middle), slice_bytes(frame, middle, length), ()
     followed, frame.followed = frame.followed, []
     if isinstance(followed, Exception):
         raise followed
@@ -225,7 +225,7 @@ def parts(frame: Any, header: Header) -> tuple[Any, int, bytes, bytes, Any]:
     start = middle - meta_length
     if start < offset:
         raise ValueError(f"malformed message: function of {name_length} and meta of {meta_length} bytes in a body of {end}")
-    return buffer, offset, piece(buffer, start, middle), piece(buffer, middle, end), followed
+    return buffer, offset, slice_bytes(buffer, start, middle), slice_bytes(buffer, middle, end), followed
 
 
 def _decode(

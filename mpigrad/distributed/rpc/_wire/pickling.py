@@ -21,8 +21,8 @@ from mpigrad._tensor import Tensor
 from mpigrad._wrapping import wrap, wrap_as
 
 from .._protocol import extensions
-from .._transport.device.send import Departures
-from .arrays import ARRAY, TENSOR, TENSOR_GRAD, Arrived, describe_moving, put, put_buffer, sendable
+from .._transport.device.send import DevicePacker
+from .arrays import ARRAY, TENSOR, TENSOR_GRAD, ReceivedValues, describe_moving, put, put_buffer, sendable
 
 
 class Tables:
@@ -32,7 +32,7 @@ class Tables:
 
     def __init__(self, to: Any = None) -> None:
         self.to = to  # agent, rank, "Request" or "Response": where device arrays go
-        self.departures: Departures | None = None
+        self.departures: DevicePacker | None = None
         self.moves_all = to is not None and to[0] is not None and to[0].moves_host_tensors
         self.layout: list[bytes] = []
         self.data: list[bytes] = []
@@ -58,7 +58,7 @@ class Tables:
         if source is CPU and target is CPU:
             return self.add(kind, array)
         if self.departures is None:
-            self.departures = Departures()
+            self.departures = DevicePacker()
         number, offset = self.departures.add(array, target)
         self.layout.append(describe_moving(kind, array, source, target, number, offset))
         self.seen += 1
@@ -229,7 +229,7 @@ def _sparse(cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesc
     made._requires = requires
     tensors = _loading.tensors
     if tensors is not None:
-        if type(table) is Arrived and type(tensors) is Arrived and values in table.origins:
+        if type(table) is ReceivedValues and type(tensors) is ReceivedValues and values in table.origins:
             tensors.origins[len(tensors)] = table.origins[values]
         tensors.append(made)
     return made

@@ -83,19 +83,19 @@ def own_profile(name: str, options: Any) -> dict[str, Profile]:
     return {name: mine}
 
 
-def introduction(agent: Agent) -> bytes:
+def encode_introduction(agent: Agent) -> bytes:
     """What a member of a dynamic group tells the others: its name, and its profile if it uses GPUs."""
     profile = profile_of(agent.options)
     return agent.info.name.encode() + (b"\0" + profile.encode() if profile else b"")
 
 
-def introduced(told: bytes) -> tuple[str, Profile]:
+def decode_introduction(told: bytes) -> tuple[str, Profile]:
     """Name and profile of an introduction."""
     name, _, profile = told.partition(b"\0")
     return name.decode(), Profile.decode(profile)
 
 
-def met(agent: Agent, name: str, profile: Profile) -> None:
+def member_joined(agent: Agent, name: str, profile: Profile) -> None:
     """A worker has joined: learn which way answers to it take, and complain of maps that do not fit together."""
     if isinstance(agent, DeviceAgent):
         agent.learn(name, profile)

@@ -13,12 +13,12 @@ from typing import Any
 
 from .._protocol.codec import kind_of, pack_header, read_header
 from .._protocol.message import HEADER_SIZE, RAW, MessageType
+from .._transport.choose import open_transport
 from .._transport.mpi import MPITransport
-from .._transport.mpi_probing import open_transport
 
 PATIENCE = 3.0
 _groups: dict[int, tuple[Any, int]] = {}  # handle of the communicator -> itself, first tag
-_byes: set[int] = set()
+_goodbyes: set[int] = set()
 
 
 def used_group(comm: Any, first_tag: int) -> None:
@@ -30,17 +30,17 @@ def used_group(comm: Any, first_tag: int) -> None:
 
 def note_bye(src: int) -> None:
     """A rank has ended while this one still serves."""
-    _byes.add(src)
+    _goodbyes.add(src)
 
 
-def say_farewell() -> None:
+def drain_dynamic_groups() -> None:
     """Exchange goodbyes on all communicators that were used for dynamic groups."""
     while _groups:
         _, (comm, first_tag) = _groups.popitem()
-        _farewell(open_transport(comm, first_tag))
+        _drain(open_transport(comm, first_tag))
 
 
-def _farewell(transport: MPITransport) -> None:
+def _drain(transport: MPITransport) -> None:
     meta = bytes(4)  # the length of a layout without arrays
     frame = pack_header(
         kind=MessageType.BYE, mode=RAW, src=transport.rank, length=HEADER_SIZE + len(meta), meta_length=len(meta)
@@ -49,10 +49,10 @@ def _farewell(transport: MPITransport) -> None:
     for rank in others:
         transport.send(rank, frame, [], 0)
     limit = time.monotonic() + PATIENCE
-    while (not others <= _byes or transport.unsent()) and time.monotonic() < limit:
+    while (not others <= _goodbyes or transport.unsent()) and time.monotonic() < limit:
         received = transport.poll(50)
         if received is None:
             time.sleep(0.0005)
         elif kind_of(received) == MessageType.BYE:
-            _byes.add(read_header(received).src)
+            _goodbyes.add(read_header(received).src)
     transport.close(clean=True)

@@ -35,8 +35,8 @@ from .._agent.device_maps import Profile
 from .._protocol import extensions
 from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
-from .._transport.mpi_probing import open_transport
-from .device_profiles import agent_class, begin, introduced, introduction, met, own_profile
+from .._transport.choose import open_transport
+from .device_profiles import agent_class, begin, decode_introduction, encode_introduction, member_joined, own_profile
 from .drain import note_bye, used_group
 from .new_agent import new_agent
 
@@ -94,14 +94,14 @@ class Membership:
         self._joining = True
         self._news = time.monotonic()
         self._open = True
-        self._door = threading.Lock()  # held while somebody is welcomed, and when that ends
+        self._admission = threading.Lock()  # held while somebody is welcomed, and when that ends
 
     def announce(self) -> None:
         """Tell everybody. Before anything is received: the word is for whichever life of a rank finds it, and no earlier
         life must have been heard of."""
         agent = self._agent
         for rank in self._others():
-            agent.notify(rank, MessageType.JOIN, introduction(agent), extra=agent.epoch)
+            agent.notify(rank, MessageType.JOIN, encode_introduction(agent), extra=agent.epoch)
 
     def join(self) -> None:
         """Wait for the members that are heard of."""
@@ -116,7 +116,7 @@ class Membership:
 
     def close(self) -> None:
         """Welcome nobody any more and tell everybody, whoever may have heard of this life, that it is over."""
-        with self._door:
+        with self._admission:
             self._open = False
         agent = self._agent
         agent.epochs.clear()  # the word is for whichever life of a rank finds it
@@ -133,13 +133,13 @@ class Membership:
         return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
 
     def on_join(self, message: extensions.RawMessage) -> None:
-        with self._door:
+        with self._admission:
             if self._open:
                 self._answer_join(message)
 
     def _answer_join(self, message: extensions.RawMessage) -> None:
         agent = self._agent
-        name, profile = introduced(message.body)
+        name, profile = decode_introduction(message.body)
         taken = agent.by_name.get(name)
         if taken is not None and taken.id != message.src:
             text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
@@ -151,7 +151,7 @@ class Membership:
             return
         self._add(message.src, name, profile, message.extra)
         members = b"".join(_RANK.pack(rank) for rank in list(agent.workers))
-        mine = introduction(agent)
+        mine = encode_introduction(agent)
         body = b"\1" + _RANK.pack(len(mine)) + mine + members
         agent.notify(message.src, MessageType.WELCOME, body, extra=agent.epoch)
 
@@ -165,7 +165,7 @@ class Membership:
                     logger.error("%s joined, but should not have: %s", self._agent.info, self._refused)
             return
         end = 5 + _RANK.unpack_from(body, 1)[0]
-        self._add(message.src, *introduced(body[5:end]), message.extra)
+        self._add(message.src, *decode_introduction(body[5:end]), message.extra)
         known = {rank for (rank,) in _RANK.iter_unpack(body[end:])}
         self._welcomed.add(message.src)
         self._expected |= known - {self._agent.rank}
@@ -180,7 +180,7 @@ class Membership:
         agent.gone.pop(rank, None)
         agent.epochs[rank] = epoch
         agent.workers[rank] = agent.by_name[name] = WorkerInfo(name, rank)
-        met(agent, name, profile)
+        member_joined(agent, name, profile)
 
     def await_worker(self, to: Any) -> WorkerInfo | None:
         """Wait a while for a worker that may be about to join."""

@@ -18,7 +18,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
             if agent.static:
                 agent.closing_protocol.run(deadline)
             else:
-                for hook in extensions.last_call_hooks:
+                for hook in extensions.before_shutdown_hooks:
                     hook(agent)
                 assert agent.membership is not None
                 agent.membership.leave(deadline)

@@ -80,7 +80,7 @@ class Closing:
         """Nobody has work left: what is kept for others can end."""
         if not self._last_called:
             self._last_called = True
-            for hook in extensions.last_call_hooks:
+            for hook in extensions.before_shutdown_hooks:
                 hook(self._agent)
 
     def _others(self) -> list[int]:

@@ -11,9 +11,9 @@ from mpigrad.distributed import _mpi
 
 from .._agent import current
 from .._agent.agent import Agent
+from .._transport.choose import open_transport
 from .._transport.mpi import private_duplicate
-from .._transport.mpi_probing import open_transport
-from .drain import say_farewell
+from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
 from .leaving import stop
 from .static import start_static
@@ -64,4 +64,4 @@ def _leave_at_exit() -> None:
     if agent is not None:
         current.set_agent(None)
         stop(agent, clean=False)
-    say_farewell()
+    drain_dynamic_groups()

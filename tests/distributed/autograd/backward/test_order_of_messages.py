@@ -16,8 +16,8 @@ from mpigrad.distributed.autograd._backward.backward_pass import Pass
 from mpigrad.distributed.autograd._backward.branch import _REQUEST, find_part
 from mpigrad.distributed.autograd._context.interceptor import record_send
 from mpigrad.distributed.rpc._agent import current
-from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, Instrument
+from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 

@@ -16,8 +16,8 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 

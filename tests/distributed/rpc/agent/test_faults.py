@@ -7,10 +7,10 @@ import time
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions, FaultyTensorPipeRpcBackendOptions
+from mpigrad.distributed.rpc._testing.faults import Faults
 from mpigrad.futures import Future
 from tests.support.in_memory import acting_as, world_in_memory
 

@@ -38,27 +38,27 @@ def new_idle() -> Idle:
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:
     idle, done = new_idle(), []
     for piece in range(3):
-        idle.later(done.append, piece)
+        idle.run_when_idle(done.append, piece)
     assert done == []
     for seen in ([0], [0, 1], [0, 1, 2], [0, 1, 2]):
-        idle.rest(time.monotonic(), 0.0, None)
+        idle.back_off(time.monotonic(), 0.0, None)
         assert done == seen
 
 
 def test_a_worker_that_never_rests_works_the_oldest_off() -> None:
     idle, done = new_idle(), []
     for piece in range(3 * DEFERRED_MAX):
-        idle.later(done.append, piece)
+        idle.run_when_idle(done.append, piece)
         assert len(idle._deferred) <= DEFERRED_MAX
     assert done == list(range(2 * DEFERRED_MAX))
 
 
 def test_a_piece_that_fails_is_said_and_holds_up_nothing(caplog) -> None:
     idle, done = new_idle(), []
-    idle.later(lambda number: 1 // number, 0)
-    idle.later(done.append, 1)
+    idle.run_when_idle(lambda number: 1 // number, 0)
+    idle.run_when_idle(done.append, 1)
     for _ in range(2):
-        idle.rest(time.monotonic(), 0.0, None)
+        idle.back_off(time.monotonic(), 0.0, None)
     assert done == [1]
     assert "deferred work failed" in caplog.text
     assert "ZeroDivisionError" in caplog.text
@@ -67,7 +67,7 @@ def test_a_piece_that_fails_is_said_and_holds_up_nothing(caplog) -> None:
 def test_the_leader_does_it_when_nobody_waits() -> None:
     with world_in_memory(1) as agents:
         done = threading.Event()
-        agents[0].progress.idle.later(lambda event: event.set(), done)
+        agents[0].progress.idle.run_when_idle(lambda event: event.set(), done)
         assert done.wait(20)
 
 

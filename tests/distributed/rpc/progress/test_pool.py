@@ -33,12 +33,12 @@ def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
     naps: list[float] = []
     monkeypatch.setattr(idle, "time", SimpleNamespace(sleep=naps.append))
     transport = Moving()
-    resting = idle.Idle(transport, SimpleNamespace(housekeep=lambda now: None), Lead())
-    resting.rest(10.0, 0.1, None)
+    idling = idle.Idle(transport, SimpleNamespace(housekeep=lambda now: None), Lead())
+    idling.back_off(10.0, 0.1, None)
     transport.under_way = False
-    resting.rest(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended
+    idling.back_off(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended
     assert naps == []
-    resting.rest(10.5, 0.6, None)
+    idling.back_off(10.5, 0.6, None)
     assert len(naps) == 1
 
 

@@ -73,7 +73,7 @@ def test_a_frame_without_a_whole_header(form, length) -> None:
 @FORMS
 @given(text, text)
 def test_a_text_behind_its_length(form, first, rest) -> None:
-    made = form.with_length(first, rest)
+    made = form.length_prefixed(first, rest)
     assert made == len(first).to_bytes(4, "little") + first + rest
     assert form.length_at(made, 0) == len(first)
     assert form.length_at(b"abc" + made, 3) == len(first)
@@ -92,7 +92,7 @@ def test_a_length_that_is_not_there(form, wrong, place) -> None:
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda text: np.frombuffer(text, np.uint8)])
 def test_pieces(form, kind) -> None:
     buffer = kind(b"0123456789")
-    assert [form.piece(buffer, *ends) for ends in ((0, 10), (3, 5), (4, 4))] == [b"0123456789", b"34", b""]
+    assert [form.slice_bytes(buffer, *ends) for ends in ((0, 10), (3, 5), (4, 4))] == [b"0123456789", b"34", b""]
 
 
 @FORMS
@@ -100,7 +100,7 @@ def test_pieces(form, kind) -> None:
 @pytest.mark.parametrize("ends", [(0, 11), (-1, 3), (5, 4)])
 def test_pieces_that_are_not_there(form, kind, ends) -> None:
     with pytest.raises(ValueError, match="malformed message: bytes"):
-        form.piece(kind(10), *ends)
+        form.slice_bytes(kind(10), *ends)
 
 
 def test_lengths_that_do_not_fit_into_their_frame() -> None:

@@ -9,9 +9,9 @@ import time
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._agent.faults import Faults
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._testing.faults import Faults
 from mpigrad.distributed.rpc._world.leaving import leave
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -153,7 +153,7 @@ def test_a_worker_that_leaves_while_it_is_asked_for_orphans_keeps_the_value(monk
     def slow(agent, rank: int) -> None:
         time.sleep(0.1 if (agent.rank, rank) == (0, 2) else 0)
 
-    monkeypatch.setattr(extensions, "lost_hooks", [slow, *extensions.lost_hooks])
+    monkeypatch.setattr(extensions, "worker_lost_hooks", [slow, *extensions.worker_lost_hooks])
     with world_in_memory(4, fate=fate, graceful=False, rpc_timeout=5) as agents:
         with acting_as(agents[0]):
             hand_on(rpc.RRef("x"), [1, 2, 3])

@@ -7,7 +7,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._transport import mpi_probing
+from mpigrad.distributed.rpc._transport import choose, mpi_probing
 from mpigrad.distributed.rpc._world import start
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 
@@ -53,4 +53,4 @@ def test_hosts_from_the_launcher(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert mpi_probing.on_several_hosts(size) is answer
+    assert choose.on_several_hosts(size) is answer

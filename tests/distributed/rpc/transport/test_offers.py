@@ -12,7 +12,7 @@ import pytest
 
 from mpigrad.distributed.rpc._protocol.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE, OFFERED, MessageType
-from mpigrad.distributed.rpc._transport.base import Bulk, transfer_sizes, transfer_table
+from mpigrad.distributed.rpc._transport.base import FrameWithArrays, transfer_sizes, transfer_table
 from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, slots
 from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
 from tests.support.eventually import eventually
@@ -95,12 +95,12 @@ class Peer:
         self.process.communicate(timeout=30)
 
 
-def taken(offers: _offers.Offers, frame: bytearray, ether: Ether) -> tuple[Bulk, list[_offers.Taking]]:
+def taken(offers: _offers.Offers, frame: bytearray, ether: Ether) -> tuple[FrameWithArrays, list[_offers.OfferReceive]]:
     """The requests for what a frame offers."""
     sender, arrays = offers.open(frame, 1)
-    bulk = Bulk(frame)
+    bulk = FrameWithArrays(frame)
     bulk.followed = [np.zeros(size, np.uint8) for size in transfer_sizes(frame)]
-    return bulk, [_offers.Taking(ether, bulk, sender, arrays[nth], bulk.followed[nth], 1, 5) for nth in arrays]
+    return bulk, [_offers.OfferReceive(ether, bulk, sender, arrays[nth], bulk.followed[nth], 1, 5) for nth in arrays]
 
 
 def finish(requests: list) -> None:

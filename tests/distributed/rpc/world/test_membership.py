@@ -14,7 +14,7 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic
-from mpigrad.distributed.rpc._world.device_profiles import introduction
+from mpigrad.distributed.rpc._world.device_profiles import encode_introduction
 from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
@@ -42,7 +42,7 @@ def kinds_for(network: MemoryNetwork, rank: int) -> list[int]:
 
 def test_nobody_is_welcomed_after_the_last_word(network) -> None:
     leaver = member(network, 0, "leaver")
-    body = introduction(leaver).replace(b"leaver", b"joiner")
+    body = encode_introduction(leaver).replace(b"leaver", b"joiner")
     kinds_for(network, 1)
     leaver.membership.on_join(RawMessage(1, body, [], 1, 0, 0, 0))
     eventually(lambda: 1 in leaver.workers)
@@ -82,7 +82,7 @@ def test_who_hardly_gets_a_core_does_not_look_for_ever(monkeypatch: pytest.Monke
 def test_a_refusal_reaches_the_life_that_asked(network) -> None:
     """An earlier life of the same rank was known under another name."""
     first = member(network, 0, "taken")
-    mine = introduction(first)
+    mine = encode_introduction(first)
     first.membership.on_join(RawMessage(1, mine.replace(b"taken", b"other"), [], 5, 0, 0, 0))
     first.lose(1, "has left")
     kinds_for(network, 1)

@@ -1,4 +1,4 @@
-"""Landing: device arrays of a received frame come to be, on the streams of whoever will use them."""
+"""DeviceReceiver: device arrays of a received frame come to be, on the streams of whoever will use them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 
 from mpigrad._array.device import CPU, cupy, device, keep_until_done, on_device, pointer
 from mpigrad.distributed._gpu.streams import Streams, enter, leave
-from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces, read_entry
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces
 
 from ..receive_pool import receive_array
 from .channel import Channel
 from .cuda_aware import AwareReceive
+from .failed_receive import failed_receive
 from .send import Outgoing
 from .staging import StagedReceive
-from .stranded import stranded
+from .transfers import read_entry
 
 
-class Landing:
+class DeviceReceiver:
     """Where the device arrays of an agent's messages arrive."""
 
     def __init__(self, devices: list[device], streams_for: Callable[[Any], Streams], cuda_aware: bool) -> None:
@@ -41,7 +42,7 @@ class Landing:
             try:
                 return cupy().empty(nbytes, "u1")
             except Exception as error:
-                return stranded(receive_array(nbytes), error)
+                return failed_receive(receive_array(nbytes), error)
             finally:
                 leave(stream, before)
 
@@ -70,7 +71,7 @@ class Landing:
         return array
 
 
-NOWHERE = Landing([], lambda frame: Streams({}), False)
+NOWHERE = DeviceReceiver([], lambda frame: Streams({}), False)
 
 
 def _copy_to_host(outgoing: Outgoing, array: Any) -> None:
@@ -96,7 +97,7 @@ class HostReceive:
         return self._channel.test_all(self._requests)
 
 
-class Together:
+class RequestGroup:
     """Several requests as one."""
 
     def __init__(self, requests: list[Any]) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, cupy, current_stream, device, device_of, on_device, pointer
-from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS, aligned, entry, pieces
+from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS, pieces
 
 from .channel import Channel
 from .cuda_aware import AwareSend
 from .staging import StagedSend
+from .transfers import aligned, entry
 
 
 class Outgoing:
@@ -79,7 +80,7 @@ class HostSend:
         return self._channel.test_all(self._requests)
 
 
-class Departures:
+class DevicePacker:
     """The transfers of one message, while it is being encoded."""
 
     MOST = 256  # large arrays with a transfer of their own

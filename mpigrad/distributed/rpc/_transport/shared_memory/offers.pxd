@@ -15,7 +15,7 @@ cdef class Sender:
     cdef public object packed, identity
     cdef public Slots slots
 
-cdef class Giving:
+cdef class OfferSend:
     cdef public Offers _offers
     cdef public object _own, dst, _tag, _source, _requests
     cdef public Array array
@@ -28,7 +28,7 @@ cdef class Giving:
     cpdef _help(self)
     cpdef withdraw(self)
 
-cdef class Taking:
+cdef class OfferReceive:
     cdef public object _transport, _bulk, _raw, _src, _tag, _requests, _pid
     cdef public Sender _sender
     cdef public Array _into

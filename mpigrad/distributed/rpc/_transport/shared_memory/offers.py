@@ -37,7 +37,7 @@ from mpigrad.distributed.rpc._protocol.message import (
     MessageType,
 )
 
-from ..base import FRAME_MAX, Bulk, tags_of
+from ..base import FRAME_MAX, FrameWithArrays, tags_of
 from ..device.send import Outgoing
 from . import cross_memory
 from .cross_memory import ACCEPTED, DONE, LATER, MORE, OVER, REFUSED, Array, recognise
@@ -76,9 +76,9 @@ class Offers:
         self._declining: set[int] = set()  # ranks that do not want offers
         self._recognised: dict[int, bytes] = {}  # ranks into whose memory this one writes, by their tokens; b"" for never
         self._known: dict[int, Sender] = {}  # ranks that offered something
-        self.out: dict[int, Giving] = {}  # by number
+        self.out: dict[int, OfferSend] = {}  # by number
 
-    def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, Giving]] | None:
+    def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, OfferSend]] | None:
         """The frame with offers of its large arrays, and their requests by number of the array; None if there are none."""
         if not self._offering or dst in self._declining:
             return None
@@ -90,11 +90,11 @@ class Offers:
         own = own_slots()
         if own is None or len(frame) + len(large) * _ARRAY.size + _TAIL > FRAME_MAX or len(large) > len(own.free):
             return None
-        made: dict[int, Giving] = {}
+        made: dict[int, OfferSend] = {}
         offered = bytearray(frame)
         try:
             for nth, place in large:
-                made[nth] = giving = Giving(self, own, dst, follow[nth], tag + place)
+                made[nth] = giving = OfferSend(self, own, dst, follow[nth], tag + place)
                 offered += _ARRAY.pack(nth, giving.place, giving.number, giving.array.address)
         except IndexError:  # another transport has taken the last place meanwhile
             for giving in made.values():
@@ -157,7 +157,7 @@ class Sender:
         self.slots = map_slots(self.identity)
 
 
-class Giving:
+class OfferSend:
     """A request for the sending of an offered array."""
 
     def __init__(self, offers: Offers, own: OwnSlots, dst: int, source: Any, tag: int) -> None:
@@ -205,10 +205,12 @@ class Giving:
             self._own.free.append(self.place)
 
 
-class Taking:
+class OfferReceive:
     """A request that receives one offered array; if it fails, its message fails."""
 
-    def __init__(self, transport: Any, bulk: Bulk, sender: Sender, offer: Offer, array: Any, src: int, tag: int) -> None:
+    def __init__(
+        self, transport: Any, bulk: FrameWithArrays, sender: Sender, offer: Offer, array: Any, src: int, tag: int
+    ) -> None:
         self._transport, self._bulk, self._sender, self._raw, self._src, self._tag = transport, bulk, sender, array, src, tag
         self._place, self._number, self._address = offer.place, offer.number, offer.address
         self._pid = sender.identity.pid

@@ -6,7 +6,7 @@ from typing import Any
 
 from mpigrad._array.device import device, device_count
 
-from .streams import Streams
+from .._gpu.streams import Streams
 
 
 def finish_on_streams(work: Any) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 
-class Stranded(np.ndarray):
+class FailedReceive(np.ndarray):
     """Host memory for bytes whose GPU had no memory left. Decoding raises the error."""
 
     error: Exception
 
 
-def stranded(array: np.ndarray, error: Exception) -> Stranded:
+def failed_receive(array: np.ndarray, error: Exception) -> FailedReceive:
     """Mark host memory that stands in for memory of a GPU, with the reason."""
-    made = array.view(Stranded)
+    made = array.view(FailedReceive)
     made.error = error
     return made

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from mpigrad._array.device import device, is_loaded
 
-from .streams import Marks, Streams
+from .._gpu.streams import Marks, Streams
 
 
 class Turns:

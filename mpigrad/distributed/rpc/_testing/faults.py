@@ -10,8 +10,8 @@ from .._protocol.message import NO_CALL, MessageType
 from .._wire.payload import take_back
 
 if TYPE_CHECKING:
-    from .agent import Agent
-    from .sender import Message
+    from .._agent.agent import Agent
+    from .._agent.sender import Message
 
 
 def message_types(names: Any, argument: str) -> set[int]:

@@ -1,0 +1,26 @@
+"""Which transport works with this process's MPI."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mpigrad.distributed._mpi import mpi
+
+from .mpi import MPITransport
+from .mpi_probing import ProbedTransport
+
+
+def on_several_hosts(size: int) -> bool:
+    """Whether the ranks may be on more than one host, from what the launcher says; True when it says nothing."""
+    local = os.environ.get("MPI_LOCALNRANKS", "")
+    if local.isdigit():
+        return int(local) < size
+    return size > 1 and os.environ.get("SLURM_STEP_NUM_NODES") != "1"
+
+
+def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
+    """The transport that works with this MPI. Frames look alike, so ranks may choose differently."""
+    if "ch4:ucx" in mpi().Get_library_version() and on_several_hosts(comm.Get_size()):
+        return ProbedTransport(comm, first_tag)
+    return MPITransport(comm, first_tag)
