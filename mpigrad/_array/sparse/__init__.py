@@ -1,1 +1,4 @@
-"""Arrays of which only some elements are held, as indices and values: the sparse counterpart of an array module's arrays."""
+"""Sparse arrays: indices and values of the elements that are held, the counterpart of an array module's dense arrays.
+
+Imports `_array` and `_kernels`. `_ops/sparse` makes operators of it, and RPC sends sparse gradients as such arrays.
+"""

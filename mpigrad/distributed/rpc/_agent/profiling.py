@@ -24,6 +24,7 @@ from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
 from ..functions import async_execution
 from . import current
+from .agent import Agent
 
 REMOTE = "#remote_op: "
 Noted = profiler.Noted
@@ -185,7 +186,7 @@ def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, a
     return watching.result
 
 
-def _take_report(agent: Any, message: extensions.RawMessage) -> None:
+def _take_report(agent: Agent, message: extensions.RawMessage) -> None:
     call = _reported.pop(message.extra, None)
     if call is not None:
         call.over(*pickle.loads(message.body))
@@ -203,11 +204,11 @@ def _activity(active: bool) -> None:
     extensions.install_profiler(profiled if wanted else None)
 
 
-def _started(agent: Any) -> None:
+def _started(agent: Agent) -> None:
     profiler.default_node = agent.rank
 
 
-def _stopped(agent: Any) -> None:
+def _stopped(agent: Agent) -> None:
     profiler.default_node = -1
     _reported.clear()
 

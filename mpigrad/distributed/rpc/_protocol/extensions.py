@@ -78,11 +78,11 @@ class CallHeader(NamedTuple):
 
 
 # fn(agent, header, execute) -> answer (any object). `execute()` runs the function with its arguments.
-CallHandler = Callable[[Any, CallHeader, Callable[[], Any]], Any]
+CallHandler = Callable[["Agent", CallHeader, Callable[[], Any]], Any]
 
 # fn(agent, message) -> answer: None, bytes, (bytes, list of arrays), or a Future of one of these. Exceptions travel to
 # the caller.
-Handler = Callable[[Any, RawMessage], Any]
+Handler = Callable[["Agent", RawMessage], Any]
 
 
 class HandlerEntry(NamedTuple):

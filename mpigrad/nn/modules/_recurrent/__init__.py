@@ -1,1 +1,4 @@
-"""Operators of recurrent layers: each a whole sequence, forwards and backwards."""
+"""Operators of recurrent layers: each runs a whole sequence, forwards and backwards.
+
+Imports `_ops` and `_graph`. Only the recurrent modules beside it use them.
+"""
