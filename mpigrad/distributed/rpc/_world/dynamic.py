@@ -232,7 +232,27 @@ class Membership:
             ready.set_result(None)
 
 
-extensions.register_handler(MessageType.JOIN, lambda agent, m: agent.membership and agent.membership.on_join(m))
-extensions.register_handler(MessageType.WELCOME, lambda agent, m: agent.membership and agent.membership.on_welcome(m))
-extensions.register_handler(MessageType.BYE, lambda agent, m: note_bye(m.src))
-extensions.register_handler(MessageType.DEPART, lambda agent, m: agent.membership.on_depart(m))
+def _on_join(agent: Agent, message: extensions.RawMessage) -> None:
+    if agent.membership is not None:  # agents of static worlds have none
+        agent.membership.on_join(message)
+
+
+def _on_welcome(agent: Agent, message: extensions.RawMessage) -> None:
+    if agent.membership is not None:
+        agent.membership.on_welcome(message)
+
+
+def _on_bye(agent: Agent, message: extensions.RawMessage) -> None:
+    note_bye(message.src)
+
+
+def _on_depart(agent: Agent, message: extensions.RawMessage) -> Future:
+    if agent.membership is None:
+        raise RuntimeError(f"{agent.info} is no member of a dynamic group, so no worker can depart from it")
+    return agent.membership.on_depart(message)
+
+
+extensions.register_handler(MessageType.JOIN, _on_join)
+extensions.register_handler(MessageType.WELCOME, _on_welcome)
+extensions.register_handler(MessageType.BYE, _on_bye)
+extensions.register_handler(MessageType.DEPART, _on_depart)
