@@ -87,8 +87,7 @@ class Branch:
         parts = context.parts
         while batch:
             gradients = batch.pop()
-            if len(context.sends) != len(parts.sources):
-                parts.catch_up()
+            parts.catch_up()
             source = parts.source_for(gradients.message_id, gradients.grads)
             if parts.claim_independent(source, pass_.id):
                 outgoing = pass_.run(context, source, gradients.grads)

@@ -32,6 +32,7 @@ def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence
     if not needing:
         return None
     made = context.sends[message_id] = SendRpcBackward(needing)
+    context.parts.add(message_id)
     return made
 
 

@@ -23,12 +23,14 @@ cdef class Source:
     cpdef list shared(self)
 
 cdef class Parts:
-    cdef public object _hooks
+    cdef public object _hooks, _new
     cdef public Mutex _lock
     cdef public dict _joined, _sends, sources, _owner, _together
     cdef public bint _user_code
 
+    cpdef add(self, message_id)
     cpdef catch_up(self)
+    cpdef _walk(self, message_id)
     cpdef bint runs_user_code(self) except? -1
     cpdef update(self)
     cpdef _look_at(self, Source source)

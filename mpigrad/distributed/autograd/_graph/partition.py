@@ -11,6 +11,7 @@ context, so that all of it is freed with the context, without waiting for Python
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -97,21 +98,26 @@ class Source:
 class Parts:
     """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
 
-    __slots__ = ("_hooks", "_joined", "_lock", "_owner", "_sends", "_together", "_user_code", "sources")
+    __slots__ = ("_hooks", "_joined", "_lock", "_new", "_owner", "_sends", "_together", "_user_code", "sources")
 
     def __init__(
         self, sends: dict[int, SendRpcBackward], joined: dict[int, dict[Source, JoinedPart]], lock: Mutex
     ) -> None:
         self._sends, self._joined, self._lock = sends, joined, lock  # the context's
         self.sources: dict[int, Source] = {}
+        self._new: deque[int] = deque()  # ids of messages whose send functions have not been walked yet
         self._owner: dict[Node, int] = {}  # the first source that has a node, by the id of its message
         self._together: dict[int, list[int]] = {}  # id of a source -> those of its part; not of independent ones
         self._user_code = False  # whether the graph below any send function runs functions of the user's
         self._hooks = Hooks.made  # how many nodes of the process had hooks when that was looked up
 
+    def add(self, message_id: int) -> None:
+        """Note a new send function, which is among the context's already. Needs no lock."""
+        self._new.append(message_id)
+
     def catch_up(self) -> None:
         """Walk new send functions and look for new hooks, if there are any: without the lock that `update` wants."""
-        if len(self._sends) != len(self.sources) or Hooks.made != self._hooks:
+        if self._new or Hooks.made != self._hooks:
             self._lock.acquire()
             try:
                 self.update()
@@ -120,22 +126,26 @@ class Parts:
 
     def runs_user_code(self) -> bool:
         """Whether functions of the user's run below any send function, now."""
-        if len(self._sends) != len(self.sources) or Hooks.made != self._hooks:
+        if self._new or Hooks.made != self._hooks:
             self.catch_up()
         return self._user_code
 
     def update(self) -> None:
         """Walk the send functions that were made since the last time; leaves that have got hooks join parts."""
-        sends, sources, hooks = self._sends, self.sources, Hooks.made
-        if len(sends) != len(sources):
-            for message_id, function in list(sends.items()):
-                if message_id not in sources:
-                    source = sources[message_id] = Source([function], function.outputs, None, message_id)
-                    self._look_at(source)
+        sources, hooks, new = self.sources, Hooks.made, self._new
+        while new:  # a context may have many send functions: the walked ones are not looked at again
+            self._walk(new[0])
+            new.popleft()
         if hooks != self._hooks:
             self._hooks = hooks
             for source in list(sources.values()):
                 self._look_at(source)
+
+    def _walk(self, message_id: int) -> None:
+        if message_id not in self.sources:
+            function = self._sends[message_id]
+            source = self.sources[message_id] = Source([function], function.outputs, None, message_id)
+            self._look_at(source)
 
     def _look_at(self, source: Source) -> None:
         """Put a source together with all that share nodes with it."""
@@ -208,7 +218,7 @@ class Parts:
         if found is None:
             if message_id not in self._sends:
                 raise RuntimeError(f"Could not find send function for autograd message id: {message_id}")
-            self.update()
+            self._walk(message_id)
             found = self.sources[message_id]
         return found
 
