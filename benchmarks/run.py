@@ -155,7 +155,7 @@ def units_of(measures: Samples) -> dict[str, str]:
 
 
 def merged(table: Table, where: Path, chosen: list[str]) -> Table:
-    """RequestGroup with the families of the last run in the same directory that this run does not measure."""
+    """Together with the families of the last run in the same directory that this run does not measure."""
     last = where / "latest.json"
     if not last.exists():
         return table

@@ -207,7 +207,7 @@ class RootBranch(Branch):
             seconds = self.worker.agent.rpc_timeout
             self.fail(RuntimeError(f"{self._describe()} within {seconds} s (see set_rpc_timeout)"))
             with self.lock:
-                self.ended = True  # whatever has not answered
+                self.ended = True  # although some messages have not been answered
             self._end()
 
     def _describe(self) -> str:

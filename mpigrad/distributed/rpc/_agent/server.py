@@ -1,7 +1,7 @@
 """The server: what this worker does with the requests of others.
 
 Invariants
-- Every received request is answered exactly once if it has a call id, whatever goes wrong in it; `handled` counts those
+- Every received request is answered exactly once if it has a call id, also when it fails; `handled` counts those
   that are done. Graceful shutdown compares it with the requests issued, summed over all workers.
 - User code (functions, callbacks, pickles of users' classes) runs as *work*, which the pool puts on a stack where it
   may run. Plain operators of the library cannot block: a thread that waits for an answer runs them itself.

@@ -1,4 +1,4 @@
-"""Timers: actions of the agent that are to run after a while, on whatever thread does the housekeeping then."""
+"""Timers: actions of the agent that run after a delay, on the thread that does the housekeeping at that time."""
 
 from __future__ import annotations
 

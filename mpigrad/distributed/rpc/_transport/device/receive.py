@@ -1,4 +1,4 @@
-"""DeviceReceiver: device arrays of a received frame come to be, on the streams of whoever will use them."""
+"""Receiving device arrays: allocates buffers on the GPU, on the streams of the consumer, and starts the transfers into them."""
 
 from __future__ import annotations
 
