@@ -1,5 +1,5 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := compile lint types test-serial test-compiled test-oracle test-mpi test-mpich docs-check test-cuda
+STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich docs-check test-cuda
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
@@ -14,25 +14,26 @@ lint: env-ompi  ## ruff
 types: env-ompi  ## mypy
 	$(OMPI)/bin/mypy
 
-test-serial: env-ompi  ## tests on one rank, and doctests
-	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests --ignore=tests/oracle
-	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
+test-serial: compile  ## tests on one rank
+	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests --ignore=tests/oracle
 
-test-compiled: compile  ## the tests of what is compiled once more, compiled
-	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/distributed/rpc tests/distributed/autograd tests/autograd tests/futures \
-	  tests/watchdog tests/sparse tests/profiler tests/optim tests/kernels/test_loops.py tests/test_compiled.py tests/process tests/tensor
+# Without compiled modules the package must do the same: the tests of what is compiled, on one rank and on two.
+test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plain Python
+	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/distributed tests/autograd tests/futures tests/sparse tests/optim \
+	  tests/process tests/tensor
+	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
+	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
 
 test-oracle: env-torch  ## comparisons with PyTorch
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle
 
-test-mpi: compile  ## tests on 4 ranks of Open MPI, compiled, and on 2, plain Python
+test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
-	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
 	$(OMPI)/bin/python tools/docs.py build/docs
 
-test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH, compiled
+test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
 
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
