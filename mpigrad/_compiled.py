@@ -5,7 +5,7 @@ so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a 
 takes half of the time then. A `.pxd` file beside a module says what C is to know of it: attributes that have a fixed place in
 memory, types of a few variables, functions that compiled modules call without going through Python (`cpdef`). A `.pyx` file is
 compiled in the module's place: what Python has no fast form for, and what needs calls of the system or the processor. The
-`.pxd` files of modules that are not compiled (`_tensor`, `_graph/nodes`) say where slots of their classes lie.
+`.pxd` files of modules that are not compiled (`_tensor`, `_core/nodes`) say where slots of their classes lie.
 
 Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
 that shall see every line; `mpigrad doctor` says which form runs.
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = (
-    "_graph.accumulate",
-    "_graph.engine",
-    "_graph.node",
-    "_graph.recording",
-    "_graph.saved",
-    "_graph.views",
-    "_kernels.loops",
-    "_mutex",
-    "_wrapping",
+    "_core.accumulate",
+    "_core.engine",
+    "_core.node",
+    "_core.recording",
+    "_core.saved",
+    "_core.views",
+    "_core.loops",
+    "_core.mutex",
+    "_core.wrapping",
     "distributed.autograd._api",
     "distributed.autograd._backward.backward_pass",
     "distributed.autograd._backward.branch",
@@ -171,7 +171,7 @@ def stale() -> list[str]:
 
 
 # By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
-_LAYOUTS = {"_wrapping": "_tensor", "_graph.engine": "nodes", "distributed.autograd._context.context": "../_ends"}
+_LAYOUTS = {"_core.wrapping": "../_tensor", "_core.engine": "nodes", "distributed.autograd._context.context": "../_ends"}
 
 
 def _sources(name: str, file: Path) -> Iterator[Path]:

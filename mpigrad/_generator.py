@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._array.device import CPU, device, module_for, on_device, resolve
+from ._core.wrapping import wrap
 from ._kernels import philox
 from ._tensor import Tensor
-from ._wrapping import wrap
 
 _AHEAD = 1024  # blocks computed at once for small draws
 _FIRST_SEED = 67280421310721

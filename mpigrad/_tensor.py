@@ -14,8 +14,8 @@ from ._array.layout import layout, sparse_coo, strided
 from ._graph.grad_mode import MODE
 
 if TYPE_CHECKING:
-    from ._graph.node import Node
-    from ._graph.views import View
+    from ._core.node import Node
+    from ._core.views import View
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 _tuple: Any = tuple.__new__
@@ -269,7 +269,7 @@ def extra(tensor: Tensor) -> Extra:
 
 
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, made when first needed; `_graph.views` adds to it what views need. The node that
+    """The tensor's version counter, made when first needed; `_core.views` adds to it what views need. The node that
     made the tensor may have one already, if it saved its result."""
     found = tensor._counter
     if found is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mpigrad import _compiled
-from mpigrad._graph.node import AccumulateGrad, Node
+from mpigrad._core.node import AccumulateGrad, Node
 from mpigrad._ops._define.operator import OpNode
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.autograd._nodes import RecvRpcBackward
@@ -76,11 +76,11 @@ def test_tests_refuse_modules_that_are_older_than_their_source(monkeypatch, tmp_
     source, compiled = tmp_path / "engine.py", tmp_path / "engine.cpython-311-x86_64-linux-gnu.so"
     source.touch()
     compiled.touch()
-    monkeypatch.setattr(_compiled, "files", lambda: iter([("_graph.engine", compiled)]))
+    monkeypatch.setattr(_compiled, "files", lambda: iter([("_core.engine", compiled)]))
     os.utime(source, (time.time() - 60,) * 2)
     assert _compiled.stale() == []
     os.utime(compiled, (time.time() - 120,) * 2)
-    assert _compiled.stale() == ["_graph.engine"]
+    assert _compiled.stale() == ["_core.engine"]
 
 
 class _Member(ctypes.Structure):
@@ -112,9 +112,9 @@ def declared(pxd: str, struct: str) -> list[str]:
     "cls, pxd, struct, first",
     [
         (Tensor, "_tensor.pxd", "mpigrad_Tensor", object.__basicsize__),
-        (Node, "_graph/nodes.pxd", "mpigrad_Node", object.__basicsize__),
-        (AccumulateGrad, "_graph/nodes.pxd", "mpigrad_AccumulateGrad", Node.__basicsize__),
-        (OpNode, "_graph/nodes.pxd", "mpigrad_OpNode", Node.__basicsize__),
+        (Node, "_core/nodes.pxd", "mpigrad_Node", object.__basicsize__),
+        (AccumulateGrad, "_core/nodes.pxd", "mpigrad_AccumulateGrad", Node.__basicsize__),
+        (OpNode, "_core/nodes.pxd", "mpigrad_OpNode", Node.__basicsize__),
         (RecvRpcBackward, "distributed/autograd/_ends.pxd", "mpigrad_RecvRpcBackward", Node.__basicsize__),
     ],
 )
@@ -163,12 +163,12 @@ def test_words_for_the_doctor(monkeypatch, tmp_path) -> None:
     monkeypatch.delenv(_compiled.SETTING, raising=False)
     monkeypatch.setattr(_compiled, "files", lambda: iter([]))
     assert _compiled.state() == "plain Python"
-    monkeypatch.setattr(_compiled, "files", lambda: iter([("_graph.engine", untrained)]))
+    monkeypatch.setattr(_compiled, "files", lambda: iter([("_core.engine", untrained)]))
     assert _compiled.state() == f"1 of {len(_compiled.MODULES)} modules compiled"
     compiled = dict.fromkeys(_compiled.MODULES, trained)
     monkeypatch.setattr(_compiled, "files", lambda: iter(compiled.items()))
     assert _compiled.state() == f"{len(_compiled.MODULES)} modules compiled, with a profile of a training run"
-    compiled["_graph.engine"] = untrained
+    compiled["_core.engine"] = untrained
     assert _compiled.state() == f"{len(_compiled.MODULES)} modules compiled"
     monkeypatch.setenv(_compiled.SETTING, "0")
     assert _compiled.state() == "plain Python, as MPIGRAD_COMPILED=0 asks for"

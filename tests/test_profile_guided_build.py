@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 WHAT_IS_BUILT = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "mpigrad", "tools")
-ONE = "_kernels.loops"  # of the modules, to be quick
+ONE = "_core.loops"  # of the modules, to be quick
 
 pytestmark = pytest.mark.host
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module
-from . import loops
+from .._core import loops
 from .kernel import COMPLEX, FLOATS, INTEGERS, Kernel, blocks_for, either, launch, letters_of
 
 _PACKED_BITS = 62

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module, guard
-from .._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
+from .._core.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
+from .._core.node import AccumulateGrad, DiscardGrad, Edge, Node, edge_of
+from .._core.wrapping import wrap
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
-from .._graph.node import AccumulateGrad, DiscardGrad, Edge, Node, edge_of
 from .._tensor import Tensor, method
-from .._wrapping import wrap
 from ._edge import GradientEdge
 from ._hooks import retain_grad
 

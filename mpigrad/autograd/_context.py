@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .._array.device import device_of, module_for, on_device
-from .._graph.engine import as_array
+from .._core.engine import as_array
+from .._core.node import Hooks, Node, edge_of
+from .._core.saved import TWICE, Saved
+from .._core.wrapping import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW
-from .._graph.node import Hooks, Node, edge_of
-from .._graph.saved import TWICE, Saved
 from .._graph.waiting import settle
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 _set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__  # of the slots
 _RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})

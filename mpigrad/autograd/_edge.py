@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._graph.node import Node, edge_of
+from .._core.node import Node, edge_of
 from .._tensor import Tensor
 
 

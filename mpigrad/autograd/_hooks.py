@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from .._graph.node import RemovableHandle, accumulator, edge_of, hooks_of
+from .._core.node import RemovableHandle, accumulator, edge_of, hooks_of
 from .._tensor import Tensor, extra, method
 
 _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient"

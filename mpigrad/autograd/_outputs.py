@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._graph.node import Node
-from .._graph.saved import Saved
-from .._graph.views import forget_view, make_view, rebase
+from .._core.node import Node
+from .._core.saved import Saved
+from .._core.views import forget_view, make_view, rebase
+from .._core.wrapping import wrap
 from .._tensor import Tensor, counter
-from .._wrapping import wrap
 
 _VIEW = (
     "Output {nr} of {name} is a view and {what} modified inplace. This view was created inside a custom Function (or "

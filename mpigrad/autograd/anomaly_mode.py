@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from .._array.device import array_module
-from .._graph.node import AccumulateGrad, Node
+from .._core.node import AccumulateGrad, Node
 from .._graph.tracing import unwatch, watch
 from .._tensor import Tensor
 

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.wrapping import wrap
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.tracing import around_operator, note_recorded
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._context import BackwardCFunction, FunctionCtx
 from ._outputs import wrap_outputs
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._core.wrapping import wrap
 from .._graph.grad_mode import enable_grad
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._backward import grad, zeros_for
 
 Tensors = tuple[Tensor, ...]

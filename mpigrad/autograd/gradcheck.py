@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module, host
-from .._graph.engine import as_array
+from .._core.engine import as_array
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._backward import grad, run_backward
 
 Function = Callable[..., Any]

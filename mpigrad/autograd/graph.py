@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._graph.node import Node, RemovableHandle
-from .._graph.saved import PACKING, hooks_entered, hooks_left
+from .._core.node import Node, RemovableHandle
+from .._core.saved import PACKING, hooks_entered, hooks_left
 from .._tensor import Tensor, counter
 from ._edge import GradientEdge, get_gradient_edge
 
@@ -97,7 +97,7 @@ def register_multi_grad_hook(
 
 
 def _any_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[int], Callable[[Tensor], None]]:
-    from .._graph.engine import current_task
+    from .._core.engine import current_task
 
     lock = threading.Lock()
     served: list[Any] = [None]  # the pass for which it was called
@@ -114,8 +114,8 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
 
 
 def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[int], Callable[[Tensor], None]]:
-    from .._graph.engine import current_task
-    from .._graph.node import edge_of
+    from .._core.engine import current_task
+    from .._core.node import edge_of
 
     lock = threading.Lock()
     waiting: dict[Any, list[Any]] = {}  # pass -> how many gradients are still to come, and those that came

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 
 _abort_installed = False
 _turn = Mutex()

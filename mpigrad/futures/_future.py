@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from .. import return_types
 from .._array.device import array_module
+from .._core.wrapping import wrap
 from .._ops._define.guarded import guarded
 from .._ops._define.out import deliver
 from .._ops.linalg import factorizations
 from .._tensor import Tensor, method
-from .._wrapping import wrap
 from ._checking import check_matrix, indefinite_infos, raise_indefinite
 
 

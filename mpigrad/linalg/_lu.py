@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import return_types
 from .._array.device import array_module
+from .._core.wrapping import wrap
 from .._ops._define.arguments import need_tensors
 from .._ops._define.guarded import guarded
 from .._ops._define.operator import check_one_device
 from .._ops.linalg.lu import LU, LU_FACTOR, LU_SOLVE, LU_UNPACK
 from .._ops.reduce.statistics import rising_vander as vander
 from .._tensor import Tensor, method
-from .._wrapping import wrap
 from ._checking import check_matrix, check_same_type
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._core.wrapping import wrap
 from .._ops._define.guarded import guarded
 from .._ops._define.out import deliver
 from .._ops.linalg.contractions import cross as _cross
 from .._ops.linalg.matmul import vdot
 from .._ops.reduce.norms import vector_norm
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._checking import check_matrix
 from ._factoring import eigvalsh, svdvals
 from ._solving import inv

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import return_types
 from .._array.device import array_module
+from .._core.wrapping import wrap
 from .._ops._define.arguments import need_tensors
 from .._ops._define.binary import check_shapes
 from .._ops._define.guarded import guarded
@@ -17,7 +18,6 @@ from .._ops.linalg import inverses
 from .._ops.linalg.contractions import multiply_chain
 from .._ops.linalg.matmul import matmul
 from .._tensor import Tensor, method
-from .._wrapping import wrap
 from ._checking import LinAlgError as LinAlgError
 from ._checking import check_matrix, check_same_type, raise_singular, singular_infos
 

@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 from .._array.device import array_module
+from .._core.wrapping import wrap
 from .._graph.grad_mode import no_grad
 from .._ops._define.guarded import guarded
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 _LINEAR = (
     "linear",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.wrapping import wrap, wrap_as
 from .._ops._define.binary import PLAIN
 from .._tensor import Tensor
-from .._wrapping import wrap, wrap_as
 
 
 class Parameter(Tensor):

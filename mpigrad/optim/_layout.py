@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import Any
 
 from .._array.device import device_of, move
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 Groups = list[dict[str, Any]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 
 def real_view(array: Any) -> Any:

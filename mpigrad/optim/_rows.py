@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module
-from .._kernels import loops
+from .._core import loops
 from .._kernels.runs import ordered, put_rows, sorted_runs, sums_of_runs, take_rows
 
 _PIECE = 1 << 17  # bytes

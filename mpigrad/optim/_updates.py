@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 
 def zeros_like(parameter: Tensor) -> Tensor:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.wrapping import wrap
 from .._kernels import steps
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._real import real_view
 from ._rows import read, rows_of, write
 from ._settings import Group, check_settings, number

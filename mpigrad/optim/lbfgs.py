@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.wrapping import wrap
 from .._graph.grad_mode import enable_grad
 from .._tensor import Tensor, counter
-from .._wrapping import wrap
 from ._line_search import Point, Search
 from ._real import real_view
 from ._settings import check_settings, number

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module, guard
+from .._core.node import RemovableHandle
 from .._graph.grad_mode import enable_grad
-from .._graph.node import RemovableHandle
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
 from .._ops.tensor.zero_grad import clear_grad

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 from ._settings import Group, check_settings, number
 from ._updates import begin, next_step
 from .optimizer import Optimizer

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._array.dtype import dtype as DType
+from .._core.wrapping import wrap
 from .._tensor import Tensor
-from .._wrapping import wrap
 
 # Relative and absolute, by the name of the element type: PyTorch's.
 _TOLERANCES = {

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import mpigrad
-from mpigrad._graph.engine import count_dependencies, needed_for
+from mpigrad._core.engine import count_dependencies, needed_for
 
 
 def leaf(*values: float) -> mpigrad.Tensor:

@@ -201,7 +201,7 @@ def test_a_debugger_at_the_start_does_not_spoil_the_counting(begin: str) -> None
 @pytest.mark.parametrize("begin", ["sys.settrace", "sys.setprofile"])
 def test_counts_are_the_same_under_a_debugger(begin: str) -> None:
     counts = (
-        "import mpigrad, sys; from mpigrad._graph import accumulate as a, engine as e\n"
+        "import mpigrad, sys; from mpigrad._core import accumulate as a, engine as e\n"
         "from mpigrad._ops.elementwise import arithmetic as o\n"
         "a.leaf_owner._measure(); e._OWNER._measure()\n"
         "print(a._SOLE_BASE, a._SOLE_PART, a._SOLE_SAVED, o._SOLE_TUPLE, a.leaf_owner._sole, e._OWNER._sole)"

@@ -177,7 +177,7 @@ def test_random_programs_share_nothing(program: list[tuple[int, int, int]], leav
 def gradients(program: list[tuple[int, int, int]], hooked: set[int], large: int) -> list[list[float]]:
     """The gradients of a program's leaves, with sums in place (and views that repeat numbers) from so many elements on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mpigrad._graph.engine._LARGE", large)
+        patch.setattr("mpigrad._core.engine._LARGE", large)
         patch.setattr("mpigrad._ops.reduce.sums._LARGE", large)
         patch.setattr("mpigrad._ops.elementwise.arithmetic._LARGE", large)
         leaves = [fresh(*np.arange(1.0, 7.0) * (i + 1)) for i in range(3)]
@@ -291,7 +291,7 @@ def test_large_gradients_that_repeat_one_number_are_memory_to_users() -> None:
 
 
 def test_counting_begins_right_under_a_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mpigrad._graph import accumulate
+    from mpigrad._core import accumulate
 
     monkeypatch.setattr(accumulate.leaf_owner, "_sole", None)
     with mpigrad.autograd.set_detect_anomaly(True):

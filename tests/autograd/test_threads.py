@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mpigrad
-from mpigrad._graph import node
+from mpigrad._core import node
 
 F64 = mpigrad.float64
 THREADS, ROUNDS = 4, 200

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mpigrad
 from mpigrad._array.sparse.array import SparseArray
-from mpigrad._kernels import loops
+from mpigrad._core import loops
 from mpigrad._kernels.runs import sums_of_bags
 from mpigrad.optim._rows import add_to_rows
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import mpigrad
-from mpigrad import _wrapping as running
+from mpigrad._core import wrapping as running
 from mpigrad._tensor import Tensor
 from tests.support.forms import plain_form
 
-FORMS = pytest.mark.parametrize("form", [running, plain_form("_wrapping")], ids=["running", "plain"])
+FORMS = pytest.mark.parametrize("form", [running, plain_form("_core.wrapping")], ids=["running", "plain"])
 FIRST = {"_counter": None, "_extra": None, "_grad": None, "_grad_fn": None, "_nr": 0, "_requires": False, "_view": None}
 
 

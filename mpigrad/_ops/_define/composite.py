@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpigrad._graph.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
+from mpigrad._core.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
+from mpigrad._core.node import edge_of
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import edge_of
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .operator import Operator, operator
 

@@ -11,11 +11,11 @@ from numpy import ndarray
 
 from mpigrad._array.device import guard
 from mpigrad._array.dtype import can_cast
+from mpigrad._core.node import Node
+from mpigrad._core.views import check_in_place, note_reshaped, rebase
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE
-from mpigrad._graph.node import Node
-from mpigrad._graph.views import check_in_place, note_reshaped, rebase
 from mpigrad._tensor import Tensor, counter
-from mpigrad._wrapping import wrap
 
 from .arguments import title
 from .operator import Operator

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, NOWHERE, device, device_of, on_device
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
+from mpigrad._core.node import Edge, Node, edge_of
+from mpigrad._core.recording import new_node
+from mpigrad._core.saved import PACKING, TWICE, Packed, as_output, raise_inference, raise_modified
+from mpigrad._core.views import ONE_OF_SEVERAL, make_view
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW, add_to_both
-from mpigrad._graph.node import Edge, Node, edge_of
-from mpigrad._graph.recording import new_node
-from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_inference, raise_modified
 from mpigrad._graph.tracing import around_operator, note_recorded
-from mpigrad._graph.views import ONE_OF_SEVERAL, make_view
 from mpigrad._tensor import Tensor, counter, extra
-from mpigrad._wrapping import wrap
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray, generic = np.ndarray, np.generic

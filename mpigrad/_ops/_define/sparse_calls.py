@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor, extra
-from mpigrad._wrapping import wrap
 
 from .binary import common_dtype
 from .operator import Operator

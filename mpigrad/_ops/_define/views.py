@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
+from mpigrad._core.recording import record_one
+from mpigrad._core.views import Step, make_view, replay, replay_raw
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import add_to_both
-from mpigrad._graph.recording import record_one
-from mpigrad._graph.views import Step, make_view, replay, replay_raw
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .inplace import check_writable
 from .operator import Operator, operator

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, device_of, move
+from mpigrad._core.wrapping import wrap
 from mpigrad._generator import Generator, generator_for
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors, title
 from .._define.guarded import guarded

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._generator import Generator, generator_for
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import title
 from .._define.guarded import guarded

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.dtype import bool_
-from mpigrad._graph.accumulate import is_spare, least
+from mpigrad._core.accumulate import is_spare, least
+from mpigrad._core.recording import record_one
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.recording import record_one
 from mpigrad._tensor import Tensor, counter, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors
 from .._define.binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray

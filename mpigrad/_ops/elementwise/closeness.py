@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors, title
 from .._define.binary import check_shapes

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import NOWHERE, guard, on_device
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._graph.tracing import around_operator
 from mpigrad._tensor import Tensor, extra, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination, need_tensors, title
 from .._define.binary import (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import on_device
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination, need_tensors, title
 from .._define.binary import NUMBERS, Binary, as_common, binary, check_shapes, common_dtype

@@ -9,8 +9,8 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import complex128, float64
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.binary import NUMBERS, OPERANDS, binary, common_dtype
 from .._define.inplace import in_place

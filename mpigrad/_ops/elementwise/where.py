@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, array_module, on_device
+from mpigrad._core.wrapping import wrap
 from mpigrad._kernels import select
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination, need_tensors, title
 from .._define.binary import NUMBERS, as_common, check_shapes, common_dtype

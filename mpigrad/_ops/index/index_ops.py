@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import title
 from .._define.dims import wrap_dim

@@ -10,8 +10,8 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.layout import contiguous_format
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.dims import own_dim, wrap_dim, wrap_dims
 from .._define.guarded import guarded

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mpigrad._array.device import array_module
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors
 from .._define.guarded import guarded

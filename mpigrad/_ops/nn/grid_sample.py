@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpigrad._array.device import array_module
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._define.composite import composite
 

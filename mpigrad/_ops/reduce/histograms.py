@@ -8,8 +8,8 @@ import numpy as np
 
 from mpigrad import return_types
 from mpigrad._array.device import array_module, guard
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors, title
 from .._define.dims import size_from

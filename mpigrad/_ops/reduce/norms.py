@@ -10,7 +10,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64, promote_types
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
 from mpigrad._kernels.reduction import add_reduce, all_reduce, any_reduce, max_reduce, min_reduce
 from mpigrad._tensor import Tensor, method
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import dtype
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors
 from .._define.dims import wrap_dim

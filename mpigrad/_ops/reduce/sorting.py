@@ -8,8 +8,8 @@ import numpy as np
 
 from mpigrad import return_types
 from mpigrad._array.device import array_module
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.dims import own_dim, wrap_dim
 from .._define.guarded import guarded

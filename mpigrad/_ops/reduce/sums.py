@@ -9,12 +9,12 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64
+from mpigrad._core.recording import record_one
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
-from mpigrad._graph.recording import record_one
 from mpigrad._kernels.reduction import add_reduce, sum_of_all
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors, title
 from .._define.binary import F32, F64, PLAIN, ndarray

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mpigrad._array.device import array_module
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination
 from .._define.dims import as_int, wrap_dim

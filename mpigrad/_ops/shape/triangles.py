@@ -9,8 +9,8 @@ import numpy as np
 from mpigrad._array.device import array_module, move, resolve
 from mpigrad._array.dtype import dtype as Dtype
 from mpigrad._array.dtype import int64
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.dims import wrap_dim
 from .._define.guarded import guarded

@@ -13,9 +13,9 @@ import numpy as np
 from mpigrad._array.device import array_module, guard, move, resolve
 from mpigrad._array.dtype import as_dtype, dtype, int64
 from mpigrad._array.sparse.array import SparseArray, dense_at
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Size, Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.operator import operator, refuse_sparse
 from .._define.sparse_calls import on_arrays

@@ -24,10 +24,10 @@ from mpigrad._array.dtype import (
     uint8,
 )
 from mpigrad._array.layout import ORDERS, contiguous_format, order_of
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor, counter, extra, method
-from mpigrad._wrapping import wrap
 
 from .._define.operator import operator
 from .._define.sparse_calls import on_arrays

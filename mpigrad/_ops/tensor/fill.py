@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import device_of, move, on_device
-from mpigrad._graph.views import check_in_place
+from mpigrad._core.views import check_in_place
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import invalid_combination, need_tensors
 from .._define.binary import NUMBERS

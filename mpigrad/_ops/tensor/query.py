@@ -8,9 +8,9 @@ import numpy as np
 
 from mpigrad._array.device import cupy, host
 from mpigrad._array.layout import ORDERS
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Size, Tensor, method
-from mpigrad._wrapping import wrap
 
 from .._define.arguments import need_tensors
 from .._define.dims import wrap_dim

@@ -29,8 +29,8 @@ import numpy as np
 
 from mpigrad._array.device import device, host, resolve
 from mpigrad._array.sparse.array import SparseArray
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from . import pickling
 from .safe_globals import find_safe, moved

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor, counter, method
-from mpigrad._wrapping import wrap
 
 from ..create.create import as_tensor
 from ..linalg.matmul import matmul

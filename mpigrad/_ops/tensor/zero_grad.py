@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 
 def clear_grad(parameter: Tensor, set_to_none: bool) -> None:

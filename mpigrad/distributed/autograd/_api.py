@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._graph.engine import as_array
+from ..._core.engine import as_array
+from ..._core.wrapping import wrap
 from ..._graph.grad_mode import TRACING
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from ...autograd.profiler import record_function
 from ..rpc._protocol import extensions
 from ._backward.engine import ENGINE

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..._graph.node import AccumulateGrad, Node, edge_of
+from ..._core.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
 from ..rpc.api import rpc_async
 from ._context.container import this_worker

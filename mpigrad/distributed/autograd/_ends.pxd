@@ -1,5 +1,5 @@
-# Where the slots of recv functions lie, for modules that are compiled: see mpigrad/_graph/nodes.pxd.
-from mpigrad._graph.nodes cimport Node
+# Where the slots of recv functions lie, for modules that are compiled: see mpigrad/_core/nodes.pxd.
+from mpigrad._core.nodes cimport Node
 
 cdef extern from *:
     """

@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.node cimport edge_of
+from mpigrad._core.node cimport edge_of
 from mpigrad._tensor cimport Tensor
 
 cdef class MessageGradients:

@@ -13,10 +13,10 @@ from typing import Any
 from numpy import ndarray, zeros
 
 from mpigrad._array.device import device_of, module_for, on_device
+from mpigrad._core.node import Node, edge_of
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import Node, edge_of
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 
 class MessageGradients:

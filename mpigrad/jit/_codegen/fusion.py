@@ -13,9 +13,9 @@ import numpy as np
 
 from mpigrad._array.device import device_of, on_device
 from mpigrad._array.sparse.array import SparseArray
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._ops._define.binary import PLAIN
-from mpigrad._wrapping import wrap
 
 from .._ir.graph import Block, Graph, Node, Value
 from .._ir.pure import is_pure, unqualified_name

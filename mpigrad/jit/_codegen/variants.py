@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._ops._define.binary import F32, F64
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 _NAMES: dict[str, Any] = {
     "Tensor": Tensor, "TRACING": TRACING, "MODE": MODE, "ndarray": np.ndarray, "F32": F32, "F64": F64, "asarray": np.asarray,

@@ -12,8 +12,8 @@ from mpigrad._ops._define.inplace import change
 from mpigrad._ops.create.random import rand
 from mpigrad._ops.nn import activation, gates
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

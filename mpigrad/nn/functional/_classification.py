@@ -10,8 +10,8 @@ from mpigrad._ops.nn import losses
 from mpigrad._ops.nn.nll import likelihood, scale_of
 from mpigrad._ops.shape.broadcasting import check_pair
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from ._reduction import kind, reduce_by
 
 

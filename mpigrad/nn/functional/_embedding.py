@@ -14,10 +14,10 @@ from mpigrad._ops.nn.embedding import bag_max, bag_sum, embedding_bags
 from mpigrad._ops.nn.embedding import embedding as look_up
 from mpigrad._ops.nn.pooling import gather_windows
 
+from ..._core.wrapping import wrap
 from ..._graph.grad_mode import no_grad
 from ..._kernels.runs import largest_of_bags
 from ..._tensor import Tensor, counter
-from ..._wrapping import wrap
 
 _INDICES = (np.dtype("i8"), np.dtype("i4"))
 _UNSIGNED = {8: np.dtype("u8"), 4: np.dtype("u4")}

@@ -11,8 +11,8 @@ from mpigrad._ops._define.arguments import need_tensors
 from mpigrad._ops._define.guarded import guarded
 from mpigrad._ops.create.random import rand
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from .._sizes import tuple_of
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from mpigrad._array.device import array_module
 from mpigrad._ops._define.arguments import need_tensors
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from .._sizes import tuple_of
 
 Ints = int | Sequence[int]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad._ops._define.operator import Operator
 
+from ..._core.node import RemovableHandle
 from ..._graph.grad_mode import MODE
-from ..._graph.node import RemovableHandle
 from ..._tensor import Tensor
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 from mpigrad._array.device import array_module
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from .. import init
 from ..parameter import Parameter
 from ._blank import blank

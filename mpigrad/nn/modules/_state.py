@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._core.wrapping import wrap
 from ..._graph.grad_mode import no_grad
 from ..._tensor import Tensor, counter
-from ..._wrapping import wrap
 from ..parameter import Parameter
 from ._hooks import every
 from ._members import Members

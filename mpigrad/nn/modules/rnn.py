@@ -10,8 +10,8 @@ import numpy as np
 from mpigrad._array.device import array_module, device_of, move
 from mpigrad._ops.shape.joining import cat, stack
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -11,8 +11,8 @@ import numpy as np
 from mpigrad._array.device import move, resolve
 from mpigrad._array.dtype import get_default_dtype
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 from .. import functional as F
 from .. import init
 from .attention import MultiheadAttention

@@ -10,9 +10,9 @@ import numpy as np
 from mpigrad._array.device import CPU, device_of, move, on_device
 from mpigrad._array.dtype import get_default_dtype
 
+from ..._core.wrapping import wrap
 from ..._kernels.norms import norm_of_many, scale_many
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 
 
 def _with_gradients(parameters: Any) -> list[Tensor]:

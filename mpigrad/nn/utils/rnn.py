@@ -11,8 +11,8 @@ import numpy as np
 from mpigrad._array.device import device_of, host, move
 from mpigrad._ops.shape.joining import cat, stack
 
+from ..._core.wrapping import wrap
 from ..._tensor import Tensor
-from ..._wrapping import wrap
 
 
 class _Packed(NamedTuple):

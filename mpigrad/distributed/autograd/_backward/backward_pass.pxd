@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.engine cimport GraphTask
+from mpigrad._core.engine cimport GraphTask
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext, Sink
 from mpigrad.distributed.autograd._graph.partition cimport Source
 from mpigrad.distributed.autograd._graph.path cimport Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._graph.engine import Captures, GraphTask
+from mpigrad._core.engine import Captures, GraphTask
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
 

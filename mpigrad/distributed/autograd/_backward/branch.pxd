@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
 from mpigrad.distributed.autograd._backward.gradients cimport decode, encode
 from mpigrad.distributed.autograd._context.container cimport Worker

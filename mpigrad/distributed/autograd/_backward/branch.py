@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 from mpigrad.distributed.rpc._agent.call_table import CallFuture
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future

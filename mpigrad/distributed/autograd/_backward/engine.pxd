@@ -1,9 +1,9 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.node cimport edge_of
+from mpigrad._core.node cimport edge_of
 from mpigrad._tensor cimport Tensor
-from mpigrad._wrapping cimport wrap
+from mpigrad._core.wrapping cimport wrap
 from mpigrad.distributed.autograd._backward.backward_pass cimport Pass
 from mpigrad.distributed.autograd._backward.branch cimport Branch
 from mpigrad.distributed.autograd._backward.gradients cimport decode, encode

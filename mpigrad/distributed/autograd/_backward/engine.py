@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpigrad._array.device import array_module, guard
-from mpigrad._graph.engine import Captures
-from mpigrad._graph.node import Edge, edge_of
+from mpigrad._core.engine import Captures
+from mpigrad._core.node import Edge, edge_of
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._protocol.raw_message import RawMessage

@@ -16,10 +16,10 @@ from numpy import ndarray
 
 from mpigrad._array.device import CPU, device
 from mpigrad._array.sparse.array import SparseArray
-from mpigrad._graph.engine import as_array
+from mpigrad._core.engine import as_array
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._wire.arrays import ReceivedValues, origins_of
 from mpigrad.distributed.rpc._wire.payload import ArrayForDevice
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mpigrad._graph.engine import GraphTask
+from mpigrad._core.engine import GraphTask
 from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, tell
 from mpigrad.futures import Future
 

@@ -1,5 +1,5 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
 from mpigrad.distributed.rpc._agent.agent cimport Agent
 

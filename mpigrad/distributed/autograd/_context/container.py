@@ -14,7 +14,7 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._protocol import extensions
 

@@ -1,9 +1,9 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 from mpigrad._tensor cimport Tensor
-from mpigrad._wrapping cimport wrap
+from mpigrad._core.wrapping cimport wrap
 from mpigrad.distributed.autograd._ends cimport RecvRpcBackward
 from mpigrad.distributed.autograd._graph.partition cimport Parts, Source
 from mpigrad.distributed.autograd._nodes cimport MessageGradients

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpigrad._array.device import device, guard
-from mpigrad._graph.accumulate import Ownership, sum_of_tensors
-from mpigrad._graph.engine import GraphTask, as_array, check_hook_results
+from mpigrad._core.accumulate import Ownership, sum_of_tensors
+from mpigrad._core.engine import GraphTask, as_array, check_hook_results
+from mpigrad._core.mutex import Mutex
+from mpigrad._core.node import AccumulateGrad, Edge, Node, accumulator
+from mpigrad._core.wrapping import wrap
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import AccumulateGrad, Edge, Node, accumulator
 from mpigrad._graph.tracing import run_traced
-from mpigrad._mutex import Mutex
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._graph.partition import Parts, Source
 from .._nodes import Batches, MessageGradients, RecvRpcBackward, SendRpcBackward

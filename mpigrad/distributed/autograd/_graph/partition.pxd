@@ -1,9 +1,9 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.engine cimport GraphTask
-from mpigrad._graph.nodes cimport Node
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.engine cimport GraphTask
+from mpigrad._core.nodes cimport Node
+from mpigrad._core.mutex cimport Mutex
 from mpigrad.distributed.autograd._graph.path cimport Path
 
 cdef class Source:

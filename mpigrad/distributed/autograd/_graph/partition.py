@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._graph.engine import GraphTask, count_dependencies
-from mpigrad._graph.node import AccumulateGrad, Edge, Hooks, Node
-from mpigrad._mutex import Mutex
+from mpigrad._core.engine import GraphTask, count_dependencies
+from mpigrad._core.mutex import Mutex
+from mpigrad._core.node import AccumulateGrad, Edge, Hooks, Node
 
 from .._nodes import RecvRpcBackward, SendRpcBackward
 from .path import path_below

@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.nodes cimport Node
+from mpigrad._core.nodes cimport Node
 
 cdef class Path:
     cdef public Node _last

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpigrad._array.device import is_loaded
-from mpigrad._graph.node import Node
+from mpigrad._core.node import Node
 
 from .._nodes import SendRpcBackward
 

@@ -1,5 +1,5 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 
 cdef class Lead:
     cdef public object wanted_by, parked, poller, leader

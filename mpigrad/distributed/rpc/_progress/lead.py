@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 from mpigrad.futures._future import release
 
 

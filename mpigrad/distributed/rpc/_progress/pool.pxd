@@ -1,5 +1,5 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 from mpigrad.distributed.rpc._progress.idle cimport Idle
 from mpigrad.distributed.rpc._progress.lead cimport Lead
 from mpigrad.distributed.rpc._progress.send_queue cimport SendQueue

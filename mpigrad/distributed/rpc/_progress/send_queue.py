@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 
 from .._transport.base import Transport
 

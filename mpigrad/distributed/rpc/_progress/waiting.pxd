@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._mutex cimport Mutex
+from mpigrad._core.mutex cimport Mutex
 from mpigrad.distributed.rpc._progress.idle cimport Idle, sleep_on
 from mpigrad.distributed.rpc._progress.lead cimport Lead
 from mpigrad.distributed.rpc._progress.pool cimport Pool

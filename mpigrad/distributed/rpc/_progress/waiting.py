@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
-from mpigrad._mutex import Mutex
+from mpigrad._core.mutex import Mutex
 from mpigrad.futures._future import block, discard
 
 from .idle import ACTIVE_SECONDS, GLANCE, Idle, sleep_on

@@ -2,7 +2,7 @@
 cimport cython
 
 from mpigrad._tensor cimport Tensor
-from mpigrad._wrapping cimport wrap
+from mpigrad._core.wrapping cimport wrap
 from mpigrad.distributed.rpc._protocol.codec cimport layout_key, padded_bytes, view_of
 
 cpdef list parse(bytes layout)

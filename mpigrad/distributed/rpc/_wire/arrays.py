@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, device, on_device
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 
 from .._protocol.codec import layout_key, padded_bytes, view_of
 from .._transport.device.failed_receive import FailedReceive

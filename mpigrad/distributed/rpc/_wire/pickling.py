@@ -17,8 +17,8 @@ import numpy as np
 
 from mpigrad._array.device import CPU, device, device_of
 from mpigrad._cloud_pickle import reduced_by_name
+from mpigrad._core.wrapping import wrap, wrap_as
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap, wrap_as
 
 from .._protocol import extensions
 from .._transport.device.send import DevicePacker

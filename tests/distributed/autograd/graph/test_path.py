@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mpigrad
+from mpigrad._core.node import edge_of
 from mpigrad._graph.namespace import RAW
-from mpigrad._graph.node import edge_of
 from mpigrad.distributed.autograd._graph.path import path_below
 from mpigrad.distributed.autograd._nodes import RecvRpcBackward, SendRpcBackward
 

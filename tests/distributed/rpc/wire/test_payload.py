@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
+from mpigrad._core.wrapping import wrap
 from mpigrad._tensor import Tensor
-from mpigrad._wrapping import wrap
 from mpigrad.distributed.rpc._protocol.codec import pack_header, read_header
 from mpigrad.distributed.rpc._protocol.message import EMPTY, FLAT, HEADER, HEADER_SIZE, PICKLE, RAW
 from mpigrad.distributed.rpc._transport.base import transfer_sizes

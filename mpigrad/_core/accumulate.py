@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._array.device import guard
+from .._graph.namespace import RAW
+from .._graph.tracing import unwatched
+from .._graph.untraced import untraced
+from .._graph.waiting import waits
 from .._tensor import Tensor, counter
-from .._wrapping import wrap
-from .namespace import RAW
-from .tracing import unwatched
-from .untraced import untraced
-from .waiting import waits
+from .wrapping import wrap
 
 ndarray = np.ndarray
 _lock = threading.RLock()  # several backward passes may meet at one leaf

@@ -1,10 +1,10 @@
 """Recording the call of an operator, compiled in the place of `recording.py`."""
 
-from mpigrad._graph.node cimport edge_of
-from mpigrad._graph.nodes cimport Node
+from mpigrad._core.node cimport edge_of
+from mpigrad._core.nodes cimport Node
 from mpigrad._tensor cimport Tensor
 
-from mpigrad._graph.saved import raise_inference
+from mpigrad._core.saved import raise_inference
 
 cdef extern from *:
     """

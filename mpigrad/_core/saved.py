@@ -7,11 +7,11 @@ import weakref
 from contextlib import nullcontext
 from typing import Any
 
+from .._graph.grad_mode import MODE
+from .._graph.tracing import unwatch, watch
 from .._tensor import Tensor, counter, extra
-from .._wrapping import wrap
-from .grad_mode import MODE
 from .node import AccumulateGrad, Node, edge_of, short_name
-from .tracing import unwatch, watch
+from .wrapping import wrap
 
 TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "

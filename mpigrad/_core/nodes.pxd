@@ -19,8 +19,8 @@ cdef extern from *:
         PyObject *kw, *meta, *saved, *shapes, *versions;
     } mpigrad_OpNode;
     """
-    ctypedef class mpigrad._graph.node.Node [object mpigrad_Node, check_size ignore]:
+    ctypedef class mpigrad._core.node.Node [object mpigrad_Node, check_size ignore]:
         cdef object edges, hooks
 
-    ctypedef class mpigrad._graph.node.AccumulateGrad(Node) [object mpigrad_AccumulateGrad, check_size ignore]:
+    ctypedef class mpigrad._core.node.AccumulateGrad(Node) [object mpigrad_AccumulateGrad, check_size ignore]:
         cdef object variable

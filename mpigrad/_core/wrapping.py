@@ -1,13 +1,13 @@
 """Tensors around arrays: made a few times by every operator and every message.
 
-`_wrapping.pyx` is compiled in this module's place and does the same with a quarter of the steps.
+`wrapping.pyx` is compiled in this module's place and does the same with a quarter of the steps.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._tensor import Tensor
+from .._tensor import Tensor
 
 
 def wrap(array: Any) -> Tensor:

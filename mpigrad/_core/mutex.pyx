@@ -1,4 +1,4 @@
-"""`Mutex`, compiled in the place of `_mutex.py`: Python's own locks, called without going through Python."""
+"""`Mutex`, compiled in the place of `mutex.py`: Python's own locks, called without going through Python."""
 
 import time
 

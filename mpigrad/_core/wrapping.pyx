@@ -1,4 +1,4 @@
-"""Tensors around arrays, compiled in the place of `_wrapping.py`."""
+"""Tensors around arrays, compiled in the place of `wrapping.py`."""
 
 from mpigrad._tensor cimport Tensor
 

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from .._array.device import current_gpu, device_of, is_loaded, use_gpu
+from .._graph.grad_mode import TRACING
+from .._graph.namespace import RAW
+from .._graph.tracing import run_traced
+from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
-from .._wrapping import wrap
 from .accumulate import Ownership, leaf_owner, owns_memory, sum_of_tensors
-from .grad_mode import TRACING
-from .namespace import RAW
 from .node import Node, accumulator
-from .tracing import run_traced
-from .waiting import WAITING, settle
+from .wrapping import wrap
 
 ndarray = np.ndarray
 _LARGE = 1 << 14  # elements

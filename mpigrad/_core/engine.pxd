@@ -1,8 +1,8 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
-from mpigrad._graph.nodes cimport Node
-from mpigrad._wrapping cimport wrap
+from mpigrad._core.nodes cimport Node
+from mpigrad._core.wrapping cimport wrap
 
 cdef class GraphTask:
     cdef public object F, captures, needed, sink

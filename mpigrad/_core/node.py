@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from .._graph.waiting import settle
 from .._tensor import Tensor, extra
 from .accumulate import add_to_grad
-from .waiting import settle
 
 Edge = tuple["Node", int]
 

@@ -17,9 +17,9 @@ import copy
 import weakref
 from typing import Any
 
+from .._graph.grad_mode import MODE
+from .._graph.namespace import RAW
 from .._tensor import Tensor, counter, extra, flag_views
-from .grad_mode import MODE
-from .namespace import RAW
 from .node import Edge, Node, edge_of, hooks_of, short_name
 
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
