@@ -172,3 +172,23 @@ def test_commands_of_the_pages_exist() -> None:
     assert len(paths) > 10
     for path in paths:
         assert os.path.exists(DOCS.parent / path), path
+
+
+def test_tutorial(tmp_path: Path) -> None:
+    """Each step prints what the page says; the last one learns."""
+    call, gradient, split, train = programs("tutorial.md")
+    shown = promised("tutorial.md", "step [23]:")
+    assert run(call, 2, tmp_path).splitlines() == shown[:1]
+    assert run(gradient, 2, tmp_path).splitlines() == shown[1:]
+    assert "shape (4, 1)" in run(split, 3, tmp_path)
+    first, last = (float(each) for each in re.findall(r"loss ([\d.]+)", run(train, 3, tmp_path)))
+    assert last < 0.3 * first
+
+
+def test_the_messages_of_the_faq_exist() -> None:
+    """Each quoted message stands in the source, so that a reader who searches for it finds the page."""
+    rows = re.findall(r"^\| (`.*?) \|", (DOCS / "faq.md").read_text(), re.MULTILINE)
+    messages = [message for row in rows for message in re.findall("`([^`]* [^`]*)`", row)]
+    assert len(messages) > 20
+    source = "\n".join(path.read_text() for path in (DOCS.parent / "mpigrad").rglob("*.py"))
+    assert not [message for message in messages if message not in source]
