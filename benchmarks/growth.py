@@ -1,7 +1,7 @@
 """Measure how costs grow and draw it: ``python -m benchmarks.growth [--without torch] [--out DIR]``.
 
 Against world size, contexts alive, depth of the graph and payload; nothing may grow faster than its own size. The
-undisturbed times count (what one run in twenty stays under): growth is a property of the program, not of the machine's load.
+5th percentiles count: growth is a property of the program, not of the machine's load.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def markdown(results: Rounds, bests: Rounds, units: dict[str, str], machine: str
         "## Bars",
         bar_table(results),
         "## Undisturbed",
-        "What one run in twenty stayed under, in the best round: on a busy machine, how it would be on a quiet one.",
+        "5th percentile of the best round: an estimate of the time on a quiet machine.",
         best_table(bests, units),
     ]
     if failures:

@@ -17,7 +17,7 @@ FEWEST_CALLS = 5
 class Sample:
     """What one measurement found: the median, the quartiles around it, how often it ran, and the unit.
 
-    ``best`` is what one run in twenty stays under: on a busy machine, the time of the runs that nobody disturbed.
+    ``best`` is the 5th percentile: on a busy machine, the time of undisturbed runs.
     """
 
     value: float
