@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+_results: dict[str, Any] = {}  # all classes of this file, by their names
+
 
 def _repr(self: Any) -> str:
     parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
@@ -16,14 +18,15 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _named(name: str, values: tuple[Any, ...]) -> Any:
-    return globals()[name](*values)
+    return _results[name](*values)
 
 
 def _result(name: str, *fields: str) -> Any:
     """A tuple whose places have names, printed as PyTorch prints it."""
     base = namedtuple(name, fields)  # type: ignore[misc]
     body = {"__slots__": (), "__repr__": _repr, "__reduce__": _reduce, "__module__": __name__}
-    return type(name, (base,), {**body, "__doc__": f"The result of `mpigrad.{name}`: {', '.join(fields)}."})
+    made = type(name, (base,), {**body, "__doc__": f"The result of `mpigrad.{name}`: {', '.join(fields)}."})
+    return _results.setdefault(name, made)
 
 
 _WITH_INDICES = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")

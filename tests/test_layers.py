@@ -23,7 +23,7 @@ DECLARED = {
     ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.optim"): LOADED,
     ("mpigrad.distributed.rpc._world.new_agent", "mpigrad._watchdog.install"): LOADED,
     ("mpigrad._ops.create.legacy", "mpigrad.cuda"): "names `torch.cuda.FloatTensor` in a class's `__module__`; imports nothing",
-    ("mpigrad._ops.tensor.safe_globals", "mpigrad.nn.parameter"): "files may name parameters, whose module is then imported",
+    ("mpigrad._ops.tensor.file_names", "mpigrad.nn.parameter"): "files may name parameters, whose module is then imported",
     ("mpigrad.profiler", "mpigrad.profiler._workers.trace"): "`profiler.trace_workers` is loaded when it is asked for",
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.autograd"): SCRIPTED_RPC,

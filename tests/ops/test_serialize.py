@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import mpigrad
+from tests.support.records import parts, seal
 
 
 def saved(obj: Any) -> bytes:
@@ -146,7 +147,8 @@ def test_map_location() -> None:
 
 @pytest.mark.host
 def test_a_missing_device_is_named() -> None:
-    data = saved(mpigrad.ones(2)).replace(b"cpu", b"xpu")
+    skeleton, blocks = parts(saved(mpigrad.ones(2)))
+    data = seal(skeleton.replace(b"cpu", b"xpu"), blocks)
     with pytest.raises(RuntimeError, match="'xpu'.*map_location"):
         mpigrad.load(io.BytesIO(data))
     assert mpigrad.load(io.BytesIO(data), map_location="cpu").tolist() == [1, 1]
@@ -179,14 +181,6 @@ def test_a_file_cannot_run_code() -> None:
         again(Evil())
 
 
-def record(skeleton: bytes, blocks: list[bytes]) -> io.BytesIO:
-    head = b"MPIGRAD\x01" + struct.pack(f"<QQ{len(blocks)}Q", len(skeleton), len(blocks), *map(len, blocks))
-    made = head + struct.pack("<I", zlib.crc32(head)) + skeleton
-    for block in blocks:
-        made += bytes(-len(made) % 64) + block
-    return io.BytesIO(made)
-
-
 def test_a_file_cannot_reach_out_of_its_memory() -> None:
     class Place(pickle.Pickler):
         def persistent_id(self, obj: Any) -> Any:
@@ -203,13 +197,16 @@ def test_a_file_cannot_reach_out_of_its_memory() -> None:
         Place(file, 4).dump(Made())
         return file.getvalue()
 
-    good = record(skeleton((8, (1,), (8,), "<f8")), [struct.pack("<2d", 1, 2)])
+    def record(place: tuple[Any, ...], block: bytes) -> io.BytesIO:
+        return io.BytesIO(seal(skeleton(place), [block], version=1))
+
+    good = record((8, (1,), (8,), "<f8"), struct.pack("<2d", 1, 2))
     assert mpigrad.load(good).tolist() == [2]
     for wrong in ((0, (3,), (8,), "<f8"), (-8, (1,), (8,), "<f8"), (0, (2,), (-8,), "<f8"), (0, (2,), (8,), "|O")):
         with pytest.raises(pickle.UnpicklingError, match="reaches"):
-            mpigrad.load(record(skeleton(wrong), [bytes(16)]))
+            mpigrad.load(record(wrong, bytes(16)))
     with pytest.raises(pickle.UnpicklingError, match="cannot hold"):
-        mpigrad.load(record(skeleton((0, (1,), (8,), "<f8")), [bytes(8)]))
+        mpigrad.load(record((0, (1,), (8,), "<f8"), bytes(8)))
 
 
 def test_damaged_files_are_told_from_others(tmp_path: Path) -> None:
@@ -219,6 +216,10 @@ def test_damaged_files_are_told_from_others(tmp_path: Path) -> None:
             mpigrad.load(io.BytesIO(data[:length]))
     with pytest.raises(pickle.UnpicklingError, match="checksum"):
         mpigrad.load(io.BytesIO(data[:9] + bytes([data[9] ^ 1]) + data[10:]))
+    with pytest.raises(pickle.UnpicklingError, match="checksum of its block 0"):
+        mpigrad.load(io.BytesIO(data[:-1] + b"x"))
+    with pytest.raises(pickle.UnpicklingError, match="format 9, this version of mpigrad reads formats up to 2"):
+        mpigrad.load(io.BytesIO(data[:7] + b"\x09" + data[8:]))
     with pytest.raises(pickle.UnpicklingError, match="not a file of mpigrad.save"):
         mpigrad.load(io.BytesIO(b"PK\x03\x04 and so on"))
     with pytest.raises(FileNotFoundError):

@@ -17,7 +17,7 @@ from mpigrad._tensor import Tensor, method
 def memory_of(array: Any) -> tuple[Any, int]:
     """The whole memory that an array is part of, and at which byte of it the array begins."""
     root = array
-    while isinstance(root.base, type(array)) and not root.base.dtype.hasobject:
+    while isinstance(root.base, type(array)) and not (root.base.dtype.hasobject or root.base.dtype.names):
         root = root.base
     if root is array or not root.flags.forc:
         return array, 0

@@ -1,4 +1,4 @@
-"""What `load` may make without being told to trust a file, and how users allow more."""
+"""What `load` may name without being told to trust a file, and how users allow more."""
 
 from __future__ import annotations
 
@@ -7,33 +7,17 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from .file_names import moved, name_at, named
+
 _SAFE = {
-    "builtins": {"set", "frozenset", "complex", "slice", "range", "bytearray", "dict", "list", "tuple"},
+    "builtins": {
+        "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "range", "set", "slice", "str",
+        "tuple",
+    },
     "collections": {"OrderedDict", "Counter", "defaultdict", "deque"},
-    "mpigrad._tensor": {"Size", "Tensor"},
-    "mpigrad._array.dtype": {"_named"},
-    "mpigrad._array.device": {"device"},
-    "mpigrad._array.layout": {"strided", "sparse_coo", "contiguous_format", "preserve_format"},
-    "mpigrad._array.sparse.array": {"SparseArray"},
-    "mpigrad._ops.tensor.pickling": {"host_memory", "rebuild", "rebuild_sparse"},
-    "mpigrad.nn.parameter": {"_rebuild", "_rebuild_buffer", "Parameter", "Buffer"},
-    "mpigrad.return_types": {"_named"},
     "datetime": {"datetime", "date", "timedelta"},
-}
-# Where files of version 0.1 say that things are, and where they are now.
-_MOVED = {
-    "mpigrad._dtype": "mpigrad._array.dtype",
-    "mpigrad._device": "mpigrad._array.device",
-    "mpigrad._layout": "mpigrad._array.layout",
-    "mpigrad._sparse_array.array": "mpigrad._array.sparse.array",
-    "mpigrad._ops.copying": "mpigrad._ops.tensor.pickling",
-}
+}  # fmt: skip
 _allowed: dict[tuple[str, str], Any] = {}
-
-
-def moved(module: str) -> str:
-    """The module that holds what a file, perhaps of an earlier version, looks for in `module`."""
-    return _MOVED.get(module, module)
 
 
 def _key(each: Any) -> tuple[tuple[str, str], Any]:
@@ -44,8 +28,17 @@ def _key(each: Any) -> tuple[tuple[str, str], Any]:
     return (each.__module__, each.__qualname__), each
 
 
+def is_allowed(thing: Any) -> bool:
+    """Whether the user allowed this class or function."""
+    return any(each is thing for each in _allowed.values())
+
+
 def find_safe(module: str, name: str) -> Any:
     """The class or function of that name if it is harmless or was allowed; else an error that says what to do."""
+    module = moved(module)
+    known = name_at(module, name)
+    if known is not None:
+        return named(known)
     allowed = _allowed.get((module, name))
     if allowed is not None:
         return allowed

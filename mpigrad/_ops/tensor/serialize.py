@@ -2,46 +2,57 @@
 
 A file is one record or several, one after the other, each made by one `save`. A record is, little-endian:
 
-    8 bytes   b"MPIGRAD" and the format's number, 1
+    8 bytes   b"MPIGRAD" and the format's number, 2
     u64       length of the skeleton in bytes
     u64       number n of memory blocks
     n x u64   length of each block in bytes
+    n x u32   CRC-32 of each block
+    u32       CRC-32 of the skeleton
     u32       CRC-32 of all bytes of the record so far
-    skeleton  a pickle (protocol 4), in which each block appears as a persistent id:
-              (number of the block, NumPy's name of its element type, shape, whether its order is Fortran's)
+    skeleton  a pickle (protocol 4) with two kinds of persistent ids. A text names something of mpigrad's (`file_names.py`);
+              (number of a block, NumPy's name of its element type, shape, whether its order is Fortran's) is an array.
     blocks    the elements, raw; each block begins at a multiple of 64 bytes from the beginning of the record
 
-A tensor in the skeleton is a call of `mpigrad._ops.tensor.pickling.rebuild` with a block and the tensor's place in it, so that
-tensors that share memory share it again. `load` does not call anything else unless it is told to trust the file.
+A tensor in the skeleton is a call of `tensor` with a block and the tensor's place in it, so that tensors that share memory
+share it again. `load` calls nothing but what `makers.py` lists, unless it is told to trust the file.
+
+Every version of mpigrad reads the files of all versions before it. Format 1 had no CRCs of skeleton and blocks, and named
+mpigrad's things by the modules that they were in.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import pickle
+import re
 import struct
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mpigrad._array.device import device, host, resolve
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.wrapping import wrap
-from mpigrad._tensor import Tensor
 
 from . import pickling
-from .safe_globals import find_safe, moved
+from .file_names import moved, name_of, named
+from .makers import check_place
+from .safe_unpickler import SafeUnpickler, damaged
 
-_MAGIC = b"MPIGRAD\x01"
+_MAGIC = b"MPIGRAD"
+_FORMAT = 2
 _ALIGN = 64
+# NumPy's names of element types without fields and objects
+_KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)")
 MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
 
 
 class _Pickler(pickle.Pickler):
-    """Takes arrays out of the pickle: each memory once."""
+    """Takes arrays out of the pickle, each memory once, and names mpigrad's things by names that stay."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=4)
@@ -49,7 +60,9 @@ class _Pickler(pickle.Pickler):
         self._ids: dict[int, int] = {}
 
     def persistent_id(self, obj: Any) -> Any:
-        if type(obj) is not np.ndarray or obj.dtype.hasobject:
+        if type(obj) is not np.ndarray:
+            return name_of(obj)
+        if obj.dtype.hasobject or obj.dtype.names is not None:
             return None
         array = obj if obj.flags.forc else obj.copy()
         nr = self._ids.get(id(obj))
@@ -60,63 +73,60 @@ class _Pickler(pickle.Pickler):
         return nr, array.dtype.str, array.shape, fortran
 
 
-class _Unpickler(pickle.Unpickler):
-    """Puts arrays back, tensors on the devices that the user wants, and refuses what is not known to be harmless."""
+class _TrustingUnpickler(pickle.Unpickler):
+    """Makes whatever the pickle says."""
 
-    def __init__(self, skeleton: bytes, blocks: list[Any], map_location: MapLocation, safe: bool) -> None:
+    def __init__(self, skeleton: bytes, blocks: _Blocks, map_location: MapLocation) -> None:
         super().__init__(io.BytesIO(skeleton))
-        self._blocks, self._map, self._safe = blocks, map_location, safe
-        self._arrays: dict[int, Any] = {}
+        self._blocks, self._map = blocks, map_location
 
     def persistent_load(self, pid: Any) -> Any:
-        nr, kind, shape, fortran = pid
-        if nr not in self._arrays:
-            dtype, block = np.dtype(kind), self._blocks[nr]
-            if dtype.hasobject or dtype.itemsize * int(np.prod(shape, dtype=object)) != block.nbytes:
-                raise pickle.UnpicklingError(
-                    f"block {nr} of {block.nbytes} bytes cannot hold {shape} elements of {kind}"
-                )
-            self._arrays[nr] = block.view(dtype).reshape(shape, order="F" if fortran else "C")
-        return self._arrays[nr]
+        return self._own(self._blocks.find(pid))
 
     def find_class(self, module: str, name: str) -> Any:
-        module = moved(module)
-        if module == pickling.rebuild.__module__ and name in ("rebuild", "rebuild_sparse"):
-            return self._rebuild if name == "rebuild" else self._rebuild_sparse
-        return find_safe(module, name) if self._safe else super().find_class(module, name)
+        return self._own(super().find_class(moved(module), name))
 
-    def _rebuild(
-        self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: dict[str, Any]
-    ) -> Tensor:
-        _check_class(cls)
-        _check_place(memory, place)
-        array = _mapped(memory, place, where, self._map)
-        return pickling.finish(cls, array, requires_grad, state)
+    def _own(self, found: Any) -> Any:
+        """The same, or what makes tensors on the devices that the user wants."""
+        if found is pickling.rebuild:
+            return self._rebuild
+        return self._rebuild_sparse if found is pickling.rebuild_sparse else found
 
-    def _rebuild_sparse(
-        self, cls: Any, parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu"
-    ) -> Tensor:
-        _check_class(cls)
+    def _rebuild(self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: Any) -> Any:
+        check_place(memory, place)
+        return pickling.finish(cls, _mapped(memory, place, where, self._map), requires_grad, state)
+
+    def _rebuild_sparse(self, cls: Any, parts: Any, requires_grad: bool, state: Any, where: str = "cpu") -> Any:
         array = parts if isinstance(parts, SparseArray) else SparseArray(*parts)
         array = array.moved(lambda each: _mapped(each, (0, each.shape, each.strides, each.dtype.str), where, self._map))
         return pickling.finish(cls, array, requires_grad, state)
 
 
-def _check_class(cls: Any) -> None:
-    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise pickle.UnpicklingError(f"a tensor's class must be Tensor or derived from it, not {cls!r}")
+class _Blocks:
+    """The blocks of a record, as the arrays that the skeleton says they are."""
 
+    def __init__(self, blocks: list[Any]) -> None:
+        self._blocks = blocks
+        self._arrays: dict[int, Any] = {}
 
-def _check_place(memory: Any, place: tuple[Any, ...]) -> None:
-    """Never make an array that reaches out of its memory, whatever a file says."""
-    offset, shape, strides, kind = place
-    low = high = offset
-    for length, stride in zip(shape, strides):
-        reach = (length - 1) * stride
-        low, high = min(low, low + reach), max(high, high + reach)
-    end = high + np.dtype(kind).itemsize
-    if 0 not in shape and (low < 0 or end > memory.nbytes) or np.dtype(kind).hasobject:
-        raise pickle.UnpicklingError(f"a tensor reaches from byte {low} to {end} of a block of {memory.nbytes} bytes")
+    def find(self, pid: Any) -> Any:
+        """What a persistent id of the skeleton stands for."""
+        if type(pid) is str:
+            return named(pid)
+        nr, kind, shape, fortran = pid
+        if nr not in self._arrays:
+            self._arrays[nr] = self._array(nr, kind, shape, fortran)
+        return self._arrays[nr]
+
+    def _array(self, nr: int, kind: str, shape: tuple[int, ...], fortran: bool) -> Any:
+        if type(nr) is not int or not 0 <= nr < len(self._blocks):
+            raise damaged(f"there are {len(self._blocks)} blocks, and it names another")
+        if type(kind) is not str or not _KIND.fullmatch(kind) or not all(type(each) is int for each in shape):
+            raise damaged(f"the elements of block {nr} have no known type and shape")
+        dtype, block = np.dtype(kind), self._blocks[nr]
+        if min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) != block.nbytes:
+            raise damaged(f"block {nr} of {block.nbytes} bytes cannot hold its shape of elements {kind}")
+        return block.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLocation) -> Any:
@@ -171,19 +181,21 @@ def save(
 
 
 def _write(obj: Any, file: Any) -> None:
-    skeleton = io.BytesIO()
-    pickler = _Pickler(skeleton)
+    stream = io.BytesIO()
+    pickler = _Pickler(stream)
     pickler.dump(obj)
-    arrays = [host(array) for array, _ in pickler.blocks]
-    head = _MAGIC + struct.pack(f"<QQ{len(arrays)}Q", skeleton.tell(), len(arrays), *(each.nbytes for each in arrays))
+    skeleton = stream.getbuffer()
+    blocks = [host(array).ravel(order="K").view(np.uint8).data for array, _ in pickler.blocks]
+    head = _MAGIC + struct.pack(f"<BQQ{len(blocks)}Q", _FORMAT, len(skeleton), len(blocks), *map(len, blocks))
+    head += struct.pack(f"<{len(blocks) + 1}I", *map(zlib.crc32, (*blocks, skeleton)))
     head += struct.pack("<I", zlib.crc32(head))
     file.write(head)
-    file.write(skeleton.getbuffer())
-    at = len(head) + skeleton.tell()
-    for array in arrays:
+    file.write(skeleton)
+    at = len(head) + len(skeleton)
+    for block in blocks:
         file.write(bytes(-at % _ALIGN))
-        at += -at % _ALIGN + array.nbytes
-        file.write(array.ravel(order="K").view(np.uint8).data)
+        at += -at % _ALIGN + len(block)
+        file.write(block)
 
 
 def load(
@@ -210,35 +222,61 @@ def load(
 
 def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) -> Any:
     start = file.tell() if mapped else 0
-    skeleton_length, lengths, at = _read_head(file)
-    skeleton = _exactly(file, skeleton_length)
-    at += skeleton_length
-    blocks = []
-    for length in lengths:
+    head = _read_head(file)
+    skeleton = _exactly(file, head.skeleton)
+    at = head.length + head.skeleton
+    head.check("skeleton", skeleton, -1)
+    arrays = []
+    for nr, length in enumerate(head.blocks):
         _exactly(file, -at % _ALIGN)
         at += -at % _ALIGN
-        blocks.append(_block(file, length, mapped, start + at))
+        arrays.append(_block(file, length, mapped, start + at))
+        if not mapped:
+            head.check(f"block {nr}", arrays[-1].data, nr)
         at += length
-    return _Unpickler(skeleton, blocks, map_location, safe).load()
+    blocks = _Blocks(arrays)
+    if not safe:
+        return _TrustingUnpickler(skeleton, blocks, map_location).load()
+    return SafeUnpickler(skeleton, blocks.find, lambda *part: _mapped(*part, map_location)).load()
 
 
-def _read_head(file: Any) -> tuple[int, tuple[int, ...], int]:
-    magic = file.read(len(_MAGIC))
+class _Head(NamedTuple):
+    """The beginning of a record: how long it and its parts are, and the CRCs of the blocks and of the skeleton."""
+
+    length: int
+    skeleton: int
+    blocks: tuple[int, ...]
+    sums: tuple[int, ...]
+
+    def check(self, what: str, content: Any, nr: int) -> None:
+        if self.sums and zlib.crc32(content) != self.sums[nr]:
+            raise pickle.UnpicklingError(f"the file is damaged: the checksum of its {what} is wrong")
+
+
+def _read_head(file: Any) -> _Head:
+    magic = file.read(len(_MAGIC) + 1)
     if not magic:
         raise EOFError("nothing left to load: the file ends here")
-    if magic != _MAGIC:
+    if magic[:-1] != _MAGIC:
         raise pickle.UnpicklingError(
             f"not a file of mpigrad.save: it begins with {magic!r} instead of {_MAGIC!r}. Files of torch.save "
             "can be read by "
             "torch.load, whose tensors' numpy() mpigrad.from_numpy takes."
         )
+    if not 1 <= magic[-1] <= _FORMAT:
+        raise pickle.UnpicklingError(
+            f"the file has format {magic[-1]}, this version of mpigrad reads formats up to {_FORMAT}: was it written by a "
+            "later version?"
+        )
     fixed = _exactly(file, 16)
     skeleton, count = struct.unpack("<QQ", fixed)
-    table = _exactly(file, 8 * count)
+    sums = count + 1 if magic[-1] > 1 else 0
+    table = _exactly(file, 8 * count + 4 * sums)
     (crc,) = struct.unpack("<I", _exactly(file, 4))
     if zlib.crc32(magic + fixed + table) != crc:
         raise pickle.UnpicklingError("the file is damaged: the checksum of its beginning is wrong")
-    return skeleton, struct.unpack(f"<{count}Q", table), len(magic) + 20 + 8 * count
+    numbers = struct.unpack(f"<{count}Q{sums}I", table)
+    return _Head(len(magic) + len(fixed) + len(table) + 4, skeleton, numbers[:count], numbers[count:])
 
 
 def _exactly(file: Any, count: int) -> bytes:
@@ -256,12 +294,12 @@ def _exactly(file: Any, count: int) -> bytes:
 
 def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
     """The bytes of one block in memory of their own, or mapped from the file."""
+    known = _check_length(file, length)
     if mapped and length:
         file.seek(length, os.SEEK_CUR)
         return np.memmap(mapped, np.uint8, "c", at, (length,)).view(np.ndarray)
-    if not hasattr(file, "readinto"):
+    if not known or not hasattr(file, "readinto"):
         return np.frombuffer(bytearray(_exactly(file, length)), np.uint8)
-    _check_length(file, length)
     block = np.empty(length, np.uint8)
     view, done = block.data, 0
     while done < length:
@@ -274,9 +312,10 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
     return block
 
 
-def _check_length(file: Any, length: int) -> None:
+def _check_length(file: Any, length: int) -> bool:
+    """Whether the file's length is known; an error if the file is too short for a block."""
     if not hasattr(file, "seekable") or not file.seekable():
-        return
+        return False
     here = file.tell()
     end = file.seek(0, os.SEEK_END)
     file.seek(here)
@@ -284,6 +323,7 @@ def _check_length(file: Any, length: int) -> None:
         raise EOFError(
             f"the file ends early: a block of {length} bytes, {end - here} bytes left; was it saved completely?"
         )
+    return True
 
 
 __all__ = ["load", "save"]

@@ -1,0 +1,75 @@
+"""The names that files have for mpigrad's own classes and functions.
+
+A file never says where in the package something is: it says `tensor`, `dtype`, `mpigrad.nn.Parameter`. These names are part of
+the file format and stay; the right-hand side is where the thing is today.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from mpigrad._array.layout import layout
+
+_FUNCTIONS = ("function", "cython_function_or_method")
+_PLACES = {
+    "tensor": ("mpigrad._ops.tensor.pickling", "rebuild"),
+    "sparse tensor": ("mpigrad._ops.tensor.pickling", "rebuild_sparse"),
+    "sparse array": ("mpigrad._array.sparse.array", "SparseArray"),
+    "memory": ("mpigrad._ops.tensor.pickling", "host_memory"),
+    "parameter": ("mpigrad.nn.parameter", "_rebuild"),
+    "buffer": ("mpigrad.nn.parameter", "_rebuild_buffer"),
+    "dtype": ("mpigrad._array.dtype", "_named"),
+    "named result": ("mpigrad.return_types", "_named"),
+    "mpigrad.Size": ("mpigrad._tensor", "Size"),
+    "mpigrad.Tensor": ("mpigrad._tensor", "Tensor"),
+    "mpigrad.dtype": ("mpigrad._array.dtype", "dtype"),
+    "mpigrad.layout": ("mpigrad._array.layout", "layout"),
+    "mpigrad.memory_format": ("mpigrad._array.layout", "memory_format"),
+    "mpigrad.device": ("mpigrad._array.device", "device"),
+    "mpigrad.nn.Parameter": ("mpigrad.nn.parameter", "Parameter"),
+    "mpigrad.nn.Buffer": ("mpigrad.nn.parameter", "Buffer"),
+    "mpigrad.nn.UninitializedParameter": ("mpigrad.nn.parameter", "UninitializedParameter"),
+    "mpigrad.nn.UninitializedBuffer": ("mpigrad.nn.parameter", "UninitializedBuffer"),
+    "generator": ("mpigrad._generator", "_restored"),
+}
+_LAYOUTS = ("strided", "sparse_coo", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+_PLACES.update({f"mpigrad.{name}": ("mpigrad._array.layout", name) for name in _LAYOUTS})
+_NAMES = {place: name for name, place in _PLACES.items()}
+# Where files of format 1 say that things are, and where they are now.
+_MOVED = {
+    "mpigrad._dtype": "mpigrad._array.dtype",
+    "mpigrad._device": "mpigrad._array.device",
+    "mpigrad._layout": "mpigrad._array.layout",
+    "mpigrad._sparse_array.array": "mpigrad._array.sparse.array",
+    "mpigrad._ops.copying": "mpigrad._ops.tensor.pickling",
+}
+
+
+def moved(module: str) -> str:
+    """The module that holds what a file of format 1 looks for in `module`."""
+    return _MOVED.get(module, module)
+
+
+def name_of(thing: Any) -> str | None:
+    """What files call a class, a function or a layout of mpigrad's; None for everything else."""
+    if isinstance(thing, layout):
+        return f"mpigrad.{thing._name}"
+    if not isinstance(thing, type) and type(thing).__name__ not in _FUNCTIONS:
+        return None
+    found = _NAMES.get((thing.__module__, thing.__qualname__))
+    return found if found is not None and named(found) is thing else None
+
+
+def named(name: str) -> Any:
+    """The thing that files call so; KeyError if there is none."""
+    module, attribute = _PLACES[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def name_at(module: str, attribute: str) -> str | None:
+    """What files call the thing that is there now."""
+    return _NAMES.get((module, attribute))
+
+
+__all__: list[str] = []

@@ -1,0 +1,320 @@
+"""A machine for the pickles of files from others. It knows the opcodes that `save` writes for plain data, and no more.
+
+pickle's own machine can call and change whatever a file names. This one keeps to the following, whatever the bytes say:
+
+- It calls what `makers.py` lists, after checking the arguments, and what the user allowed with `add_safe_globals`.
+- It sets attributes of objects that it made itself, never of classes, and never over a method.
+- Memory stays in proportion to the pickle: nothing is allocated by a number in the file, and copies are counted.
+- A key of a dict or an element of a set is looked at before it is hashed: tuples nested without end would overflow C's stack.
+
+Whatever else goes wrong is an `UnpicklingError`: the file is damaged.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+from mpigrad._array.device import device
+from mpigrad._array.dtype import dtype
+from mpigrad._array.layout import layout
+from mpigrad._tensor import Tensor
+
+from .makers import check_names, make
+from .safe_globals import find_safe, is_allowed
+
+_DEPTH = 100  # of tuples in a key
+_KEYS = frozenset({str, bytes, int, float, bool, type(None), complex, range, dtype, device, date, timedelta})
+_DICTS = frozenset({dict, OrderedDict, Counter, defaultdict})
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, RuntimeError, TypeError,
+    ValueError, struct.error,
+)  # fmt: skip
+
+
+def damaged(why: str) -> pickle.UnpicklingError:
+    """The error for bytes that no `save` has written."""
+    return pickle.UnpicklingError(f"the file is damaged, or was not written by mpigrad.save: {why}")
+
+
+class SafeUnpickler:
+    """Reads one pickle. `block` gives the array for a persistent id, `place` brings the arrays of a tensor to their device."""
+
+    def __init__(self, data: bytes, block: Callable[[Any], Any], place: Callable[..., Any]) -> None:
+        self._data, self._at = data, 0
+        self._block, self._place = block, place
+        self._stack: list[Any] = []
+        self._marks: list[list[Any]] = []
+        self._memo: list[Any] = []
+        self._copies_left = len(data)
+        self._outside = False  # in code of the user's, whose errors are not the file's
+
+    def load(self) -> Any:
+        """The object."""
+        try:
+            return self._run()
+        except _DAMAGE as error:
+            if self._outside:
+                raise
+            raise damaged(f"{type(error).__name__}: {error}") from error
+
+    def _run(self) -> Any:
+        data, end = self._data, len(self._data)
+        while self._at < end:
+            opcode = data[self._at]
+            self._at += 1
+            step = _STEPS.get(opcode)
+            if step is not None:
+                step(self)
+            elif opcode == _STOP:
+                return self._result()
+            else:
+                raise damaged(f"its pickle has the opcode {opcode:#04x} at {self._at - 1}, which no plain data needs")
+        raise EOFError("the file ends early: its pickle has no end")
+
+    def _result(self) -> Any:
+        result = self._stack.pop()
+        if self._stack or self._marks:
+            raise damaged("its pickle leaves something over")
+        return result
+
+    # -- what the makers ask for -------------------------------------------------------------------------------------
+    def charge(self, count: int) -> None:
+        """Count elements that are about to be copied; a file that repeats one copy for ever is refused."""
+        self._copies_left -= count
+        if self._copies_left < 0:
+            raise damaged("it would take more memory than its size allows")
+
+    def outside(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call something whose errors are not the file's."""
+        self._outside = True
+        result = function(*args, **kwargs)
+        self._outside = False
+        return result
+
+    def placed(self, *args: Any) -> Any:
+        """An array on the device that the user wants it on."""
+        return self.outside(self._place, *args)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+    def _take(self, count: int) -> bytes:
+        end = self._at + count
+        if count < 0 or end > len(self._data):
+            raise EOFError(f"the file ends early: its pickle names {count} bytes, there are {len(self._data) - self._at}")
+        taken = self._data[self._at : end]
+        self._at = end
+        return taken
+
+    def _number(self, form: struct.Struct) -> Any:
+        return form.unpack(self._take(form.size))[0]
+
+    def _until_mark(self) -> list[Any]:
+        items = self._stack
+        self._stack = self._marks.pop()
+        return items
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+    def _proto(self) -> None:
+        version = self._number(_U1)
+        if version > 4:
+            raise damaged(f"its pickle has protocol {version}")
+
+    def _mark(self) -> None:
+        self._marks.append(self._stack)
+        self._stack = []
+
+    def _pop(self) -> None:
+        if self._stack:
+            self._stack.pop()
+        else:
+            self._until_mark()
+
+    def _tuple(self, count: int) -> None:
+        if len(self._stack) < count:
+            raise damaged("a tuple lacks elements")
+        self._stack[-count:] = [tuple(self._stack[-count:])]
+
+    def _remember(self) -> None:
+        self._memo.append(self._stack[-1])
+
+    def _extend(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        if type(target) in (list, deque):
+            target.extend(items)
+        elif is_allowed(type(target)):
+            self.outside(target.extend if hasattr(target, "extend") else lambda each: [target.append(one) for one in each], items)
+        else:
+            raise damaged(f"it would append to a {type(target).__name__}")
+
+    def _set_items(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        own = type(target) in _DICTS
+        if not own and not is_allowed(type(target)) or len(items) % 2:
+            raise damaged(f"it would set items of a {type(target).__name__}")
+        for key, value in zip(items[::2], items[1::2]):
+            if own:
+                target[self._key(key)] = value
+            else:
+                self.outside(target.__setitem__, key, value)
+
+    def _add_items(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        if type(target) is not set:
+            raise damaged(f"it would add to a {type(target).__name__}")
+        target.update([self._key(each) for each in items])
+
+    def _key(self, key: Any) -> Any:
+        """The same, if hashing and comparing it ends."""
+        left, level = len(self._data), [key]
+        for _ in range(_DEPTH):
+            deeper: list[Any] = []
+            for each in level:
+                if type(each) in _KEYS or isinstance(each, (Tensor, type, layout)):
+                    continue
+                if not isinstance(each, (tuple, frozenset)) and not is_allowed(type(each)):
+                    raise damaged(f"a {type(each).__name__} is used as a key")
+                if isinstance(each, (tuple, frozenset)):
+                    left -= len(each)
+                    if left < 0:
+                        raise damaged("a key is larger than the file")
+                    deeper.extend(each)
+            if not deeper:
+                return key
+            level = deeper
+        raise damaged(f"a key has tuples nested more than {_DEPTH} deep")
+
+    def _global(self) -> None:
+        name, module = self._stack.pop(), self._stack.pop()
+        if type(name) is not str or type(module) is not str:
+            raise damaged("a name is no text")
+        self._stack.append(find_safe(module, name))
+
+    def _persistent(self) -> None:
+        self._stack.append(self._block(self._stack.pop()))
+
+    def _reduce(self) -> None:
+        args, function = self._stack.pop(), self._stack.pop()
+        if type(args) is not tuple:
+            raise damaged("arguments are no tuple")
+        self._stack.append(make(self, function, args))
+
+    def _new(self, keywords: dict[str, Any]) -> None:
+        args, cls = self._stack.pop(), self._stack.pop()
+        if not isinstance(cls, type) or not is_allowed(cls) or type(args) is not tuple:
+            raise damaged(f"it would make a {getattr(cls, '__name__', 'thing')} without its constructor")
+        self._stack.append(self.outside(cls.__new__, cls, *args, **keywords))
+
+    def _new_with_keywords(self) -> None:
+        keywords = self._stack.pop()
+        if type(keywords) is not dict or not all(type(each) is str for each in keywords):
+            raise damaged("keywords are no dict of names")
+        self._new(keywords)
+
+    def _build(self) -> None:
+        state, target = self._stack.pop(), self._stack[-1]
+        if type(target) is OrderedDict:
+            check_names(state, OrderedDict)
+            target.__dict__.update(state)
+        elif is_allowed(type(target)):
+            self.outside(_set_state, target, state)
+        else:
+            raise damaged(f"it would set attributes of a {type(target).__name__}")
+
+
+def _set_state(target: Any, state: Any) -> None:
+    """As pickle does it, for classes that the user allowed."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    if state:
+        target.__dict__.update(state)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
+
+
+_U1, _U2, _I4, _U4, _U8, _F8 = (struct.Struct(each) for each in ("<B", "<H", "<i", "<I", "<Q", ">d"))
+_STOP = pickle.STOP[0]
+Step = Callable[[SafeUnpickler], None]
+
+
+def _push(value: Callable[[SafeUnpickler], Any]) -> Step:
+    def step(self: SafeUnpickler) -> None:
+        made = value(self)  # first: it may put another stack in place
+        self._stack.append(made)
+
+    return step
+
+
+def _bytes(length: struct.Struct) -> Step:
+    return _push(lambda self: self._take(self._number(length)))
+
+
+def _text(length: struct.Struct) -> Step:
+    return _push(lambda self: str(self._take(self._number(length)), "utf-8", "surrogatepass"))
+
+
+def _long(length: struct.Struct) -> Step:
+    return _push(lambda self: int.from_bytes(self._take(self._number(length)), "little", signed=True))
+
+
+def _get(number: struct.Struct) -> Step:
+    return _push(lambda self: self._memo[self._number(number)])
+
+
+_STEPS: dict[int, Step] = {
+    opcode[0]: step
+    for opcode, step in {
+        pickle.PROTO: SafeUnpickler._proto,
+        pickle.FRAME: lambda self: self._take(8) and None,
+        pickle.MARK: SafeUnpickler._mark,
+        pickle.POP: SafeUnpickler._pop,
+        pickle.POP_MARK: lambda self: self._until_mark() and None,
+        pickle.NONE: _push(lambda self: None),
+        pickle.NEWTRUE: _push(lambda self: True),
+        pickle.NEWFALSE: _push(lambda self: False),
+        pickle.BININT: _push(lambda self: self._number(_I4)),
+        pickle.BININT1: _push(lambda self: self._number(_U1)),
+        pickle.BININT2: _push(lambda self: self._number(_U2)),
+        pickle.LONG1: _long(_U1),
+        pickle.LONG4: _long(_I4),
+        pickle.BINFLOAT: _push(lambda self: self._number(_F8)),
+        pickle.SHORT_BINUNICODE: _text(_U1),
+        pickle.BINUNICODE: _text(_U4),
+        pickle.BINUNICODE8: _text(_U8),
+        pickle.SHORT_BINBYTES: _bytes(_U1),
+        pickle.BINBYTES: _bytes(_U4),
+        pickle.BINBYTES8: _bytes(_U8),
+        pickle.EMPTY_TUPLE: _push(lambda self: ()),
+        pickle.EMPTY_LIST: _push(lambda self: []),
+        pickle.EMPTY_DICT: _push(lambda self: {}),
+        pickle.EMPTY_SET: _push(lambda self: set()),
+        pickle.TUPLE: _push(lambda self: tuple(self._until_mark())),
+        pickle.TUPLE1: lambda self: self._tuple(1),
+        pickle.TUPLE2: lambda self: self._tuple(2),
+        pickle.TUPLE3: lambda self: self._tuple(3),
+        pickle.FROZENSET: _push(lambda self: frozenset([self._key(each) for each in self._until_mark()])),
+        pickle.APPEND: lambda self: self._extend([self._stack.pop()]),
+        pickle.APPENDS: lambda self: self._extend(self._until_mark()),
+        pickle.SETITEM: lambda self: self._set_items([self._stack.pop(-2), self._stack.pop()]),
+        pickle.SETITEMS: lambda self: self._set_items(self._until_mark()),
+        pickle.ADDITEMS: lambda self: self._add_items(self._until_mark()),
+        pickle.MEMOIZE: SafeUnpickler._remember,
+        pickle.BINGET: _get(_U1),
+        pickle.LONG_BINGET: _get(_U4),
+        pickle.STACK_GLOBAL: SafeUnpickler._global,
+        pickle.BINPERSID: SafeUnpickler._persistent,
+        pickle.REDUCE: SafeUnpickler._reduce,
+        pickle.NEWOBJ: lambda self: self._new({}),
+        pickle.NEWOBJ_EX: SafeUnpickler._new_with_keywords,
+        pickle.BUILD: SafeUnpickler._build,
+    }.items()
+}
+
+__all__: list[str] = []
