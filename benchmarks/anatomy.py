@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import mpigrad
-from mpigrad.distributed.rpc._agent.agent import Agent
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.base import Transport
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
-from mpigrad.distributed.rpc._transport.base import Transport
 
 BATCHES, CALLS = 200, 50
 TIMEOUT = 60.0

@@ -15,7 +15,7 @@ What may be in MODULES
 - Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
 - Nothing that counts frames: compiled functions have none.
 - Classes in `.pxd` files cannot be changed at run time, nor can methods of their objects: observers are called at named points
-  (`rpc/_protocol/instruments.py`). Tests cannot replace a `cpdef` function in its module: compiled callers would not see it.
+  (`_core/rpc/instruments.py`). Tests cannot replace a `cpdef` function in its module: compiled callers would not see it.
 - A type in a `.pxd` file holds: `list` and `dict` are those and no subclass, a class may be a subclass or None. What may be given
   by users or a GPU's layer has no type there. Names are imported from the module that defines them, as the `.pxd` file does.
 - An object whose slots are still empty has no type in a `.pxd` file: C would take what is not there for an object.
@@ -38,57 +38,57 @@ if TYPE_CHECKING:
 
 MODULES = (
     "_core.accumulate",
+    "_core.autograd.api",
+    "_core.autograd.backward_pass",
+    "_core.autograd.branch",
+    "_core.autograd.container",
+    "_core.autograd.context",
+    "_core.autograd.coordination",
+    "_core.autograd.engine",
+    "_core.autograd.gradients",
+    "_core.autograd.initiator",
+    "_core.autograd.interceptor",
+    "_core.autograd.joined",
+    "_core.autograd.nodes",
+    "_core.autograd.partition",
+    "_core.autograd.path",
+    "_core.autograd.reach",
+    "_core.autograd.release",
     "_core.engine",
-    "_core.node",
-    "_core.recording",
-    "_core.saved",
-    "_core.views",
+    "_core.future",
     "_core.loops",
     "_core.mutex",
+    "_core.node",
+    "_core.recording",
+    "_core.rpc.agent",
+    "_core.rpc.arrays",
+    "_core.rpc.base",
+    "_core.rpc.call_table",
+    "_core.rpc.codec",
+    "_core.rpc.cross_memory",
+    "_core.rpc.function_names",
+    "_core.rpc.idle",
+    "_core.rpc.instruments",
+    "_core.rpc.lead",
+    "_core.rpc.mpi",
+    "_core.rpc.offers",
+    "_core.rpc.owner_calls",
+    "_core.rpc.payload",
+    "_core.rpc.pickling",
+    "_core.rpc.pool",
+    "_core.rpc.raw_message",
+    "_core.rpc.receive_pool",
+    "_core.rpc.remote",
+    "_core.rpc.rref",
+    "_core.rpc.send_queue",
+    "_core.rpc.sender",
+    "_core.rpc.server",
+    "_core.rpc.table",
+    "_core.rpc.waiting",
+    "_core.rpc.wire",
+    "_core.saved",
+    "_core.views",
     "_core.wrapping",
-    "distributed.autograd._api",
-    "distributed.autograd._backward.backward_pass",
-    "distributed.autograd._backward.branch",
-    "distributed.autograd._backward.coordination",
-    "distributed.autograd._backward.engine",
-    "distributed.autograd._backward.gradients",
-    "distributed.autograd._backward.initiator",
-    "distributed.autograd._backward.joined",
-    "distributed.autograd._backward.reach",
-    "distributed.autograd._context.container",
-    "distributed.autograd._context.context",
-    "distributed.autograd._context.interceptor",
-    "distributed.autograd._context.release",
-    "distributed.autograd._graph.partition",
-    "distributed.autograd._graph.path",
-    "distributed.autograd._nodes",
-    "distributed.rpc._agent.agent",
-    "distributed.rpc._agent.call_table",
-    "distributed.rpc._agent.sender",
-    "distributed.rpc._agent.server",
-    "distributed.rpc._progress.idle",
-    "distributed.rpc._progress.lead",
-    "distributed.rpc._progress.pool",
-    "distributed.rpc._progress.send_queue",
-    "distributed.rpc._progress.waiting",
-    "distributed.rpc._protocol.codec",
-    "distributed.rpc._protocol.function_names",
-    "distributed.rpc._protocol.instruments",
-    "distributed.rpc._protocol.raw_message",
-    "distributed.rpc._rref.owner_calls",
-    "distributed.rpc._rref.remote",
-    "distributed.rpc._rref.rref",
-    "distributed.rpc._rref.table",
-    "distributed.rpc._rref.wire",
-    "distributed.rpc._transport.base",
-    "distributed.rpc._transport.mpi",
-    "distributed.rpc._transport.receive_pool",
-    "distributed.rpc._transport.shared_memory.cross_memory",
-    "distributed.rpc._transport.shared_memory.offers",
-    "distributed.rpc._wire.arrays",
-    "distributed.rpc._wire.payload",
-    "distributed.rpc._wire.pickling",
-    "futures._future",
 )
 SETTING = "MPIGRAD_COMPILED"
 
@@ -171,7 +171,7 @@ def stale() -> list[str]:
 
 
 # By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
-_LAYOUTS = {"_core.wrapping": "../_tensor", "_core.engine": "nodes", "distributed.autograd._context.context": "../_ends"}
+_LAYOUTS = {"_core.wrapping": "../_tensor", "_core.engine": "nodes", "_core.autograd.context": "ends"}
 
 
 def _sources(name: str, file: Path) -> Iterator[Path]:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from mpigrad import _compiled
+from mpigrad._core.autograd.nodes import RecvRpcBackward
 from mpigrad._core.node import AccumulateGrad, Node
 from mpigrad._ops._define.operator import OpNode
 from mpigrad._tensor import Tensor
-from mpigrad.distributed.autograd._nodes import RecvRpcBackward
 
 PACKAGE = Path(_compiled.__file__).parent
 SOURCES = {name: PACKAGE / (name.replace(".", "/") + ".py") for name in _compiled.MODULES}
@@ -115,7 +115,7 @@ def declared(pxd: str, struct: str) -> list[str]:
         (Node, "_core/nodes.pxd", "mpigrad_Node", object.__basicsize__),
         (AccumulateGrad, "_core/nodes.pxd", "mpigrad_AccumulateGrad", Node.__basicsize__),
         (OpNode, "_core/nodes.pxd", "mpigrad_OpNode", Node.__basicsize__),
-        (RecvRpcBackward, "distributed/autograd/_ends.pxd", "mpigrad_RecvRpcBackward", Node.__basicsize__),
+        (RecvRpcBackward, "_core/autograd/ends.pxd", "mpigrad_RecvRpcBackward", Node.__basicsize__),
     ],
 )
 def test_slots_lie_where_c_is_told(cls, pxd, struct, first) -> None:

@@ -18,8 +18,9 @@ WATCH = """
 import os, sys, threading
 steps = []
 def watch(frame, event, _):
-    if event == "call" and "/mpigrad/distributed/" in frame.f_code.co_filename:
-        steps.append((frame.f_code.co_filename.partition("/mpigrad/distributed/")[2], frame.f_code.co_name))
+    file = frame.f_code.co_filename.partition("/mpigrad/")[2].removeprefix("distributed/")
+    if event == "call" and file.startswith(("_core/", "rpc/")):
+        steps.append((file, frame.f_code.co_name))
 threading.setprofile(watch)
 sys.setprofile(watch)
 """
@@ -28,7 +29,7 @@ sys.setprofile(None)
 with open(f"steps{world.rank}", "w") as file:
     file.writelines(f"{name} {function}\\n" for name, function in list(steps))
 """
-STEP = re.compile(r"`((?:rpc|autograd)/[\w/]+\.py)`, `(\w+)`")
+STEP = re.compile(r"`((?:rpc|_core)/[\w/]+\.py)`, `(\w+)`")
 
 
 def described() -> dict[str, list[tuple[str, str, int]]]:
@@ -78,7 +79,7 @@ def test_the_program_takes_the_steps(taken) -> None:
 
 def test_the_caller_takes_its_steps_in_this_order(taken) -> None:
     """The first steps of both walks, on the thread of the program. What waits or comes as an answer has no fixed place."""
-    ends = {"Follow one call": "rpc/_progress/waiting.py", "Follow one backward pass": "autograd/_backward/branch.py"}
+    ends = {"Follow one call": "_core/rpc/waiting.py", "Follow one backward pass": "_core/autograd/branch.py"}
     for title, last in ends.items():
         steps = [(file, function) for file, function, _ in described()[title]]
         steps = steps[: 1 + next(place for place, step in enumerate(steps) if step[0] == last)]

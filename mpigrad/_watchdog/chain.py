@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpigrad._watchdog.view import View, Wait, view
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 ANSWER_SECONDS = 5.0
 MOST_STEPS = 64

@@ -19,7 +19,7 @@ from mpigrad._watchdog.stall import StallWatch
 from mpigrad.distributed.rpc._protocol import extensions
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 VARIABLE = "MPIGRAD_STALL_SECONDS"
 

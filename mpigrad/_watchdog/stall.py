@@ -12,7 +12,7 @@ from mpigrad._watchdog.view import THREAD_NAME, Wait, view, waits_of
 from mpigrad.distributed.rpc._agent import current
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 log = get_logger("stall")
 

@@ -8,11 +8,11 @@ import time
 import traceback
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpigrad._core.rpc.function_names import label
 from mpigrad.distributed.rpc._agent.current import get_agent
-from mpigrad.distributed.rpc._protocol.function_names import label
 
 if TYPE_CHECKING:
-    from mpigrad.distributed.rpc._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 THREAD_NAME = "mpigrad-stall-watch"
 FRAMES = 12
@@ -63,7 +63,7 @@ def stacks() -> list[tuple[str, str]]:
         stack = traceback.extract_stack(frame)
         frames = _without_machinery(stack)
         if frames and ident != threading.get_ident() and name != THREAD_NAME:
-            serves = any(known.filename.endswith("/mpigrad/distributed/rpc/_agent/server.py") for known in stack)
+            serves = any(known.filename.endswith("/mpigrad/_core/rpc/server.py") for known in stack)
             (serving if serves else others).append((name, "".join(traceback.format_list(frames[:FRAMES]))))
     return serving or others
 

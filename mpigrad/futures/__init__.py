@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from mpigrad._core.future import Future
 from mpigrad.futures._collect import collect_all, wait_all
-from mpigrad.futures._future import Future
 
 __all__ = ["Future", "collect_all", "wait_all"]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from mpigrad.futures._future import Future
+from mpigrad._core.future import Future
 
 
 def collect_all(futures: Iterable[Future]) -> Future:

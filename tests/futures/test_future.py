@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from mpigrad._core.future import block
 from mpigrad.futures import Future, collect_all, wait_all
-from mpigrad.futures._future import block
 
 
 def test_result_reaches_wait_value_and_done() -> None:

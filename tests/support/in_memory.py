@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from mpigrad.distributed.rpc._agent.agent import Agent
+from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.rpc._world.in_process import acting_as, in_process_world
 from tests.support.device import same_device
 

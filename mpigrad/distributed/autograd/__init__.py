@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._api import (
+from mpigrad._core.autograd.api import (
     _current_context,
     _get_debug_info,
     _get_max_id,
@@ -18,9 +18,10 @@ from ._api import (
     get_gradients,
     grad,
 )
-from ._backward.engine import DistEngine
-from ._context.container import Container as DistAutogradContainer
-from ._context.context import DistAutogradContext
+from mpigrad._core.autograd.container import Container as DistAutogradContainer
+from mpigrad._core.autograd.context import DistAutogradContext
+from mpigrad._core.autograd.engine import DistEngine
+
 from ._draw import draw
 
 __all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients", "grad", "is_available"]

@@ -12,13 +12,14 @@ import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mpigrad._core.autograd.container import this_worker
+from mpigrad._core.autograd.context import DistAutogradContext
+from mpigrad._core.autograd.interceptor import Running
+from mpigrad._core.autograd.nodes import RecvRpcBackward, SendRpcBackward
+
 from ..._core.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
 from ..rpc.api import rpc_async
-from ._context.container import this_worker
-from ._context.context import DistAutogradContext
-from ._context.interceptor import Running
-from ._nodes import RecvRpcBackward, SendRpcBackward
 
 _STYLE = """\
   rankdir=LR; newrank=true; fontname="Helvetica"; bgcolor="white"; nodesep=0.2; ranksep=0.3;

@@ -5,16 +5,16 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from mpigrad._core.rpc.agent import Agent as RpcAgent
+from mpigrad._core.rpc.remote import remote
+from mpigrad._core.rpc.rref import RRef
 from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
 from . import rref_proxy as rref_proxy  # RRefs make proxies with it
-from ._agent.agent import Agent as RpcAgent
 from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
-from ._rref.remote import remote
-from ._rref.rref import RRef
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,

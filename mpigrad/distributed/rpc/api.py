@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mpigrad._core.future import block
+from mpigrad._core.rpc import payload
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.remote import remote as remote
+from mpigrad._core.rpc.table import table_of
 from mpigrad.futures import Future, wait_all
-from mpigrad.futures._future import block
 
 from ._agent import current
-from ._agent.agent import Agent
 from ._agent.current import get_agent, set_agent
 from ._protocol import extensions
 from ._protocol.worker_info import WorkerInfo
-from ._rref.remote import remote as remote
-from ._rref.table import table_of
-from ._wire import payload
 from ._world.gather import all_gather
 from ._world.leaving import leave
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mpigrad._core.rpc.pickling import InternalPickler, internal_pickler
 from mpigrad._tensor import Tensor
-
-from ._wire.pickling import InternalPickler, internal_pickler
 
 
 class PythonUDF(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from mpigrad._core.rpc.owner_calls import value_of
+from mpigrad._core.rpc.remote import remote
+from mpigrad._core.rpc.rref import RRef, install_proxy
 from mpigrad.futures import Future
 
 from . import api
 from ._protocol import extensions
-from ._rref.owner_calls import value_of
-from ._rref.remote import remote
-from ._rref.rref import RRef, install_proxy
 from .functions import async_execution
 
 

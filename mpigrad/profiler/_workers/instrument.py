@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from mpigrad._core.rpc.instruments import Instrument
 from mpigrad.distributed.rpc._agent.profiling import title_of
-from mpigrad.distributed.rpc._protocol.instruments import Instrument
 from mpigrad.distributed.rpc._protocol.message import NAMES, NO_CALL, MessageType
 
 from .recorder import Recorder

@@ -8,8 +8,8 @@ from time import perf_counter_ns
 from typing import Any
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad._core.rpc.instruments import INSTRUMENTS
 from mpigrad.distributed.rpc._agent.current import get_agent
-from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS
 
 from . import chrome
 from .clocks import SAME, Clock, Reading, read

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mpigrad.futures import _future
-
-from .agent import Agent
+from mpigrad._core import future as _future
+from mpigrad._core.rpc.agent import Agent
 
 
 class Current:

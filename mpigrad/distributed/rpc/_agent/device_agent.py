@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from mpigrad._array.device import CPU, device
+from mpigrad._core.rpc import payload
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.base import FrameWithArrays
+from mpigrad._core.rpc.call_table import CallFuture, CallTable
+from mpigrad._core.rpc.codec import Header, kind_of, read_header
+from mpigrad._core.rpc.server import Server
 from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
 from mpigrad.futures import Future
 
 from .._protocol import extensions
-from .._protocol.codec import Header, kind_of, read_header
 from .._protocol.message import MessageType
-from .._transport.base import FrameWithArrays
 from .._transport.device.receive import DeviceReceiver
-from .._wire import payload
-from .agent import Agent
-from .call_table import CallFuture, CallTable
 from .device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
-from .server import Server
 
 _ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
 _PASSES = range(int(MessageType.BACKWARD_AUTOGRAD_REQ), int(MessageType.ABORT_AUTOGRAD) + 1)  # may compute gradients

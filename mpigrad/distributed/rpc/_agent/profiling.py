@@ -15,16 +15,16 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.function_names import function_of, is_library, label, name_of
 from mpigrad.autograd import profiler
 from mpigrad.futures import Future
 
 from .._protocol import extensions
-from .._protocol.function_names import function_of, is_library, label, name_of
 from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
 from ..functions import async_execution
 from . import current
-from .agent import Agent
 
 REMOTE = "#remote_op: "
 Noted = profiler.Noted

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .idle import Idle
-from .lead import Lead
-from .pool import Pool
-from .send_queue import SendQueue
-from .waiting import Waiters
+from mpigrad._core.rpc.idle import Idle
+from mpigrad._core.rpc.lead import Lead
+from mpigrad._core.rpc.pool import Pool
+from mpigrad._core.rpc.send_queue import SendQueue
+from mpigrad._core.rpc.waiting import Waiters
 
 if TYPE_CHECKING:
-    from .._transport.base import Transport
+    from mpigrad._core.rpc.base import Transport
+
     from .handler import MessageHandler
 
 

@@ -19,12 +19,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .raw_message import RawMessage
+from mpigrad._core.rpc.raw_message import RawMessage
 
 if TYPE_CHECKING:
+    from mpigrad._core.rpc.agent import Agent
     from mpigrad._tensor import Tensor
-
-    from .._agent.agent import Agent
 
 
 class Interceptor(Protocol):

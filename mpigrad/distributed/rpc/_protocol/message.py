@@ -1,7 +1,7 @@
 """Messages: their types and the fixed header that opens every frame.
 
 A frame is `header | array data | meta | function | table of the transfers that follow`. Array data comes first so that
-its offset does not depend on text lengths (alignment). `meta` is described in `_wire/payload.py`.
+its offset does not depend on text lengths (alignment). `meta` is described in `_core/rpc/payload.py`.
 """
 
 from __future__ import annotations
@@ -86,4 +86,4 @@ NO_CALL = 0  # call id of a message that has no answer
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
 IS_TUPLE = 4  # a flat result that is a tuple of values, not one value
-OFFERED = 8  # ends with offers of arrays (`shared_memory/offers.py`); seen by transports alone, which take them off
+OFFERED = 8  # ends with offers of arrays (`_core/rpc/offers.py`); seen by transports alone, which take them off

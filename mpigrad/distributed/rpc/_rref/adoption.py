@@ -13,15 +13,15 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.rpc.table import ORPHAN, Owner, User
 from mpigrad.futures import Future
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
-from .table import ORPHAN, Owner, User
 
 if TYPE_CHECKING:
-    from .._agent.agent import Agent
-    from .table import Table
+    from mpigrad._core.rpc.agent import Agent
+    from mpigrad._core.rpc.table import Table
 
 _ASK = int(MessageType.RREF_FORK_REQUEST)
 _LIFE = struct.Struct("<IQ")  # rank, epoch

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.rpc.payload import take_back
+
 from .._protocol.errors import SendFailedError
 from .._protocol.message import NO_CALL, MessageType
-from .._wire.payload import take_back
 
 if TYPE_CHECKING:
-    from .._agent.agent import Agent
-    from .._agent.sender import Message
+    from mpigrad._core.rpc.agent import Agent
+    from mpigrad._core.rpc.sender import Message
 
 
 def message_types(names: Any, argument: str) -> set[int]:

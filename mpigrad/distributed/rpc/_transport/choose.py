@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad.distributed._mpi import mpi
 
-from .mpi import MPITransport
 from .mpi_probing import ProbedTransport
 
 

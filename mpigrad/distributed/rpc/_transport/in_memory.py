@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from .base import Transport, copied
+from mpigrad._core.rpc.base import Transport, copied
 
 # (src, dst, frame) -> seconds until it arrives, or None to lose it
 Fate = Callable[[int, int, bytes], "float | None"]

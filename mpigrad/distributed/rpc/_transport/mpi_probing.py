@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._protocol.codec import transfers_of
-from .mpi import MPITransport
+from mpigrad._core.rpc.codec import transfers_of
+from mpigrad._core.rpc.mpi import MPITransport
 
 
 class ProbedTransport(MPITransport):

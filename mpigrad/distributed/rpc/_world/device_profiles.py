@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpigrad._array.device import device_count
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.base import Transport
 from mpigrad.distributed._gpu.binding import Bound, bind_if_asked, identity, use_bound, warn_of_sharing
 from mpigrad.distributed._gpu.claims import claim
 from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
-from .._agent.agent import Agent
 from .._agent.device_agent import DeviceAgent
 from .._agent.device_maps import Profile, check_profiles, devices_in_use, profile_of, reverse_maps
-from .._transport.base import Transport
 
 logger = logging.getLogger(__name__)
 

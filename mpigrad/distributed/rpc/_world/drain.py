@@ -11,10 +11,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .._protocol.codec import kind_of, pack_header, read_header
+from mpigrad._core.rpc.codec import kind_of, pack_header, read_header
+from mpigrad._core.rpc.mpi import MPITransport
+
 from .._protocol.message import HEADER_SIZE, RAW, MessageType
 from .._transport.choose import open_transport
-from .._transport.mpi import MPITransport
 
 PATIENCE = 3.0
 _groups: dict[int, tuple[Any, int]] = {}  # handle of the communicator -> itself, first tag

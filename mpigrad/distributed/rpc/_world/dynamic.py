@@ -26,9 +26,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.future import block
 from mpigrad.distributed._mpi import mpi
 from mpigrad.futures import Future
-from mpigrad.futures._future import block
 
 from .._agent import current
 from .._agent.device_maps import Profile
@@ -41,8 +41,8 @@ from .drain import note_bye, used_group
 from .new_agent import new_agent
 
 if TYPE_CHECKING:
-    from .._agent.agent import Agent
-    from .._transport.base import Transport
+    from mpigrad._core.rpc.agent import Agent
+    from mpigrad._core.rpc.base import Transport
 
 LOOKS = 100
 PAUSES = 20

@@ -17,7 +17,7 @@ from .._agent.current import get_agent
 from ..constants import UNSET_RPC_TIMEOUT
 
 if TYPE_CHECKING:
-    from .._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 
 class _Gather:

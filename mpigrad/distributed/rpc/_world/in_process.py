@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mpigrad._core.rpc.agent import Agent
+
 from .._agent import current
-from .._agent.agent import Agent
 from .._agent.device_maps import profile_of
 from .._transport.in_memory import Fate, MemoryNetwork
 from ..options import MPIRpcBackendOptions

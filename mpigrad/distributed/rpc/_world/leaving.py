@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from .._agent.agent import Agent
+from mpigrad._core.rpc.agent import Agent
+
 from .._protocol import extensions
 from .._protocol.message import MessageType
 

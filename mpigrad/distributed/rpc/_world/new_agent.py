@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .._agent.agent import Agent
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.base import Transport
+
 from .._protocol import extensions
-from .._transport.base import Transport
 from .shutdown import Closing
 
 LAYERS = (
-    "mpigrad.distributed.rpc._rref.wire",
-    "mpigrad.distributed.rpc._rref.remote",
+    "mpigrad._core.rpc.wire",
+    "mpigrad._core.rpc.remote",
     "mpigrad.distributed.rpc._rref.adoption",
     "mpigrad.distributed.rpc._agent.profiling",
     "mpigrad.distributed.autograd",

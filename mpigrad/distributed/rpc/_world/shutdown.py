@@ -16,14 +16,14 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from mpigrad._core.future import block
 from mpigrad.futures import Future
-from mpigrad.futures._future import block
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
 
 if TYPE_CHECKING:
-    from .._agent.agent import Agent
+    from mpigrad._core.rpc.agent import Agent
 
 _REPORT = struct.Struct("<QB3xQQ")
 _MAX_PAUSE = 0.02

@@ -6,13 +6,13 @@ import atexit
 import time
 from typing import Any
 
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.mpi import private_duplicate
 from mpigrad._process.rank import singletons
 from mpigrad.distributed import _mpi
 
 from .._agent import current
-from .._agent.agent import Agent
 from .._transport.choose import open_transport
-from .._transport.mpi import private_duplicate
 from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
 from .leaving import stop

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._agent.agent import Agent
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.base import Transport
+
 from .._agent.device_maps import Profile
 from .._protocol.worker_info import WorkerInfo
-from .._transport.base import Transport
 from .device_profiles import agent_class, begin, gather_names, gather_profiles
 from .new_agent import new_agent
 

@@ -9,9 +9,9 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
+from mpigrad._core.autograd import container
+from mpigrad._core.autograd.interceptor import record_send
 from mpigrad.distributed.autograd import DistEngine
-from mpigrad.distributed.autograd._context import container
-from mpigrad.distributed.autograd._context.interceptor import record_send
 
 
 @pytest.fixture

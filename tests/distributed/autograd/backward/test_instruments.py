@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import mpigrad.distributed.autograd as dist_autograd
-from mpigrad.distributed.autograd._backward import initiator
-from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, Instrument
+from mpigrad._core.autograd import initiator
+from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
 from tests.support.in_memory import acting_as, world_in_memory
 
 from ..functions import square

@@ -11,12 +11,12 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.autograd._backward import initiator
-from mpigrad.distributed.autograd._backward.backward_pass import Pass
-from mpigrad.distributed.autograd._backward.branch import _REQUEST, find_part
-from mpigrad.distributed.autograd._context.interceptor import record_send
+from mpigrad._core.autograd import container, initiator
+from mpigrad._core.autograd.backward_pass import Pass
+from mpigrad._core.autograd.branch import _REQUEST, find_part
+from mpigrad._core.autograd.interceptor import record_send
+from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
 from mpigrad.distributed.rpc._agent import current
-from mpigrad.distributed.rpc._protocol.instruments import INSTRUMENTS, Instrument
 from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -197,7 +197,7 @@ def test_contexts_of_a_worker_that_is_gone_end_everywhere(agents) -> None:
     with acting_as(agents[1]):
         context = dist_autograd._new_context()
         rpc.rpc_sync("worker2", fn.nested, args=(leaf(1.0), 2.0, ["worker3"]))
-        dist_autograd._context.container.CURRENT.context = None
+        container.CURRENT.context = None
     assert all(context.context_id in agent.autograd.container.contexts for agent in agents[1:])
     agents[2].lose(1, "worker1 (rank 1) has left")
     eventually(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))

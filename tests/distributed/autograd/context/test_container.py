@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from mpigrad.distributed.autograd._context import container as _container
-from mpigrad.distributed.autograd._context.container import CURRENT, Container
+from mpigrad._core.autograd import container as _container
+from mpigrad._core.autograd.container import CURRENT, Container
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mpigrad
+from mpigrad._core.autograd.nodes import RecvRpcBackward, SendRpcBackward
+from mpigrad._core.autograd.path import path_below
 from mpigrad._core.node import edge_of
 from mpigrad._graph.namespace import RAW
-from mpigrad.distributed.autograd._graph.path import path_below
-from mpigrad.distributed.autograd._nodes import RecvRpcBackward, SendRpcBackward
 
 # With GPUs the engine runs every graph.
 pytestmark = pytest.mark.host

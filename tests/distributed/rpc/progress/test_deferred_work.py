@@ -8,9 +8,9 @@ import time
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._progress.idle import DEFERRED_MAX, Idle
-from mpigrad.distributed.rpc._progress.lead import Lead
-from mpigrad.distributed.rpc._transport.base import Transport
+from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.idle import DEFERRED_MAX, Idle
+from mpigrad._core.rpc.lead import Lead
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 

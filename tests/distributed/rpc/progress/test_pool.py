@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._progress import idle
-from mpigrad.distributed.rpc._progress.lead import Lead
-from mpigrad.distributed.rpc._transport.base import Transport
+from mpigrad._core.rpc import idle
+from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.lead import Lead
 from mpigrad.futures import Future, collect_all
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory

@@ -14,8 +14,8 @@ import time
 import numpy as np
 import pytest
 
-from mpigrad.distributed.rpc._transport.shared_memory import cross_memory
-from mpigrad.distributed.rpc._transport.shared_memory.cross_memory import (
+from mpigrad._core.rpc import cross_memory
+from mpigrad._core.rpc.cross_memory import (
     ACCEPTED,
     BROKEN,
     BYTES,

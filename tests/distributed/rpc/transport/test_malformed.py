@@ -7,9 +7,9 @@ import threading
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad._core.rpc.call_table import CallFuture
+from mpigrad._core.rpc.codec import pack_header
 from mpigrad.distributed._mpi import mpi
-from mpigrad.distributed.rpc._agent.call_table import CallFuture
-from mpigrad.distributed.rpc._protocol.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
 from mpigrad.futures import Future
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mpigrad._core.rpc import cross_memory
 from mpigrad._launch.command import job_for
 from mpigrad._launch.launcher import find_launcher
-from mpigrad.distributed.rpc._transport.shared_memory import cross_memory
 from mpigrad.distributed.rpc._transport.shared_memory.slots import VARIABLE
 from tests.support.commands import clean_environment
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpigrad.distributed.rpc._protocol.codec import pack_header
+from mpigrad._core.rpc import cross_memory
+from mpigrad._core.rpc import offers as _offers
+from mpigrad._core.rpc.base import FrameWithArrays, transfer_sizes, transfer_table
+from mpigrad._core.rpc.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE, OFFERED, MessageType
-from mpigrad.distributed.rpc._transport.base import FrameWithArrays, transfer_sizes, transfer_table
-from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, slots
-from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
+from mpigrad.distributed.rpc._transport.shared_memory import slots
 from tests.support.eventually import eventually
 
 if not cross_memory.CAN:

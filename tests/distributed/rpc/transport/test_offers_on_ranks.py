@@ -9,8 +9,9 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
+from mpigrad._core.rpc import cross_memory, offers
 from mpigrad.distributed.rpc._transport import mpi_probing
-from mpigrad.distributed.rpc._transport.shared_memory import cross_memory, offers, slots
+from mpigrad.distributed.rpc._transport.shared_memory import slots
 from mpigrad.distributed.rpc._world import start
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 from tests.support.eventually import eventually

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._protocol.codec import pack_header
+from mpigrad._core.rpc import mpi
+from mpigrad._core.rpc.codec import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
-from mpigrad.distributed.rpc._transport import mpi
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 from tests.support.eventually import eventually
 

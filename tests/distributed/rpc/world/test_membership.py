@@ -6,19 +6,19 @@ import time
 
 import pytest
 
+from mpigrad._core.future import block
+from mpigrad._core.rpc.codec import epoch_of, kind_of
+from mpigrad._core.rpc.pool import Pool
+from mpigrad._core.rpc.raw_message import RawMessage
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._progress import progress
-from mpigrad.distributed.rpc._progress.pool import Pool
-from mpigrad.distributed.rpc._protocol.codec import epoch_of, kind_of
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.distributed.rpc._protocol.raw_message import RawMessage
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic
 from mpigrad.distributed.rpc._world.device_profiles import encode_introduction
 from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
-from mpigrad.futures._future import block
 from tests.support.eventually import eventually
 
 

@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import cross_memory
-from .cross_memory import BYTES, COUNT, TOKEN, Slots
+from mpigrad._core.rpc import cross_memory
+from mpigrad._core.rpc.cross_memory import BYTES, COUNT, TOKEN, Slots
 
 WAYS = ("auto", "both_ends", "mpi")
 VARIABLE = "MPIGRAD_HOST_TRANSFERS"

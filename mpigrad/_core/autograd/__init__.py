@@ -1,0 +1,3 @@
+"""Distributed autograd's compiled part: graphs, contexts, backward passes."""
+
+import mpigrad.distributed.autograd

@@ -1,0 +1,40 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._core.engine cimport GraphTask
+from mpigrad._core.nodes cimport Node
+from mpigrad._core.mutex cimport Mutex
+from mpigrad._core.autograd.path cimport Path
+
+cdef class Source:
+    cdef public object _counts, _hooks, below, message_id, reach_id
+    cdef public list _edges, nodes
+    cdef public int inputs
+    cdef public Path path
+    cdef public dict ran
+    cdef public bint _user_code
+
+    @cython.locals(node=Node)
+    cpdef bint runs_user_code(self) except? -1
+    @cython.locals(edges=list)
+    cpdef feed(self, GraphTask task, grads)
+    cpdef list recvs(self)
+    @cython.locals(node=Node, found=list)
+    cpdef list shared(self)
+
+cdef class Parts:
+    cdef public object _hooks, _new
+    cdef public Mutex _lock
+    cdef public dict _joined, _sends, sources, _owner, _together
+    cdef public bint _user_code
+
+    cpdef add(self, message_id)
+    cpdef catch_up(self)
+    cpdef _walk(self, message_id)
+    cpdef bint runs_user_code(self) except? -1
+    cpdef update(self)
+    cpdef _look_at(self, Source source)
+    cpdef list sharing_with(self, Source roots)
+    cpdef bint claim_independent(self, Source source, pass_id) except? -1
+    cpdef Source source_for(self, message_id, grads)
+    cpdef Source source(self, message_id)

@@ -1,0 +1,3 @@
+"""RPC's compiled part: frames, payloads, calls, progress, transports, RRefs."""
+
+import mpigrad.distributed.rpc

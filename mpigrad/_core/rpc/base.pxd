@@ -1,0 +1,16 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._core.rpc.codec cimport Header, read_header, transfers_of
+
+cdef class Transport:
+    cdef dict __dict__
+    cdef object __weakref__
+
+    cpdef send(self, dst, frame, follow, tag)
+    cpdef poll(self, int tries)
+    cpdef bint pending(self) except? -1
+
+cpdef list transfer_sizes(frame)
+@cython.locals(header=Header)
+cpdef tuple origin_of(frame)

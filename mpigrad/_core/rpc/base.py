@@ -1,0 +1,169 @@
+"""Transport: how frames and the arrays that follow them get from rank to rank.
+
+An agent calls `send` and `poll` by one thread at a time (under `lock`); an implementation takes no lock itself.
+
+Contract
+- Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
+- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is found out
+  later, the listener of `report_failures_to` hears of it.
+- `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
+  into memory from `receive_pool`, and are the `followed` of the message.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
+from mpigrad.distributed.rpc._transport.device.channel import Channel
+from mpigrad.distributed.rpc._transport.device.receive import NOWHERE, RequestGroup
+from mpigrad.distributed.rpc._transport.device.send import Outgoing
+from mpigrad.distributed.rpc._transport.device.transfers import read_entry
+
+from .codec import read_header, transfers_of
+from .receive_pool import receive_array
+
+logger = logging.getLogger(__name__)
+
+FRAME_MAX = 64 * 1024
+CHUNK = 1 << 30  # bytes of one MPI message
+LARGEST = 1 << 46  # a longer array can only be a malformed frame
+
+
+def tags_of(nbytes: int) -> int:
+    """How many MPI messages an array of the host takes, and so how many tags."""
+    return -(-nbytes // CHUNK)
+
+
+class FrameWithArrays(bytearray):
+    """A frame together with the arrays that followed it, or the error of receiving them."""
+
+    followed: Any
+    streams: Any = None  # on which its device arrays arrive, if it has any
+
+
+class SendFailures(Protocol):
+    """What a transport tells of frames that it accepted but could not send."""
+
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """This frame will not arrive."""
+
+
+class Transport:
+    """Point-to-point messages between `size` ranks, of which this is `rank`."""
+
+    rank, size = 0, 1
+    oversubscribed = False
+    bytes_sent = bytes_received = 0
+    lock = cast(Any, None)  # to be held around calls, if it must be a certain one
+    device_receiver = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
+
+    _listener = cast("SendFailures | None", None)
+
+    def report_failures_to(self, listener: SendFailures) -> None:
+        """Have `listener` hear of frames that could not be sent after `send` had accepted them."""
+        self._listener = listener
+
+    def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
+        """Report that an accepted frame could not be sent."""
+        if self._listener is not None:
+            self._listener.send_failed(dst, frame, error)
+        else:
+            logger.error("could not send a message to rank %s: %s", dst, error)
+
+    def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        """Start sending a frame and the arrays that follow it, whose transfers use tags from `tag` on."""
+        raise NotImplementedError
+
+    def poll(self, tries: int) -> bytearray | None:
+        """Look up to `tries` times for a message."""
+        raise NotImplementedError
+
+    def pending(self) -> bool:
+        """Whether large transfers are under way, so that sleeping would slow them down."""
+        raise NotImplementedError
+
+    def unsent(self) -> int:
+        """How many sends are not complete yet."""
+        raise NotImplementedError
+
+    def allgather(self, data: bytes, deadline: float) -> list[bytes]:
+        """Everybody's `data` (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
+        raise NotImplementedError
+
+    def close(self, clean: bool) -> None:
+        """Stop receiving. `clean`: all ranks agreed that no message is under way. Otherwise answers may be lost, but not the
+        word that this rank leaves, by which those who wait for them know.
+        """
+        raise NotImplementedError
+
+
+def transfer_sizes(frame: Any) -> list[int]:
+    """The sizes of the arrays that follow a frame; ValueError when the frame cannot be right."""
+    count, length = transfers_of(frame), len(frame)
+    start = length - TRANSFER.size * count
+    if start < HEADER_SIZE:
+        raise ValueError(f"malformed message: {count} transfers announced in a frame of {length} bytes")
+    sizes = [size for (size,) in TRANSFER.iter_unpack(frame[start:])]
+    if max(sizes, default=0) > LARGEST:
+        for size in sizes:
+            if size > LARGEST:
+                read_entry(size)
+    return sizes
+
+
+def transfer_table(follow: list[Any]) -> bytes:
+    """The table of what follows a frame: sizes, and entries of device transfers, which are larger than any size."""
+    return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
+
+
+def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
+    """A message whose arrays cannot be received: taking it apart raises the error."""
+    bulk = FrameWithArrays(frame)
+    bulk.followed = error
+    return bulk
+
+
+def fetch_with_devices(
+    frame: bytearray, sizes: list[int], device_receiver: Any, channel: Callable[[int], Channel]
+) -> tuple[list[Any], FrameWithArrays]:
+    """Begin to receive what follows a frame with device transfers: one request for all of it. `channel(n)` uses tag n."""
+    bulk, requests, tag = FrameWithArrays(frame), [], 0
+    bulk.followed = []
+    device_receiver = NOWHERE if device_receiver is None else device_receiver
+    for size in sizes:
+        if size > LARGEST:
+            array, request = device_receiver.receive(bulk, size, channel(tag))
+            requests.append(request)
+            tag += 1
+        else:
+            array = receive_array(size)
+            for start in range(0, size, CHUNK):
+                requests.append(channel(tag).receive(array[start : start + CHUNK]))
+                tag += 1
+        bulk.followed.append(array)
+    return [RequestGroup(requests)], bulk
+
+
+def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> bytearray:
+    """A message as its receiver would have it, for messages that do not leave the process."""
+    if not follow:
+        return bytearray(frame)
+    bulk = FrameWithArrays(frame)
+    bulk.followed = []
+    for array in follow:
+        if type(array) is Outgoing:
+            bulk.followed.append((device_receiver or NOWHERE).receive_here(bulk, array))
+            continue
+        block = receive_array(array.nbytes)
+        block[:] = array.reshape(-1).view("u1")
+        bulk.followed.append(block)
+    return bulk
+
+
+def origin_of(frame: Any) -> tuple[int, int]:
+    """The sender's rank, and the first tag of what follows."""
+    header = read_header(frame)
+    return header.src, header.tag

@@ -1,0 +1,47 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._core.rpc.sender cimport Sender
+from mpigrad._core.rpc.pool cimport Pool
+from mpigrad._core.rpc.waiting cimport Waiters
+from mpigrad._core.rpc.codec cimport Header, mode_of, read_header
+from mpigrad._core.rpc.instruments cimport Instruments
+from mpigrad._core.rpc.payload cimport Payload, decode_frame, encode_flat, encode_raw
+from mpigrad._core.future cimport Future
+
+cdef class CallFuture(Future):
+    cdef public object dst, func, timeout
+    cdef public double deadline
+    cdef public bint recorded
+
+cdef class _Retried:
+    cdef public CallTable _calls
+    cdef public object _dst, _kind, _body, _extra, _extra2, _then, _failures
+
+    cpdef send(self)
+
+cdef class CallTable:
+    cdef object __weakref__
+    cdef public object pending, issued, unsent, latency, timers, _agent, _ids, _interceptor
+    cdef public dict _gone
+    cdef public Sender _sender
+    cdef public Waiters _waiters
+    cdef public Pool _pool
+    cdef public Instruments _instruments
+
+    cpdef CallFuture new_future(self)
+    @cython.locals(fut=CallFuture)
+    cpdef CallFuture _begin(self, dst, func, timeout, double now)
+    @cython.locals(fut=CallFuture, payload=Payload, now=double)
+    cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind, extra, extra2)
+    @cython.locals(fut=CallFuture, payload=Payload)
+    cpdef CallFuture request(self, dst, kind, body, arrays, timeout, extra, extra2, context, then)
+    cpdef request_with_retries(self, dst, kind, body, extra, extra2, then)
+    cpdef wait_for(self, CallFuture fut)
+    @cython.locals(mode=int)
+    cpdef receive(self, frame, waiting_for)
+    @cython.locals(header=Header, observers=tuple)
+    cpdef complete(self, frame)
+    @cython.locals(fut=CallFuture, call_id=object, flags=int, state=int)
+    cpdef _complete(self, frame, Header header)
+    cpdef bint fail(self, call_id, error) except? -1

@@ -1,0 +1,25 @@
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+cimport cython
+
+from mpigrad._tensor cimport Tensor
+from mpigrad._core.rpc.codec cimport Header, layout_key, length_at, padded_bytes, slice_bytes, length_prefixed
+from mpigrad._core.rpc.arrays cimport parse, take
+
+cdef class Payload:
+    cdef public int mode
+    cdef public bytes data, meta
+    cdef public list follow, tensors
+
+@cython.locals(made=Payload)
+cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
+cpdef bint _one_is_twice_in(list tensors) except? -1
+@cython.locals(tensor=Tensor, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
+cpdef Payload encode_flat(items)
+@cython.locals(text=bytes, entry=tuple, data=list)
+cpdef Payload encode_raw(body, arrays, to=*)
+@cython.locals(length=cython.longlong, name_length=cython.longlong, meta_length=cython.longlong, middle=cython.longlong,
+               start=cython.longlong, end=cython.longlong, offset=cython.longlong)
+cpdef tuple parts(frame, Header header)
+cpdef tuple decode_frame(agent, frame, Header header)
+@cython.locals(end=cython.Py_ssize_t, entries=list)
+cpdef tuple _decode(agent, src, int mode, buffer, offset, bytes meta, followed)

@@ -1,0 +1,132 @@
+"""`remote`: makes an RRef at once and its value on another worker; and the owner's side of making and fetching values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mpigrad.distributed.rpc._agent.current import get_agent
+from mpigrad.distributed.rpc._protocol import extensions
+from mpigrad.distributed.rpc._protocol.errors import pack_error, unpack_error
+from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
+from mpigrad.futures import Future
+
+from .owner_calls import seconds_of
+from .rref import RRef, make
+from .table import Owner, User, table_of
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+_REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
+_NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the owner counts
+
+
+def remote(
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef:
+    """Run `func(*args, **kwargs)` on the worker `to` and give an `RRef` to its result at once.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.remote("solo", max, args=(2, 3)).to_here()
+    3
+    >>> rpc.shutdown()
+    """
+    agent = get_agent()
+    if not callable(func):
+        raise TypeError("function should be callable.")
+    info, table = agent.find(to), table_of(agent)
+    number, seconds = table.new_id(), seconds_of(agent, timeout)
+    if info.id == agent.rank:
+        return _own(agent, number, func, args, kwargs, seconds)
+    user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
+    table.add_user(user)
+    try:
+        answer = _call(agent, info, func, args, kwargs, seconds, number)
+    except BaseException as error:
+        table.confirm(user, error)
+        raise
+    answer._add(lambda fut: table.confirm(user, _error_of(fut)))
+    return make(table, user, answer)
+
+
+def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: float, number: int) -> Any:
+    def send(f: Any, a: Any, k: Any) -> Any:
+        return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
+
+    profiler = extensions.profiler
+    return send(func, args, kwargs) if profiler is None else profiler("rpc_remote", info, func, args, kwargs, send)
+
+
+def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:
+    """remote() to oneself: the record is here, and filled by a call to oneself."""
+    table = table_of(agent)
+    owner = table.owner(number)
+    answer = agent.call(agent.rank, func, args, kwargs, seconds, kind=_REMOTE, extra=number)
+    rref = make(table, owner, answer)
+    answer._add(lambda fut: _fail_if_unfilled(owner, fut))
+    return rref
+
+
+def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
+    error = _error_of(answer)
+    if error is not None and not owner.value.done():
+        owner.value.set_exception(error)
+
+
+def _error_of(fut: Any) -> BaseException | None:
+    try:
+        fut.value()
+    except BaseException as error:
+        return error
+    return None
+
+
+def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
+    """Make the value of an RRef. An error of the function becomes the RRef's; the caller has its record either way."""
+    table = table_of(agent)
+    owner = table.owner(header.extra)
+    if header.extra2 == _NEW:
+        table.count_child(owner, header.src)
+    table.keep(owner)
+    try:
+        result = execute()
+    except BaseException as error:
+        owner.value.set_exception(_portable(agent, error))
+    else:
+        if isinstance(result, Future):
+            result._add(lambda fut: _fill_from(agent, owner, fut))
+            return result.then(lambda fut: table.unkeep(owner.number))
+        owner.value.set_result(result)
+    table.unkeep(owner.number)
+    return None
+
+
+def _portable(agent: Agent, error: BaseException) -> Any:
+    """The error with its traceback as text: live frames would keep what they refer to, this RRef included, alive."""
+    return unpack_error(pack_error(agent.info, error))
+
+
+def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
+    error = _error_of(fut)
+    if error is None:
+        owner.value.set_result(fut.value())
+    else:
+        owner.value.set_exception(_portable(agent, error))
+
+
+def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
+    """Give a value to a user: at once, or a Future of it while it is being made."""
+    table = table_of(agent)
+    owner = table.owner(header.extra)
+    if owner.value.done():
+        return owner.value.value()
+    table.keep(owner)  # nothing else does, if the call that makes the value has yet to come
+    owner.value._add(lambda fut: table.unkeep(owner.number))
+    return owner.value
+
+
+extensions.register_call_handler(_REMOTE, _serve_remote)
+extensions.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetch)

@@ -1,0 +1,218 @@
+"""`RRef`: a reference to a value on some worker, which lives as long as any worker refers to it (see `_core/rpc/table.py`)."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mpigrad._graph.grad_mode import TRACING
+from mpigrad.autograd.profiler import record_function
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._agent.current import get_agent
+from mpigrad.distributed.rpc._protocol import extensions
+from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError
+from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
+from mpigrad.distributed.rpc._rref.adoption import Adoption
+from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
+
+from .owner_calls import ask_type, backward_on_owner, seconds_of
+from .table import GloballyUniqueId, Owner, Table, User, table_of
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+_FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
+
+
+class RRef:
+    """A reference to `value`, owned by this worker; `rpc.remote` gives references to values on other workers.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.RRef([1, 2]).local_value()
+    [1, 2]
+    >>> rpc.shutdown()
+    """
+
+    __slots__ = ("__weakref__", "_creation", "_info", "_record", "_table")
+    __class_getitem__: Any = classmethod(types.GenericAlias)
+    _table: Table
+    _record: Any  # an Owner here, a User elsewhere
+    _info: WorkerInfo  # of the owner
+    _creation: Any  # the Future of the call that makes the value; None for forks
+
+    def __init__(self, value: Any, type_hint: Any = None) -> None:
+        if type_hint is not None:
+            _check_hint(value)
+        agent = get_agent()
+        table = table_of(agent)
+        record = table.owner(table.new_id())
+        record.value.set_result(value)
+        _fill(self, table, record, agent.info)
+
+    # -- whose it is -------------------------------------------------------------------------------------------------
+    def is_owner(self) -> bool:
+        """Whether this worker owns the value."""
+        return isinstance(self._record, Owner)
+
+    def owner(self) -> WorkerInfo:
+        """The worker that owns the value."""
+        return self._info
+
+    def owner_name(self) -> str:
+        """The name of the worker that owns the value."""
+        return self._info.name
+
+    def confirmed_by_owner(self) -> bool:
+        """Whether the owner is known to have the value's record. An owner's own RRef always is."""
+        return isinstance(self._record, Owner) or self._record.confirmed
+
+    # -- the value ---------------------------------------------------------------------------------------------------
+    def local_value(self) -> Any:
+        """The value, on its owner; waits until it has been made."""
+        if not isinstance(self._record, Owner):
+            raise RuntimeError(
+                f"For UserRRef(rref_id={_id(self._record.number)}, fork_id={_id(self._record.fork)}), can't call localValue() "
+                f"on user {current_info()}. Call it on owner {self._info}"
+            )
+        return self._record.value.wait()
+
+    def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+        """The value, copied from the owner if need be; waits until it has been made, `timeout` seconds at most."""
+        if isinstance(self._record, Owner):
+            return self._record.value.wait()
+        agent = self._usable("to_here")
+        future = agent.call(
+            self._info.id, _nothing, None, None, seconds_of(agent, timeout), kind=_FETCH, extra=self._record.number
+        )
+        if TRACING.on:
+            with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
+                return future.wait()
+        return future.wait()
+
+    def _usable(self, what: str) -> Any:
+        """The agent, if this fork still counts."""
+        record = self._record
+        if record.error is not None:
+            raise record.error
+        if record.deleted or current.current.agent is None:
+            raise RuntimeError(
+                f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more"
+            )
+        if self._info.id in self._table.agent.gone:
+            raise WorkerGoneError(self._table.agent.gone[self._info.id])
+        return self._table.agent
+
+    def _get_future(self) -> Any:
+        """The Future of the owner's answer that it has the value (PyTorch: of the remote creation)."""
+        if self._creation is None:
+            raise RuntimeError(f"{self!r} was not made by remote() on this worker, so there is no creation to wait for")
+        return self._creation
+
+    def _get_type(self, timeout: float = UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
+        """The type of the value; a Future of it if not `blocking`."""
+        return ask_type(self, timeout, blocking)
+
+    def _serialize(self) -> Any:
+        raise RuntimeError(_ONLY_IN_RPC)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError(_ONLY_IN_RPC)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+    def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and gives its result."""
+        return _proxy(self, "rpc_sync", timeout)
+
+    def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+        """A proxy: `rref.rpc_async().method(args)` gives a Future of the method's result."""
+        return _proxy(self, "rpc_async", timeout)
+
+    def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+        """A proxy: `rref.remote().method(args)` gives an RRef to the method's result."""
+        return _proxy(self, "remote", timeout)
+
+    def backward(self, dist_autograd_ctx_id: int = -1, retain_graph: bool = False) -> None:
+        """Run backward from the value, a scalar tensor, on its owner: in a distributed context, or locally without one."""
+        backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
+
+    def __repr__(self) -> str:
+        record = self._record
+        if isinstance(record, Owner):
+            return f"OwnerRRef({_id(record.number)})"
+        return f"UserRRef(RRefId = {_id(record.number)}, ForkId = {_id(record.fork)})"
+
+    def __del__(self) -> None:
+        record = getattr(self, "_record", None)
+        if isinstance(record, User):
+            self._table.object_gone(record)
+
+
+_ONLY_IN_RPC = (
+    "Can not pickle rref in python pickler, rref can only be pickled when using RPC: pass it as an argument or a result of "
+    "a call"
+)
+
+
+def _check_hint(value: Any) -> None:
+    from mpigrad.jit import ScriptModule
+
+    if not isinstance(value, ScriptModule):
+        raise RuntimeError("type_hint should only be specified when the RRef being created contains a ScriptModule.")
+
+
+def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, creation: Any = None) -> RRef:
+    rref._table, rref._record, rref._info, rref._creation = table, record, info, creation
+    return rref
+
+
+def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
+    """The Python object of a record."""
+    agent = table.agent
+    rank = agent.rank if isinstance(record, Owner) else record.owner
+    info = agent.workers.get(rank) or WorkerInfo(f"rank {rank}", rank)
+    return _fill(object.__new__(RRef), table, record, info, creation)
+
+
+def current_info() -> Any:
+    """This worker, for messages."""
+    return None if current.current.agent is None else current.current.agent.info
+
+
+def _id(number: int) -> GloballyUniqueId:
+    return GloballyUniqueId.of(number)
+
+
+def _nothing() -> None:
+    """The function of a fetch: its handler knows what to do."""
+
+
+_proxy: Callable[[RRef, str, float], Any]  # (RRef, function of RPC, timeout); see `install_proxy`
+
+
+def install_proxy(proxy: Callable[[RRef, str, float], Any]) -> None:
+    """Have `rref.rpc_sync()` and its relatives make proxies of this class, which calls the public functions of RPC."""
+    global _proxy
+    _proxy = proxy
+
+
+def _start(agent: Agent) -> None:
+    agent.rrefs = Table(agent, Adoption)
+
+
+def _last_call(agent: Agent) -> None:
+    agent.rrefs.delete_users()
+
+
+extensions.start_hooks.append(_start)
+extensions.before_shutdown_hooks.append(_last_call)
+extensions.worker_lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
+
+
+def _quiet(agent: Agent) -> bool:
+    return agent.rrefs.quiet()
+
+
+extensions.quiet_hooks.append(_quiet)

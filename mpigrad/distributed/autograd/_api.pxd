@@ -1,9 +1,0 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad.distributed.autograd._context.context cimport DistAutogradContext
-from mpigrad.distributed.autograd._context.container cimport Worker
-
-cdef class context:
-    cdef dict __dict__
-    cdef object __weakref__
-    cdef public Worker _worker
-    cdef public DistAutogradContext autograd_context
