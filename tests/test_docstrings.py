@@ -90,3 +90,13 @@ def test_signatures_are_readable() -> None:
     assert long.splitlines()[:2] == ["f(", "    name: str,"] and long.endswith("\n) -> None")
     options = reference.text_of(mpigrad.distributed.rpc.MPIRpcBackendOptions)
     assert "**Args**\n\n- `num_worker_threads`: how many" in options
+
+
+def test_the_index_begins_with_starting_and_names_what_exists() -> None:
+    text = "\n".join(reference.index())
+    assert text.index("init_rpc") < text.index("rpc_sync") < text.index("all_reduce")
+    shown = {f"{page}.{name}" for page in reference.modules() for name, _ in reference.public(importlib.import_module(page))}
+    assert set(reference.FIRST) <= shown
+    assert reference.public(mpigrad.distributed.rpc)[0][0] == "init_rpc"
+    page = "\n".join(reference.page(mpigrad.distributed.autograd))
+    assert "{py:function} backward" in page and "DistAutogradContext." not in page

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +51,48 @@ MODULES = (
     "mpigrad.testing",
     "mpigrad.utils.data",
 )
+# The index: tasks, the names that do them, the most common first, and the modules to look into.
+TASKS = {
+    "Start and stop": (
+        "mpigrad.distributed.rpc.init_rpc mpigrad.distributed.rpc.shutdown mpigrad.distributed.rpc.get_worker_info "
+        "mpigrad.distributed.rpc.MPIRpcBackendOptions mpigrad.distributed.init_process_group mpigrad.multiprocessing.spawn",
+        "mpigrad.distributed.rpc mpigrad.distributed.rpc.functions mpigrad.multiprocessing",
+    ),
+    "Call functions on other workers": (
+        "mpigrad.distributed.rpc.rpc_sync mpigrad.distributed.rpc.rpc_async mpigrad.futures.Future mpigrad.futures.wait_all",
+        "mpigrad.futures mpigrad.jit",
+    ),
+    "Hold objects on other workers": (
+        "mpigrad.distributed.rpc.remote mpigrad.distributed.rpc.RRef mpigrad.distributed.nn.RemoteModule",
+        "mpigrad.distributed.nn",
+    ),
+    "Differentiate": (
+        "mpigrad.distributed.autograd.context mpigrad.distributed.autograd.backward "
+        "mpigrad.distributed.autograd.get_gradients mpigrad.distributed.autograd.grad mpigrad.autograd.Function",
+        "mpigrad.distributed.autograd mpigrad.autograd mpigrad.autograd.functional mpigrad.autograd.graph mpigrad.func",
+    ),
+    "Optimise": (
+        "mpigrad.distributed.optim.DistributedOptimizer mpigrad.optim.SGD mpigrad.optim.AdamW",
+        "mpigrad.distributed.optim mpigrad.optim mpigrad.optim.lr_scheduler",
+    ),
+    "Collectives": (
+        "mpigrad.distributed.all_reduce mpigrad.distributed.broadcast mpigrad.distributed.all_gather "
+        "mpigrad.distributed.new_group",
+        "mpigrad.distributed",
+    ),
+    "Save and resume": (
+        "mpigrad.distributed.checkpoint.save mpigrad.distributed.checkpoint.load mpigrad.save mpigrad.load",
+        "mpigrad.distributed.checkpoint mpigrad.serialization",
+    ),
+    "See what happens": (
+        "mpigrad.distributed.autograd.draw mpigrad.profiler.trace_workers mpigrad.profiler.profile",
+        "mpigrad.profiler mpigrad.autograd.profiler mpigrad.testing",
+    ),
+}
+# Names that open their module's page; all others follow in alphabetical order.
+FIRST = [name for names, _ in TASKS.values() for name in names.split()]
+# Classes that users get but do not make; their methods serve other parts of the package.
+OPAQUE = ("DistAutogradContext",)
 WIDTH = 88
 SESSION = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -83,18 +126,38 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in modules():
         (folder / f"{name}.md").write_text("\n".join(page(importlib.import_module(name))))
-    entries = "\n".join(modules())
-    (folder / "index.md").write_text(f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n")
+    (folder / "index.md").write_text("\n".join(index()))
+
+
+def index() -> Iterator[str]:
+    """The index: what to use for each task, then every module with its first sentence."""
+    yield from ("# Reference", "")
+    rest = modules()
+    for task, (names, places) in TASKS.items():
+        yield from (f"## {task}", "", " · ".join(f"{{py:obj}}`{name}`" for name in names.split()), "")
+        yield from _summaries([place for place in places.split() if place in rest])
+        rest = [name for name in rest if name not in places.split()]
+    yield from ("## Tensors, modules and everything else", "")
+    yield from _summaries(rest)
+    yield from ("```{toctree}", ":hidden:", ":maxdepth: 1", "", *modules(), "```", "")
+
+
+def _summaries(names: list[str]) -> Iterator[str]:
+    yield from ("| module | |", "| --- | --- |")
+    for name in names:
+        summary = (inspect.getdoc(importlib.import_module(name)) or "").split("\n\n")[0].replace("\n", " ")
+        yield f"| [{name}]({name}.md) | {summary} |"
+    yield ""
 
 
 def page(module: ModuleType) -> Iterator[str]:
     """The lines of a module's page."""
-    yield from (f"# {module.__name__}", "", text_of(module), "")
+    yield from (f"# {module.__name__}", "", f"```{{py:module}} {module.__name__}", "```", "", text_of(module), "")
     for name, value in public(module):
-        yield from entry(name, value, "##")
-        if inspect.isclass(value):
+        yield from entry(module, name, value, "##")
+        if inspect.isclass(value) and name not in OPAQUE:
             for method, function in methods(value):
-                yield from entry(f"{name}.{method}", function, "###")
+                yield from entry(module, f"{name}.{method}", function, "###")
     found = constants(module)
     if found:
         yield from ("## Values", "", "| name | value |", "| --- | --- |")
@@ -116,7 +179,9 @@ def constants(module: ModuleType) -> list[tuple[str, Any]]:
 def public(module: ModuleType) -> list[tuple[str, Any]]:
     """What a module offers to call, by name: what it lists, or else its functions and classes that are ours."""
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    found = [(name, getattr(module, name)) for name in sorted(set(names), key=str.lower)]
+    full = {name: f"{module.__name__}.{name}" for name in names}
+    order = sorted(full, key=lambda name: (FIRST.index(full[name]) if full[name] in FIRST else len(FIRST), name.lower()))
+    found = [(name, getattr(module, name)) for name in order]
     return [(name, value) for name, value in found if callable(value) and is_ours(value)]
 
 
@@ -137,9 +202,13 @@ def methods(owner: type) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in found if (callable(value) or isinstance(value, property)) and value.__doc__]
 
 
-def entry(name: str, value: Any, level: str) -> Iterator[str]:
-    """A heading, the signature, and the docstring."""
+def entry(module: ModuleType, name: str, value: Any, level: str) -> Iterator[str]:
+    """A heading, a target of Sphinx's Python domain (which other projects can link to), the signature, and the docstring."""
+    kind = "class" if inspect.isclass(value) else "method" if "." in name else "function"
+    kind = "property" if isinstance(value, property) else kind
     yield from (f"{level} {name.replace('_', chr(92) + '_')}", "")
+    if f"{module.__name__}.{name}" not in sys.modules:  # `autograd.gradcheck` is a function and a module
+        yield from (f"```{{py:{kind}}} {name}", ":no-typesetting:", ":no-contents-entry:", "```", "")
     found = signature(value)
     if found:
         yield from ("```python", wrapped(name.rsplit(".", 1)[-1], found), "```", "")
