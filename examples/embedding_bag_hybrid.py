@@ -77,11 +77,11 @@ class Trainer:
             grads = dist_autograd.get_gradients(context_id)
             for parameter in self.dense.parameters():
                 parameter.grad = grads[parameter]
-                dist.all_reduce(parameter.grad, group=trainers_group())  # nobody gets past before all have looked up
+                dist.all_reduce(parameter.grad, group=trainers_group())  # a barrier: all trainers have looked up
             self.table_optimizer.step(context_id)
             self.dense_optimizer.step()
         total = loss.detach()
-        dist.all_reduce(total, group=trainers_group())  # nobody looks up again before all have updated
+        dist.all_reduce(total, group=trainers_group())  # a barrier: all trainers have updated
         return total.item()
 
 
@@ -104,7 +104,7 @@ def train_here(trainer, step: int, batch: int) -> float:
 
 
 def train_distributed(size: int, steps: int, batch: int, quiet: bool):
-    """Runs on the server: the losses, and the accuracy on sentences that nobody has seen."""
+    """Runs on the server: the losses, and the accuracy on sentences that were not trained on."""
     table = rpc.RRef(make_table())
     trainers = [rpc.remote(f"worker{1 + number}", Trainer, args=(table, number, size - 1)) for number in range(size - 1)]
     losses = []

@@ -53,7 +53,7 @@ class Server:
         return self.parameters()
 
     def average(self):
-        """Of the trainers in the order of their numbers: whoever comes first, the sum is the same."""
+        """Gradients are added in the order of the trainers' ranks, so the sum does not depend on which arrives first."""
         grads, losses = zip(*(self.waiting[trainer] for trainer in sorted(self.waiting)))
         self.waiting = {}
         return [sum(parts) / self.trainers for parts in zip(*grads)], sum(losses) / self.trainers
