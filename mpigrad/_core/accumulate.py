@@ -206,4 +206,4 @@ def _weakly_held(tensor: Tensor) -> bool:
     return True
 
 
-leaf_owner = Ownership()  # of gradients that reach leaves; the engine, which brings them there, sets its `rehearse`
+leaf_owner: Ownership = Ownership()  # of gradients that reach leaves; the engine, which brings them there, sets its `rehearse`

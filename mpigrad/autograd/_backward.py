@@ -90,7 +90,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor, ...]:
     """Give the gradients of `outputs` with respect to `inputs`, leaving every `.grad` alone.
 
     >>> import mpigrad
@@ -110,7 +110,7 @@ def grad(
         return _batched(roots, targets, as_tuple(grad_outputs), keep, create_graph, allow_unused, materialize_grads)
     grads = _initial_gradients(roots, grad_outputs, create_graph)
     found = run_backward(roots, grads, keep, create_graph, targets)
-    made = [None if each is None else each if create_graph else wrap(as_array(each)) for each in found]
+    made: list[Any] = [None if each is None else each if create_graph else wrap(as_array(each)) for each in found]
     if materialize_grads:
         made = [wrap(zeros_for(target)) if each is None else each for each, target in zip(made, targets)]
     elif not allow_unused and any(each is None for each in made):
@@ -129,7 +129,7 @@ def _batched(
     keep: bool,
     create: bool,
     *rest: Any,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor, ...]:
     from .._ops.shape.joining import stack
 
     count = next(len(each) for each in batches if each is not None)

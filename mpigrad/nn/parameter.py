@@ -36,10 +36,10 @@ class Parameter(Tensor):
         made.requires_grad_(requires_grad)
         return made
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
 
-    __str__ = __repr__
+    __str__ = __repr__  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         found = memo.get(id(self))
@@ -113,7 +113,7 @@ class _Uninitialized:
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__}>"
 
-    __str__ = __repr__
+    __str__ = __repr__  # type: ignore[assignment]
 
 
 def _shapeless(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:

@@ -11,8 +11,9 @@ test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), do
 lint: env-ompi  ## ruff
 	$(OMPI)/bin/ruff check .
 
-types: env-ompi  ## mypy
+types: env-ompi  ## mypy; stubs, and what users' type checkers see
 	$(OMPI)/bin/mypy
+	$(PLAIN) $(OMPI)/bin/python tools/check_types.py
 
 test-serial: compile  ## tests on one rank
 	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests --ignore=tests/oracle

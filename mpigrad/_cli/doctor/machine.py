@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from mpigrad import _compiled
-from mpigrad._launch.allocation import current_allocation
+from mpigrad._launch.allocation import current_allocation as current_allocation
 from mpigrad._launch.launcher import LauncherError, find_launcher, mpi_library
 from mpigrad._version import __version__
 from mpigrad.distributed._gpu.detection import detect

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, NOWHERE, device, device_of, on_device
-from mpigrad._core.engine import as_array
+from mpigrad._core.engine import as_array as as_array
 from mpigrad._core.node import Edge, Node, edge_of
 from mpigrad._core.recording import new_node
 from mpigrad._core.saved import PACKING, TWICE, Packed, as_output, raise_inference, raise_modified

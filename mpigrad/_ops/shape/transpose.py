@@ -145,10 +145,10 @@ def adjoint(input: Tensor) -> Tensor:
     return _conjugate(_matrix_transpose(input))
 
 
-Tensor.T = property(_reversed)  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
-Tensor.H = property(_hermitian)  # type: ignore[attr-defined]
-Tensor.mH = property(adjoint)  # type: ignore[attr-defined]
+Tensor.T = property(_reversed)  # type: ignore[assignment,method-assign]
+Tensor.mT = property(_matrix_transpose)  # type: ignore[assignment,method-assign]
+Tensor.H = property(_hermitian)  # type: ignore[assignment,method-assign]
+Tensor.mH = property(adjoint)  # type: ignore[assignment,method-assign]
 
 
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:

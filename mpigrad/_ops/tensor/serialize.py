@@ -237,7 +237,7 @@ def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) 
     blocks = _Blocks(arrays)
     if not safe:
         return _TrustingUnpickler(skeleton, blocks, map_location).load()
-    return SafeUnpickler(skeleton, blocks.find, lambda *part: _mapped(*part, map_location)).load()
+    return SafeUnpickler(skeleton, blocks.find, lambda memory, part, where: _mapped(memory, part, where, map_location)).load()
 
 
 class _Head(NamedTuple):

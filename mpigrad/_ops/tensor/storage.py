@@ -215,6 +215,7 @@ for _name, _what in (
     ("is_mtia", "on MTIA"), ("is_maia", "on MAIA"), ("is_vulkan", "on Vulkan"),
 ):  # fmt: skip
     _never(_name, _what)
-Tensor.is_cpu = property(lambda self: not self.is_cuda, doc="Whether the elements live in the host's memory.")  # type: ignore[attr-defined]
+_on_host = property(lambda self: not self.is_cuda, doc="Whether the elements live in the host's memory.")
+Tensor.is_cpu = _on_host  # type: ignore[assignment,method-assign]
 
 __all__ = ["UntypedStorage", "empty_strided", "frombuffer"]

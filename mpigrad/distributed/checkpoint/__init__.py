@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from ._checkpoint import CheckpointError, load, save
+from ._checkpoint import load, save
+from ._files import CheckpointError
 
 __all__ = ["CheckpointError", "load", "save"]

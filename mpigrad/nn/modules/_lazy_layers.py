@@ -46,7 +46,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
-            self.weight.materialize((self.out_features, self.in_features))
+            self.weight.materialize((self.out_features, self.in_features))  # type: ignore[attr-defined]
             if self.bias is not None:
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()

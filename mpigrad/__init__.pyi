@@ -1,0 +1,1230 @@
+"""mpigrad: distributed autograd for HPC clusters, with PyTorch's API, on MPI and NumPy/CuPy. Made by tools/stubs.py; do not edit."""
+
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from mpigrad import (
+    autograd as autograd,
+    backends as backends,
+    cuda as cuda,
+    distributed as distributed,
+    distributions as distributions,
+    fft as fft,
+    func as func,
+    futures as futures,
+    jit as jit,
+    linalg as linalg,
+    multiprocessing as multiprocessing,
+    nn as nn,
+    optim as optim,
+    profiler as profiler,
+    random as random,
+    return_types as return_types,
+    serialization as serialization,
+    sparse as sparse,
+    special as special,
+    testing as testing,
+    utils as utils,
+    version as version,
+)
+from mpigrad._array.device import device as device
+from mpigrad._array.device_pool import OutOfMemoryError as OutOfMemoryError
+from mpigrad._array.dtype import dtype as dtype, finfo as finfo, iinfo as iinfo
+from mpigrad._array.layout import layout as layout, memory_format as memory_format
+from mpigrad._generator import Generator as Generator
+from mpigrad._graph.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from mpigrad._ops.tensor.storage import UntypedStorage as UntypedStorage
+from mpigrad._tensor import Size as Size, Tensor as Tensor
+from mpigrad.return_types import (
+    aminmax as _aminmax,
+    cummax as _cummax,
+    cummin as _cummin,
+    frexp as _frexp,
+    histogram as _histogram,
+    kthvalue as _kthvalue,
+    linalg_slogdet,
+    lu_unpack as _lu_unpack,
+    max as _max,
+    median as _median,
+    min as _min,
+    mode as _mode,
+    nanmedian as _nanmedian,
+    qr as _qr,
+    sort as _sort,
+    svd as _svd,
+    topk as _topk,
+)
+from numpy import generic, ndarray
+from typing import Any, Literal, SupportsIndex, TypeAlias, overload
+
+_Operand: TypeAlias = Tensor | ndarray[Any, Any] | generic | _complex
+BoolTensor: type[Tensor]
+ByteTensor: type[Tensor]
+CharTensor: type[Tensor]
+ComplexDoubleTensor: type[Tensor]
+ComplexFloatTensor: type[Tensor]
+DoubleTensor: type[Tensor]
+FloatTensor: type[Tensor]
+HalfTensor: type[Tensor]
+IntTensor: type[Tensor]
+LongTensor: type[Tensor]
+ShortTensor: type[Tensor]
+def __dir__() -> list[str]: ...
+__version__: str
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value of each element."""
+def abs_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `abs`."""
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value of each element."""
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose cosine each element is."""
+def acos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `acos`."""
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic cosine."""
+def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `acosh`."""
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of `output_size` windows that cover the input."""
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+    """Maxima of `output_size` windows that cover the input."""
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """Maxima of `output_size` windows that cover the input."""
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Any:
+    """Maxima of `output_size` windows that cover the input."""
+def add(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`."""
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * (sum of the products of the batches)`."""
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 / tensor2`, of float tensors."""
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """In-place version of `addmv`."""
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate of the tensor with its last two dimensions swapped."""
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tensor, in memory of its own."""
+def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether all elements (or all along dimensions) are nonzero."""
+def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+    """Whether all elements are close, by `isclose`."""
+def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
+    """Dropout that keeps the mean and variance of SELU's outputs."""
+def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest elements over one or several dimensions; equals share the gradient."""
+def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest elements over one or several dimensions; equals share the gradient."""
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False) -> _aminmax:
+    """The smallest and the largest elements, together."""
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of each element in the complex plane: 0 or pi for real ones."""
+def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether at least one element (of all, or along dimensions) is nonzero."""
+def arange(start: Any = ..., end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """The numbers from `start` up to, not including, `end`."""
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose cosine each element is."""
+def arccos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `acos`."""
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic cosine."""
+def arccosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `acosh`."""
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose sine each element is."""
+def arcsin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `asin`."""
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic sine."""
+def arcsinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `asinh`."""
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose tangent each element is."""
+def arctan2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input): arctan(input / other) in the right quadrant."""
+def arctan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `atan`."""
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic tangent."""
+def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `atanh`."""
+def are_deterministic_algorithms_enabled() -> _bool:
+    """Whether `use_deterministic_algorithms` asked for them."""
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the largest element is: in the flattened tensor, or along a dimension."""
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the smallest element is: in the flattened tensor, or along a dimension."""
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
+    """The indices that put a dimension in order."""
+def argwhere(input: Tensor) -> Tensor:
+    """Where elements are not zero, a row of indices for each."""
+def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """A view with any shape, strides and offset into the tensor's memory."""
+def as_strided_(self: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """Give this tensor another shape, strides and offset into its memory."""
+def as_strided_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`as_strided`, in memory of its own."""
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """A copy with `src` where `as_strided` of these arguments looks."""
+def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | _int | None = None) -> Tensor:
+    """A tensor of `data`, sharing its memory where that is possible; a tensor that fits is given back itself."""
+def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, copy: _bool | None = None, requires_grad: _bool = False) -> Tensor:
+    """A tensor of `obj`; `copy` True always copies, False never, None where it must."""
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose sine each element is."""
+def asin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `asin`."""
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic sine."""
+def asinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `asinh`."""
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle whose tangent each element is."""
+def atan2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input): arctan(input / other) in the right quadrant."""
+def atan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `atan`."""
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the hyperbolic tangent."""
+def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `atanh`."""
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(*tensors: Any) -> Any: ...
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(*tensors: Any) -> Any: ...
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(*tensors: Any) -> Any: ...
+def avg_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
+    """The mean of each window."""
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A triangle."""
+def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise."""
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1^T W_k x2 + b_k for each output feature k."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+    """How often each small integer occurs, or the sum of its weights."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` attempts succeed, each with probability `prob`. Not differentiable."""
+def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that both elements have."""
+def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits of `input` moved up by `other`."""
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Every bit turned over."""
+def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that at least one of the elements has."""
+def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits of `input` moved down by `other`."""
+def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that exactly one of the elements has."""
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A sum of two cosines, with little leakage."""
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given ones (vectors count as rows) along its diagonal, zeros elsewhere."""
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of two equally long rows of matrices."""
+bool: dtype
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape to which all the given ones broadcast."""
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Stretch tensors to their common shape, without copying."""
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+    """Stretch a tensor to a shape, without copying."""
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The number of the bucket, between sorted boundaries, into which each value falls."""
+def can_cast(from_: dtype, to: dtype) -> _bool:
+    """Whether PyTorch's rules allow writing `from_` values into a `to` tensor (no step down in category)."""
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All tuples of one element of each vector, as rows."""
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along an existing dimension."""
+def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """The p-norm distance of every row of `x1` from every row of `x2`."""
+cdouble: dtype
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest integer that is not below each element."""
+def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `ceil`."""
+def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
+    """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
+    """`celu` in place."""
+cfloat: dtype
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices, in the cheapest order."""
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """Channels of different groups interleaved."""
+channels_last: memory_format
+channels_last_3d: memory_format
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`linalg.cholesky` under its old name."""
+def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, from its Cholesky factor."""
+def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """X with A X = B, from the Cholesky factor of A."""
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` parts of equal size (the last may be smaller); views."""
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+def clamp_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `clamp`."""
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, moved down to `max` if it is above."""
+def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `clamp_max`."""
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, moved up to `min` if it is below."""
+def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `clamp_min`."""
+def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+def clip_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `clamp`."""
+def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+    """A copy; gradients flow through it to the original."""
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors as columns; vectors become columns first."""
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    """All choices of `r` elements of a vector, as rows."""
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from their real and imaginary parts."""
+complex128: dtype
+complex64: dtype
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along an existing dimension."""
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along an existing dimension."""
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is its own."""
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate, computed at once."""
+def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `conj_physical`."""
+contiguous_format: memory_format
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
+    """Slide `weight` (out, in / groups, length) over `input` (batch, in, length)."""
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
+    """Slide `weight` (out, in / groups, height, width) over `input` (batch, in, height, width)."""
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
+    """Slide `weight` over the three last dimensions of `input`."""
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
+    """The transpose of `conv1d`; `weight` is (in, out / groups, length)."""
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
+    """The transpose of `conv2d`; `weight` is (in, out / groups, height, width)."""
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
+    """The transpose of `conv3d`."""
+def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The size of `input` with the sign of `other`."""
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables, one in each row."""
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The cosine of each element."""
+def cos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `cos`."""
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic cosine."""
+def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `cosh`."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along `dim`."""
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """How many elements are not zero."""
+def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of variables, one in each row, of which the columns are observations."""
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The vector product along a dimension of length 3 (the first such one, if none is named)."""
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> Tensor:
+    """The loss of `targets` given log probabilities (steps, batch, classes) whose alignment is not known."""
+def cummax(input: Tensor, dim: _int, *, out: Any = None) -> _cummax:
+    """The largest element so far along a dimension, and where it is."""
+def cummin(input: Tensor, dim: _int, *, out: Any = None) -> _cummin:
+    """The smallest element so far along a dimension, and where it is."""
+def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Running products along a dimension."""
+def cumsum(input: Tensor, dim: _int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along a dimension."""
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
+    """The integral of samples up to each of them but the first."""
+default_generator: Generator
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angles in degrees as radians."""
+def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `deg2rad`."""
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant of square matrices."""
+def detach(input: Tensor) -> Tensor:
+    """The same elements without history: gradients stop here. Changes in place are seen by both."""
+def detach_(input: Tensor) -> Tensor:
+    """Forget this tensor's history, in place."""
+def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`detach`, in memory of its own."""
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A matrix with a vector as its diagonal, or a matrix's diagonal as a vector."""
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """Matrices whose diagonals are the last dimension of `input`."""
+def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
+    """A matrix with all elements of a tensor as its diagonal."""
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last dimension of a view."""
+def diagonal_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`diagonal`, in memory of its own."""
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """A copy with `src` as its diagonal."""
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The `n`-th differences of neighbours along a dimension."""
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of lgamma."""
+def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
+    """The `p`-norm of the difference."""
+def div(input: Tensor, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down."""
+def divide(input: Tensor, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down."""
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product of two vectors."""
+double: dtype
+def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+    """Set each element to zero with probability `p` and scale the others up, in training only."""
+def dsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Split along dimension 2."""
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along a third dimension."""
+e: _float
+def einsum(*args: Any) -> Tensor:
+    """The sum of products of operands that the equation describes."""
+def empty(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: memory_format | None = None, **names: Any) -> Tensor:
+    """A tensor whose elements are whatever the memory held."""
+def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """A tensor in the shape, type and place of `input`, its elements being whatever the memory held."""
+def empty_strided(size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """An unfilled tensor whose elements lie in memory at the given distances."""
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are equal."""
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """Whether both have the same shape and the same elements."""
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function."""
+def erf_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `erf`."""
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One minus the error function."""
+def erfc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `erfc`."""
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the error function."""
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e to the power of each element."""
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of each element."""
+def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `exp2`."""
+def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `exp`."""
+def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`expand`, in memory of its own."""
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) - 1, exact for small x."""
+def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `expm1`."""
+def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere."""
+def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor in the shape and type of `input`, filled with one value."""
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value into every element."""
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element without its fraction."""
+def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `trunc`."""
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Make one dimension of those from `start_dim` to `end_dim`."""
+def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """Reverse the order along some dimensions."""
+def fliplr(input: Tensor) -> Tensor:
+    """Reverse the columns."""
+def flipud(input: Tensor) -> Tensor:
+    """Reverse the rows."""
+float: dtype
+float16: dtype
+float32: dtype
+float64: dtype
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """A power computed in double precision."""
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest integer that is not above each element."""
+def floor_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `floor`."""
+def floor_divide(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input / other`, rounded down."""
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; the other one where one is nan."""
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; the other one where one is nan."""
+def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """What is left of `input` after division by `other`, with the sign of `input`: C's fmod."""
+def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device_type: str = 'cuda') -> Iterator[None]:
+    """Inside, the default generators may be used and seeded at will: at the end they are as they were."""
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The fraction of each element, with its sign."""
+def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `frac`."""
+def frexp(input: Tensor, *, out: Any = None) -> _frexp:
+    """Each element as a number from [0.5, 1) times a power of two."""
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of squares over dimensions."""
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor that shares the memory of an object of another library, through DLPack."""
+def from_numpy(ndarray: ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the array's memory."""
+def frombuffer(buffer: Any, *, dtype: dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor:
+    """A tensor of one dimension over the memory of an object with the buffer protocol."""
+def full(size: SupportsIndex | Sequence[SupportsIndex], fill_value: Any, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A tensor filled with one value, which decides the type unless `dtype` does."""
+def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """One value in the shape, type and place of `input`."""
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+    """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0."""
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor of each pair of integers."""
+def gcd_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `gcd`."""
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are not less than those of `other`."""
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix of products of the elements of two vectors."""
+def get_default_device() -> device:
+    """Where factory functions of this thread put tensors when they are not told."""
+def get_default_dtype() -> dtype:
+    """The floating-point type of new tensors."""
+def get_deterministic_debug_mode() -> _int:
+    """What `set_deterministic_debug_mode` would have been given."""
+def get_device(self: Tensor) -> _int:
+    """The number of the GPU that holds this tensor; -1 on the CPU."""
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given."""
+def get_num_interop_threads() -> _int:
+    """What `set_num_interop_threads` was given."""
+def get_num_threads() -> _int:
+    """How many threads products of matrices use; the number of cores where the BLAS cannot be asked."""
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as a tensor of bytes."""
+def gradient(input: Tensor, *, spacing: Any = 1, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """Slopes from differences of neighbours, for each dimension; exact for parabolas inside."""
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are greater than those of `other`."""
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are not less than those of `other`."""
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
+    """Normalise groups of channels of each element of the batch."""
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are greater than those of `other`."""
+half: dtype
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A raised cosine that does not quite reach zero."""
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """One period of a raised cosine."""
+def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
+    """x where it is farther than `lambd` from 0, else 0."""
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0 below zero, 1 above, and the element of `values` at zero."""
+def histc(input: Tensor, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of equal bins between `min` and `max` (the elements' own when equal)."""
+def histogram(input: Tensor, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
+    """How many elements (or what weight of them) lie in each bin, and the edges of the bins."""
+def hsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Split along columns: dimension 1, or 0 of vectors."""
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors as columns: along dimension 1, or 0 of vectors."""
+def hypot(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """sqrt(input^2 + other^2), without overflow."""
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of order 0."""
+def i0_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `i0`."""
+def igamma(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularised lower incomplete gamma function."""
+def igammac(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularised upper incomplete gamma function."""
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts, as a view."""
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """Add the slices of `source` to the slices of `input` at the given indices."""
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Replace the slices of `input` at the given indices by those of `source`."""
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
+    """Write one value into the slices at the given indices."""
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
+    """A copy with `values` assigned (or added) at index tensors."""
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
+    """Assign `values` at index tensors (or masks), or add them with `accumulate`, in place."""
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """Combine the slices of `source` into those of `input` that `index` names, by "prod", "mean", "amax" or "amin"."""
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices of a dimension at the given indices."""
+inf: _float
+def initial_seed() -> _int:
+    """The seed of the default generator."""
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products summed over the last dimension of both."""
+int: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+int8: dtype
+def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of square matrices."""
+def is_anomaly_check_nan_enabled() -> _bool:
+    """Whether anomaly detection looks for NaNs."""
+def is_anomaly_enabled() -> _bool:
+    """Whether anomaly detection is on."""
+def is_complex(input: Tensor) -> _bool:
+    """Whether the elements are complex numbers."""
+def is_conj(input: Tensor) -> _bool:
+    """Whether conjugation was put off: never."""
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether `use_deterministic_algorithms` asked for warnings only."""
+def is_distributed(input: Tensor) -> _bool:
+    """Whether one tensor is spread over several processes: never."""
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether the elements are real floating-point numbers."""
+def is_grad_enabled() -> _bool:
+    """Whether this thread records operations for differentiation."""
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode."""
+def is_inference_mode_enabled() -> _bool:
+    """Whether this thread is inside `inference_mode`."""
+def is_neg(input: Tensor) -> _bool:
+    """Whether negation was put off: never."""
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether the tensor's only element is not zero."""
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether the shapes are equal."""
+def is_signed(input: Tensor) -> _bool:
+    """Whether the elements can be negative."""
+def is_tensor(obj: Any) -> _bool:
+    """Whether `obj` is a tensor."""
+def is_warn_always_enabled() -> _bool:
+    """What `set_warn_always` was given."""
+def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+    """Whether elements differ by at most `atol + rtol * |other|`."""
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are neither infinite nor nan."""
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None, element: Any = None, test_element: Any = None) -> Tensor:
+    """Whether each element is one of `test_elements`."""
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are infinite."""
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are nan."""
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are -inf."""
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are inf."""
+def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements have no imaginary part."""
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A window made of Bessel functions; `beta` weighs leakage against resolution."""
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: `input` with each element replaced by its product with `other`."""
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _kthvalue:
+    """The `k`-th smallest element of a dimension (counted from 1), and where it is."""
+def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
+    """Normalise over the last dimensions, whose lengths are `normalized_shape`."""
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple of each pair of integers."""
+def lcm_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `lcm`."""
+def ldexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * 2 ** other`."""
+def ldexp_(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `ldexp`."""
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are not greater than those of `other`."""
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+    """The point between `input` (weight 0) and `end` (weight 1): input + weight (end - input)."""
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are less than those of `other`."""
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are not greater than those of `other`."""
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the absolute value of the gamma function."""
+def linspace(start: Any, end: Any, steps: _int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """`steps` numbers at equal distances, from `start` to `end`, both included."""
+def load(f: Any, map_location: Callable[..., Any] | device | str | dict[Any, Any] | None = None, pickle_module: Any = None, *, weights_only: _bool | None = None, mmap: _bool | None = None, **pickle_load_args: Any) -> Any:
+    """Read what `save` wrote."""
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The natural logarithm of each element."""
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to base 10 of each element."""
+def log10_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `log10`."""
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + x), exact for small x."""
+def log1p_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `log1p`."""
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to base 2 of each element."""
+def log2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `log2`."""
+def log_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `log`."""
+def log_softmax(input: Tensor, dim: _int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of softmax, computed without loss of digits."""
+def logaddexp(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow."""
+def logaddexp2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """log2(2^input + 2^other), without overflow."""
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """Running log(sum(exp(x))) along a dimension, without overflow."""
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; nan where that is negative."""
+def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether both elements are nonzero."""
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are zero."""
+def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether at least one of the elements is nonzero."""
+def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether exactly one of the elements is nonzero."""
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `logit`."""
+def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """`base` to the power of `steps` exponents at equal distances."""
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """log(sum(exp(x))) over dimensions, without overflow."""
+long: dtype
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements of `input` are less than those of `other`."""
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
+    """`linalg.lu_factor_ex` by its old name, with the infos if asked."""
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`linalg.lu_solve` with its arguments in the old order."""
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True) -> _lu_unpack:
+    """P, L and U from what `linalg.lu_factor` gives."""
+def manual_seed(seed: _int) -> Generator:
+    """Start the streams of `seed` in the default generators of all devices."""
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value written where the mask is True."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, one after the other, where the mask is True."""
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask is True, as a vector."""
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of vectors, matrices, or broadcast batches of matrices: Python's `@`."""
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices."""
+def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
+    """A multiplied by itself n times; negative powers are those of the inverse."""
+@overload
+def max(input: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _max: ...
+@overload
+def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window; with `return_indices`, also where it was."""
+@overload
+def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+    """The largest element of each window; with `return_indices`, also where it was."""
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; nan if one is."""
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of all elements, or over the given dimensions; of float or complex tensors only."""
+@overload
+def median(input: Tensor, dim: None=None, keepdim: _bool=False, *, out: Any=None) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _median: ...
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Coordinate grids of vectors, as views: `indexing` is "ij" (the first vector runs along dimension 0) or "xy"."""
+@overload
+def min(input: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _min: ...
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; nan if one is."""
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices."""
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
+    """The most frequent value along a dimension, and where it was last seen: (values, indices)."""
+def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    """Move dimensions to other places; the rest keep their order."""
+def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    """Move dimensions to other places; the rest keep their order."""
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the first dimension in order."""
+def mul(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`, element by element."""
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Indices drawn from each row of `input`, in proportion to its elements."""
+def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`, element by element."""
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix and a vector."""
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of `p` dimensions."""
+nan: _float
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """nan, inf and -inf replaced: by zero, the largest and the smallest number of the type, unless given."""
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `nan_to_num`."""
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of the elements that are not nan."""
+@overload
+def nanmedian(input: Tensor, dim: None=None, keepdim: _bool=False, *, out: Any=None) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _nanmedian: ...
+def nanquantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """Like `quantile`, of the elements that are numbers."""
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of the elements that are not nan."""
+def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
+    """`length` indices of a dimension from `start` on; a view."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
+    """`narrow`, in memory of its own."""
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements differ."""
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The negative of each element."""
+def neg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `neg`."""
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The negative of each element."""
+def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `neg`."""
+newaxis: None
+def nextafter(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The next number from `input` towards `other`."""
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
+    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
+    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The coordinates of the first `size` elements that are not zero; missing ones are filled in."""
+def norm(input: Tensor, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
+    """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given."""
+def normal(mean: Any, std: Any = 1.0, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Numbers of normal distributions; `mean` and `std` are tensors, or numbers beside a `size`."""
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements differ."""
+def nuclear_norm(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values."""
+def numel(input: Tensor) -> _int:
+    """The number of elements."""
+def ones(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, **names: Any) -> Tensor:
+    """A tensor of ones."""
+def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """Ones in the shape, type and place of `input`."""
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix of products of the elements of two vectors."""
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
+    """The p-norm of the difference of rows."""
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The distances of all pairs of rows, each once."""
+def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """Put the dimensions in another order."""
+def permute_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`permute`, in memory of its own."""
+pi: _float
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
+    """The pseudo-inverse of Moore and Penrose."""
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """Channels moved into space: (c r r, h, w) to (c, h r, w r)."""
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Counts of Poisson's distribution with these means."""
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from their sizes and angles."""
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The `n`-th derivative of digamma."""
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; booleans are refused."""
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`; one of them may be a number."""
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, else x times the weight of its channel."""
+preserve_format: memory_format
+def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The product of all elements, or along a dimension."""
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest type that holds both, by PyTorch's lattice."""
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    """A copy with elements replaced (or added to) by their number in the flattened tensor."""
+def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> _qr:
+    """`linalg.qr` under its old name."""
+def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The value below which the part `q` of the elements lies (all, or along a dimension)."""
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angles in radians as degrees."""
+def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `rad2deg`."""
+def rand(*size: SupportsIndex | Sequence[SupportsIndex], generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False, **names: Any) -> Tensor:
+    """Numbers drawn evenly from [0, 1)."""
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """`rand` in the shape, type and place of `input`."""
+def randint(low: Any, high: Any = None, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Integers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
+def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """`randint` in the shape, type and place of `input`."""
+def randn(*size: SupportsIndex | Sequence[SupportsIndex], generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False, **names: Any) -> Tensor:
+    """Numbers of the normal distribution with mean 0 and variance 1."""
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """`randn` in the shape, type and place of `input`."""
+def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """The old `arange`, with `end` included and floating-point numbers."""
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+def real(input: Tensor) -> Tensor:
+    """The real parts, as a view; a real tensor itself."""
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One over each element."""
+def reciprocal_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `reciprocal`."""
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or zero if it is negative."""
+def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `relu`."""
+def remainder(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """What is left of `input` after division by `other`, with the sign of `other`: Python's `%`."""
+def renorm(input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
+    """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it."""
+def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    """Repeat each element (or slice of a dimension) so many times, one copy after the other."""
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
+    """The same elements in another shape; a view of `input` when its memory allows."""
+def resize_as_(self: Tensor, other: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+    """Give this tensor the shape of another."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are always computed here, never put off."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are always computed here, never put off."""
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The type in which an operation on the two would run."""
+def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions."""
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
+    """Shift elements along dimensions, round and round; along all of them flattened without `dims`."""
+def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
+    """Turn a plane of two dimensions by 90 degrees, `k` times."""
+def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to `decimals` digits after the point; halves go to the even neighbour."""
+def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
+    """In-place version of `round`."""
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors as rows."""
+def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
+    """x where it is positive, else x times a slope: a random one in training, the middle one otherwise."""
+def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False) -> Tensor:
+    """`rrelu` in place."""
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One over the square root of each element."""
+def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `rsqrt`."""
+def rsub(input: Tensor, other: _Operand, *, alpha: _complex = 1) -> Tensor:
+    """`other - alpha * input`."""
+def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 2, _use_new_zipfile_serialization: _bool = True) -> None:
+    """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing."""
+def scalar_tensor(s: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A zero-dimensional tensor of one number, of the default float type."""
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
+    """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0."""
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0."""
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin"."""
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Where values would have to go into the sorted last dimension so that it stays sorted."""
+def seed() -> _int:
+    """Start a stream of a seed that the operating system gives, and say which."""
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """The slice at one index of a dimension, without that dimension; a view."""
+def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`select`, in memory of its own."""
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """A copy with `src` as one slice of a dimension."""
+def selu(input: Tensor, inplace: _bool = False) -> Tensor:
+    """elu with the scale and alpha that keep means at 0 and variances at 1."""
+def selu_(input: Tensor) -> Tensor:
+    """`selu` in place."""
+def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
+    """Switch anomaly detection on or off."""
+def set_default_device(device: Any) -> None:
+    """Let factory functions (`zeros`, `tensor`, `rand`, ...) of this thread make tensors on `device`; None is the CPU."""
+def set_default_dtype(d: dtype) -> None:
+    """Make `d`, a floating-point type, the type of new tensors."""
+def set_default_tensor_type(t: Any, /) -> None:
+    """The old way to `set_default_dtype`, by a type such as `mpigrad.DoubleTensor` or its name."""
+def set_deterministic_debug_mode(debug_mode: _int | str) -> None:
+    """`use_deterministic_algorithms` by number or name: 0 "default", 1 "warn", 2 "error"."""
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exact products of float32 matrices must be: they always are as exact as float32 allows, which is "highest"."""
+def set_flush_denormal(mode: _bool) -> _bool:
+    """Ask that the smallest numbers become zero; gives whether that is supported, which it is not unless they stay."""
+def set_num_interop_threads(n: _int, /) -> None:
+    """How many operators may run at once in one program: there are no such threads here."""
+def set_num_threads(int: _int) -> None:
+    """Use this many threads for products of matrices in this process; 1 is best with one rank per core."""
+def set_printoptions(precision: _int | None = None, threshold: _float | None = None, edgeitems: _int | None = None, linewidth: _int | None = None, profile: str | None = None, sci_mode: _bool | None = None) -> None:
+    """Choose how tensors are printed: digits after the point, when to leave elements out, the width of lines."""
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator back to a state that `get_rng_state` gave."""
+def set_warn_always(b: _bool, /) -> None:
+    """Ask that warnings which come once come always: Python's filters of warnings decide that here."""
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sign of each element; of complex ones, z / |z|."""
+short: dtype
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-x)), the logistic function."""
+def sigmoid_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `sigmoid`."""
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1: the sign of each element."""
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements have a minus sign."""
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sine of each element."""
+def sin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `sin`."""
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+def sinc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `sinc`."""
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic sine."""
+def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `sinh`."""
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    """A copy with `src` as a range of slices of a dimension."""
+def slogdet(A: Tensor, *, out: Any = None) -> linalg_slogdet:
+    """The sign of the determinant and the logarithm of its absolute value."""
+def softmax(input: Tensor, dim: _int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """exp(x), scaled to sum to one along a dimension."""
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = None, *, out: Any = None) -> _sort:
+    """The elements of a dimension in order, and where they were. Equal elements keep their order."""
+sparse_coo: layout
+def sparse_coo_tensor(indices: Any = None, values: Any = None, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, dtype: dtype | None = None, device: Any = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None, is_coalesced: _bool | None = None) -> Tensor:
+    """A sparse tensor with `values` at `indices`; indices that repeat stand for sums."""
+def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """Parts of a given size (the last may be smaller), or of given sizes, along a dimension; views."""
+def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
+    """`split`, in memory of its own."""
+def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """Parts of given sizes along a dimension; views."""
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, in memory of its own."""
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The square root of each element."""
+def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `sqrt`."""
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The square of each element."""
+def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `square`."""
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """Drop dimensions of length 1: all, or those named."""
+def squeeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`squeeze`, in memory of its own."""
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors of one shape along a new dimension."""
+def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
+    """The standard deviation: the square root of `var`."""
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean, together."""
+strided: layout
+def sub(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`."""
+def subtract(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`."""
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64."""
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd:
+    """U, S and V with A = U diag(S) V^H."""
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """Another name of `transpose`."""
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Another name of `transpose`."""
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; vectors and numbers stay as they are."""
+def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`t`, in memory of its own."""
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elements by their number in the flattened tensor."""
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tangent of each element."""
+def tan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `tan`."""
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent."""
+def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `tanh`."""
+def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """A tensor with a copy of `data`: a number, nested lists, a NumPy array."""
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: _int = 0, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Parts of nearly equal size, or between given indices; views."""
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Products summed over the last `dims` dimensions of `a` and the first of `b`, or over pairs of dimensions."""
+def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = False) -> Tensor:
+    """x where it is above `threshold`, else `value`."""
+def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+    """`threshold` in place."""
+def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """Like `repeat`, with ones put in front of too few numbers."""
+def to_dlpack(tensor: Tensor) -> Any:
+    """The tensor's memory as a DLPack capsule."""
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> _topk:
+    """The `k` largest (or smallest) elements of a dimension, and where they are."""
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal."""
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Swap two dimensions."""
+def transpose_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`transpose`, in memory of its own."""
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
+    """The integral of samples along a dimension; `x` are the places of the samples, or `dx` their distance."""
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
+    """Another name of `trapezoid`."""
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of a matrix, up to and with a diagonal; zeros elsewhere."""
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype = ..., device: Any = None, layout: layout | None = None, pin_memory: _bool = False) -> Tensor:
+    """Rows and columns of the elements of a matrix's lower triangle."""
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype = ..., device: Any = None, layout: layout | None = None, pin_memory: _bool = False) -> Tensor:
+    """Rows and columns of the elements of a matrix's upper triangle."""
+def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input / other`; another name of `div`."""
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element without its fraction."""
+def trunc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `trunc`."""
+def typename(obj: Any, /) -> str:
+    """The full name of an object's type; of a tensor, that of its element type."""
+uint16: dtype
+uint32: dtype
+uint64: dtype
+uint8: dtype
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """The slices of a dimension, one by one; views."""
+def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
+    """`unbind`, in memory of its own."""
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    """Make several dimensions of one."""
+def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`unfold`, in memory of its own."""
+@overload
+def unique(input: Tensor, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor: ...
+@overload
+def unique(input: Tensor, sorted: _bool=True, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> Any: ...
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor: ...
+@overload
+def unique_consecutive(input: Tensor, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> Any: ...
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates of elements known by their numbers."""
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`chunk`, of parts that may be changed in place."""
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split`, of parts that may be changed in place."""
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split` by sizes, of parts that may be changed in place."""
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """Insert a dimension of length 1."""
+def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`unsqueeze`, in memory of its own."""
+def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
+    """Ask for results that repeat to the last bit: those of all operators here do, so that nothing else happens."""
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
+    """A matrix of the powers of each element of a vector."""
+def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
+    """The variance, divided by the number of elements minus `correction` (1 unless given)."""
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean, together."""
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product of two vectors, the first one conjugated."""
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers as complex ones, in the same memory."""
+def view_as_real(input: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones, in the same memory."""
+def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """`view`, in memory of its own."""
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
+    """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`."""
+def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Split along rows."""
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors as rows."""
+@overload
+def where(condition: Tensor, input: None=None, other: None=None, *, out: None=None) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Any, other: Any, *, out: Tensor | None=None) -> Tensor: ...
+def xlogy(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`, and 0 where `input` is 0."""
+def xlogy_(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """In-place version of `xlogy`."""
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros into every element."""
+def zeros(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, **names: Any) -> Tensor:
+    """A tensor of zeros."""
+def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
+    """Zeros in the shape, type and place of `input`."""
