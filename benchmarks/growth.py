@@ -26,13 +26,13 @@ KIBIBYTES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
 SECONDS = 0.5
 DEADLINE = 240.0
 
-# curve -> (what runs across the bottom, what goes up)
+# curve -> title, x axis, y axis
 AXES = {
-    "empty": ("ranks in the world", "seconds per empty call"),
-    "one_step": ("ranks in the world", "seconds per context, remote add and backward"),
-    "contexts": ("contexts alive", "seconds per context, remote add and backward"),
-    "depth": ("remote adds in the graph", "seconds per remote add, forward and backward"),
-    "payload": ("KiB", "seconds per echo"),
+    "empty": ("Empty call between two of many ranks", "ranks in the world", "seconds"),
+    "one_step": ("Context, remote add and backward between two of many ranks", "ranks in the world", "seconds"),
+    "contexts": ("Context, remote add and backward beside open contexts", "contexts alive", "seconds"),
+    "depth": ("One remote add of a chain, forward and backward", "remote adds in the graph", "seconds"),
+    "payload": ("Echo", "KiB", "seconds"),
 }
 Curves = dict[str, dict[str, dict[int, float]]]
 
@@ -88,8 +88,7 @@ def main(words: list[str] | None = None) -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "growth.json").write_text(json.dumps(curves, indent=1))
     for curve, series in curves.items():
-        across, up = AXES[curve]
-        plots.lines(series, f"growth: {curve}", across, up, arguments.out / f"growth_{curve}.png")
+        plots.lines(series, *AXES[curve], arguments.out / f"growth_{curve}.png")
         for contestant, points in series.items():
             grows = f"size^{exponent(points):.2f} at the end" if len(points) > 1 else "one point only"
             print(f"{curve:10} {contestant:8} {grows}:", {n: f"{s * 1e6:.1f} us" for n, s in points.items()})

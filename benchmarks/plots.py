@@ -67,6 +67,8 @@ def lines(series: dict[str, dict[int, float]], title: str, across: str, up: str,
         axes.plot(list(points), list(points.values()), marker="o", label=contestant, color=COLOURS.get(contestant))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    sizes = sorted({size for points in series.values() for size in points})
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])  # the numbers themselves, not powers of two
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.set_title(title)

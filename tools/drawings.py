@@ -38,7 +38,7 @@ def nested_backward() -> Page:
 
 
 def two_phases() -> Page:
-    page = Sequence(["worker0 (initiator)", "worker1", "worker2"], gap=290, margin=140)
+    page = Sequence(["worker0 (initiator)", "worker1", "worker2"], gap=290, margin=180)
     page.band("propagate", 4, ONE)
     page.send(0, 1, "BACKWARD(a)")
     page.send(0, 2, "BACKWARD")
@@ -57,7 +57,7 @@ def two_phases() -> Page:
     page.send(2, 1, "BACKWARD(b)")
     page.at(1, "counts are zero: the held part runs")
     page.send(1, 0, "DONE")
-    page.at(0, "own branch is over, nobody holds: returns")
+    page.at(0, "own branch is over, no worker holds: returns")
     return page
 
 
@@ -98,7 +98,7 @@ def threads() -> Page:
     page.event(60, "g comes", lanes=3)
     page.lane("thread 1", [(0, 16, "poll", "leads: polls"), (16, 26, "run", "runs f"), (26, 36, "poll", "polls"),
                            (36, 86, "run", "runs slow"), (86, 100, "sleep", "sleeps")])  # fmt: skip
-    page.lane("thread 2", [(0, 44, "look", "monitor: looks whether somebody polls"), (44, 60, "poll", "nobody: leads"),
+    page.lane("thread 2", [(0, 44, "look", "monitor: checks that a thread polls"), (44, 60, "poll", "none: leads"),
                            (60, 72, "run", "runs g"), (72, 100, "poll", "polls")])  # fmt: skip
     page.lane("thread 3", [(0, 44, "sleep", "sleeps"), (44, 100, "look", "woken: monitor")])
     return page
