@@ -28,10 +28,10 @@ DEADLINE = 240.0
 
 # curve -> title, x axis, y axis
 AXES = {
-    "empty": ("Empty call between two of many ranks", "ranks in the world", "seconds"),
-    "one_step": ("Context, remote add and backward between two of many ranks", "ranks in the world", "seconds"),
-    "contexts": ("Context, remote add and backward beside open contexts", "contexts alive", "seconds"),
-    "depth": ("One remote add of a chain, forward and backward", "remote adds in the graph", "seconds"),
+    "empty": ("Empty call", "ranks in the world", "seconds"),
+    "one_step": ("Context, remote add, backward", "ranks in the world", "seconds"),
+    "contexts": ("Context, remote add, backward", "contexts alive", "seconds"),
+    "depth": ("One remote add, forward and backward", "remote adds in the graph", "seconds"),
     "payload": ("Echo", "KiB", "seconds"),
 }
 Curves = dict[str, dict[str, dict[int, float]]]

@@ -59,7 +59,8 @@ class Sequence(Page):
         x1, x2 = self._x[start], self._x[end]
         way = 1 if x2 > x1 else -1
         self.arrow(x1 + 4 * way, x2 - 3 * way, self._y + 18, dashed)
-        self.text((x1 + x2) / 2, self._y + 13, words, colour=TRAVEL)
+        next_to_start = self._x[start + way]  # the middle of a longer arrow may lie on a worker's line
+        self.text((x1 + next_to_start) / 2, self._y + 13, words, colour=TRAVEL)
 
     def band(self, words: str, rows: int, colour: str) -> None:
         """Colour the next rows, with a title at their left."""
