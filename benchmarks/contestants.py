@@ -23,7 +23,7 @@ class Process:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on, for torch's rendezvous."""
+    """An unused TCP port, for torch's rendezvous."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -4,7 +4,7 @@
 
 Every rank runs 8 threads that make that many calls each: arrays of 1 B to 4 MiB with checksums, several calls at once,
 chains of calls up to 8 deep, exceptions, callbacks, and RRefs that are forked through other workers and held there for a
-while. At the end nobody may hold a call, a future or an RRef, the pool must have ended, and the memory that was used must not
+while. At the end no call, future or RRef may be left, the pool must have ended, and the memory that was used must not
 have grown with the number of calls.
 """
 

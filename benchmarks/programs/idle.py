@@ -1,4 +1,4 @@
-"""What a rank costs that does nothing: memory after init_rpc, and CPU time while nobody calls."""
+"""What a rank costs that does nothing: memory after init_rpc, and CPU time without calls."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The memory of GPUs as CuPy's pool hands it out: peaks are counted, and what it says when there is none left.
+"""CuPy's memory pool: counts peaks, raises PyTorch's OutOfMemoryError, and orders reuse between streams.
 
-CuPy's pool gives memory that an array of a stream let go to the next array of that stream at once, which is right as long as
-nobody else uses it. Where calls of other workers are served, each on a stream of its own, what one stream made is used by
-others: the backward pass reads and frees what handlers have made. With `order_memory`, an array that goes while another
-stream than its own is the current one lets its stream wait for that one: what gets its memory next comes behind the last use.
+When an array is freed, CuPy's pool gives its memory to the next array of the same stream at once. That is right as
+long as no other stream uses the array. In a worker that serves calls, each handler has a stream of its own, and the
+backward pass reads and frees what handlers have made. With `order_memory`, an array that is freed while another
+stream is current makes its own stream wait for that one, so that the memory is reused only after its last use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Gradients of leaves on GPUs that wait to be added to `.grad`, so that one launch adds many.
+"""Deferred accumulation on GPUs: gradients of leaves are collected, so that one kernel launch adds many of them to
+`.grad`.
 
-A launch costs more than the addition of a small gradient. So while a pass runs, those of leaves that have a gradient already
-wait, and are added when there are enough of them, when the pass ends, or before anybody may look: whoever calls a hook or a
-function of the user's calls `settle` first.
+A launch costs more than adding a small gradient. While a pass runs, gradients for leaves that already have one are
+collected. They are added when there are enough of them, when the pass ends, and before user code could see them:
+every caller of a hook or of a user's function calls `settle` first.
 """
 
 from __future__ import annotations

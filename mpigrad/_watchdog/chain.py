@@ -14,7 +14,7 @@ MOST_STEPS = 64
 
 
 class Link(NamedTuple):
-    """One step: somebody waits for a function on a worker; what that worker says (None: it says nothing)."""
+    """One link of a chain of waits: a function on a worker that is waited for, and the worker's report (None: no answer)."""
 
     wait: Wait
     rank: int

@@ -126,7 +126,7 @@ _INNER = tuple(os.path.join(_PACKAGE, name) for name in ("_graph", "_ops", os.pa
 
 
 def _stack(frame: FrameType | None) -> tuple[str, ...]:
-    """The callers, innermost first: from whoever called the operator on."""
+    """The call stack, innermost first, starting at the caller of the operator."""
     found = []
     while frame is not None and frame.f_code.co_filename.startswith(_INNER):
         frame = frame.f_back

@@ -151,7 +151,7 @@ class _Foreign:
 
 
 class ExternalStream(Stream):
-    """A stream that somebody else made and will destroy, given by its address."""
+    """A stream that other code created and will destroy, given by its address."""
 
     def __init__(self, stream_ptr: int, device: Which = None) -> None:
         self._place = seam.device("cuda", index_of(device))
@@ -160,7 +160,7 @@ class ExternalStream(Stream):
 
 
 def get_stream_from_external(data_ptr: int, device: Which = None) -> Stream:
-    """A stream that somebody else made and will destroy, given by its address."""
+    """A stream that other code created and will destroy, given by its address."""
     return ExternalStream(data_ptr, device)
 
 

@@ -71,7 +71,7 @@ def oversubscribed() -> bool:
 
 
 def abort_on_uncaught() -> None:
-    """Let an exception that nobody caught end the whole job, with its traceback, instead of leaving the other ranks
+    """Make an uncaught exception end the whole job, with its traceback, instead of leaving the other ranks
     waiting.
     """
     global _abort_installed

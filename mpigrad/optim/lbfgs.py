@@ -145,7 +145,7 @@ class LBFGS(Optimizer):
             found = search.run(step)
             self._set_vector(origin + direction * found.step)
             return found, search.evaluations
-        if last:  # nobody will look at the loss there
+        if last:  # the loss there is not used
             self._set_vector(origin + direction * step)
             return Point(step, start.loss, start.grad, start.slope), 0
         return evaluate(step), 1

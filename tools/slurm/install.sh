@@ -4,7 +4,7 @@ set -euo pipefail
 if ! command -v slurmctld > /dev/null || ! command -v munged > /dev/null; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq || true
-  # somebody else may be installing just now: wait for the lock
+  # another installation may be running: wait for the lock
   apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends slurm-wlm munge libpmix2 > /dev/null
 fi
 # SLURM's plugin opens the unversioned name, which only the development package has

@@ -69,7 +69,7 @@ class SparseArray:
 
     # -- the same in another form ------------------------------------------------------------------------------------
     def become(self, other: SparseArray) -> None:
-        """Take another's places and values: how sparse tensors change in place. Whoever shares this object sees it."""
+        """Take over another's indices and values in place; all tensors that share this object see the change."""
         self.indices, self.values, self.is_coalesced = other.indices, other.values, other.is_coalesced
         self.shape = other.shape
 

@@ -21,7 +21,7 @@ from mpigrad._tensor import Tensor, counter
 from .arguments import title
 from .operator import Operator
 
-_UNSEEN = 2  # references to a local variable that nobody else holds: the variable, and getrefcount's argument
+_UNSEEN = 2  # references to an object that only a local variable holds: the variable, and getrefcount's argument
 
 
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
@@ -34,7 +34,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     if new._requires:
         if not tensor._requires:
             check_in_place(tensor, recorded=True)
-        if sys.getrefcount(old) > _UNSEEN:  # somebody saved the old elements: they get a copy of their own
+        if sys.getrefcount(old) > _UNSEEN:  # the old elements were saved elsewhere: those holders get a copy
             with guard(old._array):
                 old._array, old._counter = old._array.copy(), [old._version]
     _write(tensor._array, new._array)

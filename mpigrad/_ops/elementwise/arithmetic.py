@@ -53,7 +53,7 @@ class _MulNode(OpNode):
         return into_a, into_b
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Large factors that nobody else holds become the gradients: no other memory has to come into the cache."""
+        """Overwrite large factors without another holder by the gradients: no other memory has to enter the cache."""
         saved: Any = self.saved
         if grad.__class__ is not ndarray or grad.size < _LARGE or F is not RAW or self.meta is not None:
             return self.run(F, grad)
@@ -63,7 +63,7 @@ class _MulNode(OpNode):
             if factor is not None and factor._counter is not None and factor._counter[0] != version:
                 raise_modified(self, factor, version)
         factor = None
-        self.saved = None  # before anything is written over: whoever else runs this node must find nothing
+        self.saved = None  # before anything is overwritten: a second run of this node must find nothing
         if sys.getrefcount(saved) > _SOLE_TUPLE:  # another thread is running it
             return tuple(None if each is None else grad * each._array for each in reversed(saved))
         return _times(grad, saved, 1), _times(grad, saved, 0)

@@ -200,7 +200,7 @@ def _summed(named: Named, keep: set[str]) -> Named:
 
 
 def _contract(a: Named, b: Named, later: set[str], sizes: dict[str, int]) -> Named:
-    """The product of two operands, summed over what nobody needs later."""
+    """The product of two operands, summed over the labels that are not needed later."""
     a, b = _summed(a, later | set(b[1])), _summed(b, later | set(a[1]))
     shared = [label for label in a[1] if label in b[1]]
     batch = [label for label in shared if label in later]

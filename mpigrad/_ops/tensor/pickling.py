@@ -44,7 +44,7 @@ class DeviceMemory:
 
     @classmethod
     def of(cls, memory: Any) -> DeviceMemory:
-        """The object that stands for this memory while anybody holds it."""
+        """The object that represents this memory as long as it is referenced."""
         key = (device_of(memory), pointer(memory), memory.nbytes, memory.dtype.str, memory.shape, memory.strides)
         found = cls._known.get(key)
         if found is None:

@@ -65,7 +65,7 @@ class Streams:
 
     @classmethod
     def new(cls, devices: list[device]) -> Streams:
-        """Streams that nobody else has."""
+        """Streams for the exclusive use of the caller."""
         made = {}
         for place in devices:
             with on_device(place):

@@ -1,8 +1,8 @@
-"""`Work`: an MPI operation under way, and how to wait for it without standing in anybody's way.
+"""`Work`: an MPI operation under way, and how to wait for it without blocking other threads.
 
 Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
 RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread; for
-futures, which complete without anybody waiting, by a thread that lives as long as there are any. With an MPI that allows
+futures, which must complete even if no thread waits, by a thread that runs as long as there are any. With an MPI that allows
 only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC takes too.
 """
 
@@ -34,7 +34,7 @@ class Work:
         self._result: Any = None
         self._error: BaseException | None = None
         self._source, self._bytes = -1, 0
-        self._on_taking: Callable[[], None] | None = None  # with GPUs: lets the streams of whoever takes the result wait
+        self._on_taking: Callable[[], None] | None = None  # with GPUs: makes the streams of the thread that takes the result wait
 
     def is_completed(self) -> bool:
         """Whether the operation is over; completes it if so."""

@@ -1,4 +1,4 @@
-"""A lock for work of GPUs: whoever takes it also waits, on its streams, for what the one before gave to its own."""
+"""A lock for GPU work: taking it also makes the current streams wait for the work that the previous holder queued."""
 
 from __future__ import annotations
 

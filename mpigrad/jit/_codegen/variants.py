@@ -81,7 +81,7 @@ def _chosen(numbers: dict[int, float], precision: str) -> str:
 
 
 def constants(number: float) -> tuple[Any, Any]:
-    """A number as arrays of single and double precision, which nobody can change."""
+    """A number as arrays of single and double precision, read-only."""
     made = np.array(number, F32), np.array(number, F64)
     for each in made:
         each.flags.writeable = False

@@ -1,9 +1,10 @@
-"""Forks whose parent has left find another one, so that the value they refer to lives on.
+"""Adoption: forks whose parent has left get another parent, so that the value they refer to stays alive.
 
-A worker that leaves takes its forks with it, but not the forks that it made of them: those are on other workers, and only the one
-that left counted them. So whoever had counted a fork of the lost worker (the owner, or a user) asks everybody for forks of that
-RRef without a parent, *orphans*, and becomes their parent. It goes on counting the lost fork until all have answered, so that
-nothing ends meanwhile. Workers answer when they know of the loss, too: whatever the lost worker has sent them has arrived then.
+When a worker leaves, its own forks end. The forks that it had sent to other workers still exist, but only the lost
+worker counted them. So each worker that had counted a fork of the lost worker (the owner, or a user) asks all others
+for forks of that RRef without a parent, *orphans*, and becomes their parent. It keeps counting the lost fork until
+all have answered, so that the value is not freed meanwhile. A worker answers once it knows of the loss itself: by
+then every message that the lost worker had sent it has arrived.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -
 
 
 def _give(table: Table, asked: Any, answer: Future) -> None:
-    """Give orphans to who asked for them, unless that one has left meanwhile."""
+    """Give orphans to the worker that asked for them, unless it has left meanwhile."""
     lives, records, parent = asked
     if parent in table.agent.gone:
         answer.set_result(b"")

@@ -1,20 +1,20 @@
 """Dynamic groups: ranks join and leave at any time, with no collective operation.
 
-A rank that joins tells all ranks of the communicator its name and *epoch* (which of its lives this is). Members answer
-with theirs; a rank that is no member yet finds the message when it joins. Whoever leaves tells all ranks, too, members or
-not. Messages of one rank to another arrive in order, so a stale "join" is always followed by its "leave". Nobody is
-welcomed after the last word: `close` comes first.
+A rank that joins tells all ranks of the communicator its name and *epoch* (the number of this incarnation). Members
+answer with theirs; a rank that is not a member yet finds the message when it joins. A rank that leaves tells all
+ranks as well, members or not. Messages from one rank to another arrive in order, so a stale "join" is always followed
+by its "leave". `close` comes before the "leave" message, so no rank is welcomed after it.
 
-There is no private duplicate of the communicator (that would be collective): the group uses the communicator it is
-given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG on
-COMM_WORLD must give the group a communicator of its own. Frames carry the epoch of the life they are meant for; others
-are dropped.
+There is no private duplicate of the communicator, because making one is collective. The group uses the communicator
+it is given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG
+on COMM_WORLD must give the group a communicator of its own. Each frame carries the epoch of the incarnation it is
+meant for; frames for another one are dropped.
 
-Nobody can know who is not a member, only who is: `init_rpc` returns when all members that anybody told it of have
-answered or left, at the latest after GRACE seconds without news of them. If nobody answers at all it gives up after
-LOOKS looks, 2 ms apart, and PAUSES times the longest of them: on a machine so busy that this rank had to wait for a core,
-members may be waiting for one now. But LONGEST seconds without an answer are enough, however few looks they were.
-A name or rank that is unknown is waited for during GRACE seconds before a call fails.
+A joining rank can learn which ranks are members, but not that a rank is none. `init_rpc` therefore returns when every
+member it has heard of has answered or left, and at the latest after GRACE seconds without news of them. If no rank
+answers at all, it gives up after LOOKS polls, 2 ms apart, and PAUSES times the longest of these polls: if the machine
+is so busy that this rank had to wait for a core, members may be waiting for one now. After LONGEST seconds without an
+answer it gives up in any case. A call to an unknown name or rank waits GRACE seconds for it to join before it fails.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Membership:
         self._joining = True
         self._news = time.monotonic()
         self._open = True
-        self._admission = threading.Lock()  # held while somebody is welcomed, and when that ends
+        self._admission = threading.Lock()  # held while a member is welcomed, and while `close` runs
 
     def announce(self) -> None:
         """Tell everybody. Before anything is received: the word is for whichever life of a rank finds it, and no earlier
@@ -115,7 +115,7 @@ class Membership:
             raise RuntimeError(self._refused)
 
     def close(self) -> None:
-        """Welcome nobody any more and tell everybody, whoever may have heard of this life, that it is over."""
+        """Accept no more members, and tell every rank that this incarnation is over."""
         with self._admission:
             self._open = False
         agent = self._agent

@@ -1,13 +1,15 @@
-"""Graceful shutdown: leave together, once nothing is under way anywhere.
+"""Graceful shutdown: all workers leave together, once nothing is under way anywhere.
 
 The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they
-have finished for others. When everybody is in `shutdown`, nobody has anything under way, the sums are equal, and they
-are the same in two rounds one after the other, no request exists that could start new work (a request not yet received
-would make the sums differ; one received between the rounds would change them). Everybody serves all the time. A worker
-that left without grace is left out, and then the sums need not be equal: its share is lost.
+have finished for others. The workers may leave when all are in `shutdown`, none has anything under way, both sums are
+equal, and they are the same in two consecutive rounds. Then no request exists that could start new work: a request
+not yet received would make the sums differ, and one received between the rounds would change them. All workers serve
+requests during the rounds. A worker that left without shutting down is not counted; then the sums need not be equal,
+because its share is lost.
 
-This is done twice. After the first time comes the last call: everybody ends its RRefs, which nobody can need any more, and
-the second time waits for the words about that. A worker that is first in `shutdown` still serves, so its RRefs must last.
+The agreement runs twice. After the first time all workers drop their RRefs, which no worker can need any more; the
+second time waits for the messages about that. A worker that reaches `shutdown` first still serves, so its RRefs must
+live until then.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class Closing:
             pause = min(pause * 1.5, _MAX_PAUSE)
 
     def _last_call(self) -> None:
-        """Nobody has work left: what is kept for others can end."""
+        """No worker has work left: drop what is kept for others."""
         if not self._last_called:
             self._last_called = True
             for hook in extensions.before_shutdown_hooks:
@@ -87,7 +89,7 @@ class Closing:
         return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
 
     def _round(self, number: int, deadline: float | None) -> tuple[int, int] | None:
-        """The sums of requests issued and finished; None if anybody is busy."""
+        """The sums of requests issued and finished; None if a worker is busy."""
         agent = self._agent
         for rank in self._others():
             agent.notify(rank, MessageType.PROBE, extra=number, extra2=self._last_called)

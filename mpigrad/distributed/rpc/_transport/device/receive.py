@@ -27,7 +27,7 @@ class DeviceReceiver:
         self.devices, self.streams_for, self.cuda_aware = frozenset(devices), streams_for, cuda_aware
 
     def streams(self, bulk: Any) -> Streams:
-        """The streams of whoever will use what a message carries."""
+        """The streams on which the arrays of a message will be used."""
         if bulk.streams is None:
             bulk.streams = self.streams_for(bulk)
         return bulk.streams

@@ -65,7 +65,7 @@ class StagedSend:
 
 
 class StagedReceive:
-    """One transfer that arrives on a GPU through pinned buffers; its copies join the stream of whoever uses it."""
+    """One transfer that arrives on a GPU through pinned buffers; its copies join the stream of the consumer."""
 
     def __init__(self, channel: Any, array: Any, place: device, stream: Any, length: int) -> None:
         self._channel, self._array, self._place, self._stream = channel, array, place, stream
