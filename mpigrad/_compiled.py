@@ -56,6 +56,7 @@ MODULES = (
     "_core.autograd.release",
     "_core.engine",
     "_core.future",
+    "_core.guard",
     "_core.loops",
     "_core.mutex",
     "_core.node",

@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
 cimport cython
 
+from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.mutex cimport Mutex
 from mpigrad._tensor cimport Tensor
 from mpigrad._core.wrapping cimport wrap
@@ -16,7 +17,7 @@ cdef class DistAutogradContext:
     cdef public Parts parts
     cdef public bint released
 
-    @cython.locals(held=Tensor)
+    @cython.locals(held=Tensor, before=int)
     cpdef accumulate(self, variable, grad, F)
     @cython.locals(found=Source)
     cpdef Source source_of_roots(self, list edges)

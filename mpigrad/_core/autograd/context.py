@@ -12,6 +12,7 @@ import numpy as np
 from mpigrad._array.device import device, guard
 from mpigrad._core.accumulate import Ownership, sum_of_tensors
 from mpigrad._core.engine import GraphTask, as_array, check_hook_results
+from mpigrad._core.guard import enter, leave
 from mpigrad._core.mutex import Mutex
 from mpigrad._core.node import AccumulateGrad, Edge, Node, accumulator
 from mpigrad._core.wrapping import wrap
@@ -115,6 +116,7 @@ class DistAutogradContext:
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
         """Add a gradient of a leaf, in the context and never in `.grad`."""
+        before = enter()
         self.lock.acquire()
         try:
             held = self.gradients.get(variable)
@@ -132,6 +134,7 @@ class DistAutogradContext:
                 self.unseen.add(variable)
         finally:
             self.lock.release()
+            leave(before)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember which devices of its sender the tensors of a message have left: their gradients return there."""

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core import guard
 from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
 from mpigrad.distributed.rpc._transport.device.channel import Channel
@@ -84,6 +85,8 @@ class MPITransport(Transport):
         self._coming: list[tuple[list[Any], FrameWithArrays]] = []
         self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
         self._offers = Offers(self)
+        self._gathers: list[tuple[bytes, bytearray, Any]] = []  # what was told and heard when the world started, with requests
+        self._gathered = 0  # how many of them are over
         self._open_ring()
 
     def _open_ring(self) -> None:
@@ -282,11 +285,23 @@ class MPITransport(Transport):
 
     def allgather(self, data: bytes, deadline: float) -> list[bytes]:
         mine = len(data).to_bytes(4, "little") + data.ljust(_GATHER_BYTES - 4, b"\0")
-        everybody = bytearray(_GATHER_BYTES * self.size)
-        request = self._comm.Iallgather([mine, self._byte], [everybody, _GATHER_BYTES, self._byte])
+        if self._gathered == len(self._gathers):
+            everybody = bytearray(_GATHER_BYTES * self.size)
+            request = self._comm.Iallgather([mine, self._byte], [everybody, _GATHER_BYTES, self._byte])
+            self._gathers.append((mine, everybody, request))
+        told, everybody, request = self._gathers[self._gathered]
+        if told != mine:
+            raise RuntimeError(
+                "init_rpc was interrupted when it had told the other ranks who this one is: call it with the same arguments again"
+            )
         wait_for(request, deadline, "the other ranks to call init_rpc")
+        self._gathered += 1
         parts = [everybody[i : i + _GATHER_BYTES] for i in range(0, len(everybody), _GATHER_BYTES)]
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
+
+    def gather_again(self) -> None:
+        """Begin with the first `allgather` again: those that an interrupted `init_rpc` has begun are not repeated."""
+        self._gathered = 0
 
     def close(self, clean: bool) -> None:
         self._close_ring()
@@ -340,11 +355,5 @@ def wait_for(request: Any, deadline: float, what: str) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited in vain for {what}")
         time.sleep(nap)
+        guard.deliver()
         nap = min(nap * 1.5, 1e-3)
-
-
-def private_duplicate(comm: Any, deadline: float) -> Any:
-    """A duplicate of `comm` for RPC alone: collective over `comm`, but with a deadline."""
-    duplicate, request = comm.Idup()
-    wait_for(request, deadline, "the other ranks to call init_rpc")
-    return duplicate

@@ -171,7 +171,7 @@ class OfferSend:
         self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
         self._slots = own.slots
         self.array = _memory(source)
-        self.place, self.number = own.free.popleft(), next(own.numbers)
+        self.place, self.number = own.free.popleft(), own.new_number()
         self.declined = False
         self._helps = True
         self._requests: list[Any] | None = None  # once MPI sends it
