@@ -24,7 +24,6 @@ any call and the next instruction. (`finally: a = b` is safe, `finally: f()` is 
 from __future__ import annotations
 
 import _thread
-import sys
 import threading
 from _thread import get_ident
 from collections.abc import Callable
@@ -144,7 +143,7 @@ def deliver() -> int:
             number = _noted.pop(0)
             handler = given.get(number)
             if handler is not None:
-                handler(number, sys._getframe())
+                handler(number, None)
     finally:
         _depth = before
         if _noted and not before:  # a handler raised, and nobody comes by here again

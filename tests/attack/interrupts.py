@@ -206,7 +206,7 @@ def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int
     while not rpc._is_current_rpc_agent_set():
         attack.on("init_rpc", begin) if attacked else begin()
     if rank == 0:
-        work(attack, [f"worker{other}" for other in range(1, size)], actions)
+        work(attack, [f"worker{other}" for other in range(1, size)] or ["worker0"], actions)
     while rpc._is_current_rpc_agent_set():
         attack.on("shutdown", end) if attacked else end()
 
