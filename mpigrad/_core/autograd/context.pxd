@@ -13,6 +13,7 @@ cdef class DistAutogradContext:
     cdef public object context_id, origins
     cdef public dict gradients, joined, reached, recvs, roots, sends
     cdef public set known_workers, unseen
+    cdef public object missing
     cdef public Mutex lock
     cdef public Parts parts
     cdef public bint released

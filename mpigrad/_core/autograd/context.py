@@ -43,6 +43,7 @@ class DistAutogradContext:
         "joined",
         "known_workers",
         "lock",
+        "missing",
         "origins",
         "parts",
         "reached",
@@ -60,6 +61,7 @@ class DistAutogradContext:
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
+        self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
         self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
         self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
@@ -112,6 +114,14 @@ class DistAutogradContext:
             return list(dict.fromkeys([part for parts in by_source for part in parts.values()]))
         finally:
             self.lock.release()
+
+    def check_whole(self) -> None:
+        """Raise if a part of the graph is known to be missing: gradients would be wrong without anybody noticing."""
+        if self.missing is not None:
+            raise RuntimeError(
+                f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
+                "which had been told that it was released: its gradients would be incomplete"
+            )
 
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:

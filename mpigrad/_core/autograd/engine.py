@@ -86,6 +86,7 @@ class DistEngine:
     ) -> list[Any]:
         _check_types(roots)
         context = worker.container.retrieve(context_id)
+        context.check_whole()
         edges = _edges_of(roots, leaves=capture is not None)
         pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
@@ -194,6 +195,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
     """Run send functions of this worker with the gradients of a message, and answer when all work that they started is done."""
     worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
+    context.check_whole()
     begun_here = worker.initiated.get(message.extra)
     pass_ = begun_here.pass_ if begun_here is not None else Pass(message.extra)
     batch = decode(message.body, message.arrays, message.src, context, pass_)

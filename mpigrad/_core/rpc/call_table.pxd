@@ -12,6 +12,7 @@ from mpigrad._core.future cimport Future
 
 cdef class CallFuture(Future):
     cdef public object dst, func, timeout
+    cdef public long long context_id
     cdef public double deadline
     cdef public bint recorded
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 CALL = int(MessageType.PYTHON_CALL)
 EXCEPTION = int(MessageType.EXCEPTION)
 _REPLY = int(MessageType.REPLY)
+NO_CONTEXT = -1
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
 _NEVER = float("inf")
 _monotonic = time.monotonic
@@ -60,13 +61,14 @@ _incarnations = itertools.count(0)  # call ids are unique across restarts of an 
 class CallFuture(Future):
     """The future of a call's answer."""
 
-    __slots__ = ("deadline", "dst", "func", "recorded", "timeout")
+    __slots__ = ("context_id", "deadline", "dst", "func", "recorded", "timeout")
 
     dst: int  # rank of the callee
     func: Any  # or the name of an internal message
     timeout: float  # in seconds, 0 for none
     deadline: float
     recorded: bool  # whether the interceptor sees the answer
+    context_id: int  # the context in which the call was made, or NO_CONTEXT
 
 
 class _Retried:
@@ -117,6 +119,7 @@ class CallTable:
         fut._callbacks = fut._sleepers = None
         fut._foreign = False
         fut.dst, fut.func, fut.timeout, fut.recorded = dst, func, timeout, True
+        fut.context_id = NO_CONTEXT
         fut.deadline = now + timeout if timeout else _NEVER
         return fut
 
@@ -161,7 +164,7 @@ class CallTable:
             if context is None:
                 self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
             else:
-                fut.recorded = MODE.enabled
+                fut.recorded, fut.context_id = MODE.enabled, context[0]
                 self._sender.send(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
         except BaseException:
             self._take_back(call_id)
@@ -284,6 +287,8 @@ class CallTable:
                 value, state = error, 2
             except BaseException as error:  # an interrupt or `sys.exit` in user code: its thread gets it, the call its text
                 value, state, fatal = _decoding_ended(error), 2, error
+        if fut is not None and fut.context_id != NO_CONTEXT and not flags & HAS_CONTEXT and header.kind != EXCEPTION:
+            self._interceptor.on_unrecorded(self._agent, header.src, fut.context_id)
         fut = self.pending.pop(call_id, None)
         if fut is not None:
             self._finish(fut, call_id, state, value)

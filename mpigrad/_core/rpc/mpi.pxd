@@ -9,7 +9,7 @@ cdef class MPITransport(Transport):
     cdef public Offers _offers
     cdef public dict _under_way, _queued
     cdef public list _coming, _buffers, _ring, _gathers
-    cdef public int _at, _gathered
+    cdef public int _at, _gathered, _looks
     cdef public long long bytes_sent, bytes_received
 
     cpdef send(self, dst, frame, follow, tag)
