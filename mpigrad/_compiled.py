@@ -1,27 +1,7 @@
 """The modules that are compiled when mpigrad is installed, and the switch that runs them as plain Python.
 
-Everything is written in Python and runs as such. The way of a message and of a backward pass consists of many small steps,
-so `setup.py` has Cython translate the modules of MODULES, as they are, to C: a context with a remote call and its backward pass
-takes half of the time then. A `.pxd` file beside a module says what C is to know of it: attributes that have a fixed place in
-memory, types of a few variables, functions that compiled modules call without going through Python (`cpdef`). A `.pyx` file is
-compiled in the module's place: what Python has no fast form for, and what needs calls of the system or the processor. The
-`.pxd` files of modules that are not compiled (`_tensor`, `_core/nodes`) say where slots of their classes lie.
-
-Both forms behave alike, and the tests run with both. `MPIGRAD_COMPILED=0` chooses plain Python, for a debugger or a profiler
-that shall see every line; `mpigrad doctor` says which form runs.
-
-What may be in MODULES
-- Nothing that users pickle by value or look into with `inspect`, and no operator.
-- Compiled code notices neither signals nor threads that want the GIL. A loop that waits calls `breathe`.
-- Nothing that counts frames: compiled functions have none.
-- Classes in `.pxd` files cannot be changed at run time, nor can methods of their objects: observers are called at named points
-  (`_core/rpc/instruments.py`). Tests cannot replace a `cpdef` function in its module: compiled callers would not see it.
-- A type in a `.pxd` file holds: `list` and `dict` are those and no subclass, a class may be a subclass or None. What may be given
-  by users or a GPU's layer has no type there. Names are imported from the module that defines them, as the `.pxd` file does.
-- An object whose slots are still empty has no type in a `.pxd` file: C would take what is not there for an object.
-- `cpdef` functions have neither closures nor generators in them.
-- No `__del__` in a class of a `.pxd` file: when Python ends, it would run after the module's variables are gone.
-- Counted references are measured in place, never assumed: compiled callers hold fewer.
+What is compiled is the folder `_core`; docs/compiled.md says why, how it is written, and what code in it must heed. Both forms
+behave alike. `MPIGRAD_COMPILED=0` chooses plain Python; `mpigrad doctor` says which form runs.
 """
 
 from __future__ import annotations
@@ -36,61 +16,19 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-MODULES = (
-    "_core.accumulate",
-    "_core.autograd.api",
-    "_core.autograd.backward_pass",
-    "_core.autograd.branch",
-    "_core.autograd.container",
-    "_core.autograd.context",
-    "_core.autograd.coordination",
-    "_core.autograd.engine",
-    "_core.autograd.gradients",
-    "_core.autograd.initiator",
-    "_core.autograd.interceptor",
-    "_core.autograd.joined",
-    "_core.autograd.nodes",
-    "_core.autograd.partition",
-    "_core.autograd.path",
-    "_core.autograd.reach",
-    "_core.autograd.release",
-    "_core.engine",
-    "_core.future",
-    "_core.guard",
-    "_core.loops",
-    "_core.mutex",
-    "_core.node",
-    "_core.recording",
-    "_core.rpc.agent",
-    "_core.rpc.arrays",
-    "_core.rpc.base",
-    "_core.rpc.call_table",
-    "_core.rpc.codec",
-    "_core.rpc.cross_memory",
-    "_core.rpc.function_names",
-    "_core.rpc.idle",
-    "_core.rpc.instruments",
-    "_core.rpc.lead",
-    "_core.rpc.mpi",
-    "_core.rpc.offers",
-    "_core.rpc.owner_calls",
-    "_core.rpc.payload",
-    "_core.rpc.pickling",
-    "_core.rpc.pool",
-    "_core.rpc.raw_message",
-    "_core.rpc.receive_pool",
-    "_core.rpc.remote",
-    "_core.rpc.rref",
-    "_core.rpc.send_queue",
-    "_core.rpc.sender",
-    "_core.rpc.server",
-    "_core.rpc.table",
-    "_core.rpc.waiting",
-    "_core.rpc.wire",
-    "_core.saved",
-    "_core.views",
-    "_core.wrapping",
-)
+_CORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_core")
+
+
+def _modules() -> tuple[str, ...]:
+    """Every module of the folder `_core`, by its name in the package."""
+    found = []
+    for folder, _, names in os.walk(_CORE):
+        above = os.path.relpath(folder, os.path.dirname(_CORE)).replace(os.sep, ".")
+        found += [f"{above}.{name[:-3]}" for name in names if name.endswith(".py") and name != "__init__.py"]
+    return tuple(sorted(found))
+
+
+MODULES = _modules()
 SETTING = "MPIGRAD_COMPILED"
 
 
@@ -171,14 +109,8 @@ def stale() -> list[str]:
     return [name for name, file in files() if file.stat().st_mtime < max(map(_changed, _sources(name, file)))]
 
 
-# By a module that knows them: where slots of classes lie that are not compiled. Others that do are compiled with it.
-_LAYOUTS = {"_core.wrapping": "../_tensor", "_core.engine": "nodes", "_core.autograd.context": "ends"}
-
-
 def _sources(name: str, file: Path) -> Iterator[Path]:
     stem = file.name.partition(".")[0]
-    if name in _LAYOUTS:
-        yield from file.parent.glob(_LAYOUTS[name] + ".pxd")
     yield file.with_name(stem + ".py")
     yield from file.parent.glob(stem + ".p[xy][dx]")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._array.device import CPU, device, module_for, on_device, resolve
-from ._core.wrapping import wrap
+from ._core.tensor import wrap
 from ._kernels import philox
 from ._tensor import Tensor
 

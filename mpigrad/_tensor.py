@@ -11,11 +11,11 @@ import numpy as np
 from ._array.device import CPU, device, device_of
 from ._array.dtype import dtype, from_numpy_dtype
 from ._array.layout import layout, sparse_coo, strided
+from ._core.tensor import TensorBase, tensors_are
 from ._graph.grad_mode import MODE
 
 if TYPE_CHECKING:
     from ._core.node import Node
-    from ._core.views import View
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 _tuple: Any = tuple.__new__
@@ -72,20 +72,11 @@ class Extra:
         self.undo: tuple[Any, ...] = ()  # steps back from changes of the shape in place, for older views
 
 
-class Tensor:
+class Tensor(TensorBase):
     """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_counter", "_extra", "_grad", "_grad_fn", "_nr", "_requires", "_view")
+    __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000
-
-    _array: Any  # a numpy or cupy array, or a SparseArray
-    _requires: bool  # a gradient flows through here
-    _grad_fn: Node | None  # the node that made this; None on leaves
-    _nr: int  # which of the node's outputs this is
-    _grad: Tensor | None
-    _counter: list[Any] | None  # [version, ...], shared with views; None until there is a reason to count
-    _view: View | None  # how this is a view of another tensor
-    _extra: Extra | None
 
     if TYPE_CHECKING:
 
@@ -259,6 +250,9 @@ class Tensor:
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
         return self._extra is not None and self._extra.inference
+
+
+tensors_are(Tensor)
 
 
 def extra(tensor: Tensor) -> Extra:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import os
-import re
 import subprocess
 import sys
 import time
@@ -14,10 +12,6 @@ from pathlib import Path
 import pytest
 
 from mpigrad import _compiled
-from mpigrad._core.autograd.nodes import RecvRpcBackward
-from mpigrad._core.node import AccumulateGrad, Node
-from mpigrad._ops._define.operator import OpNode
-from mpigrad._tensor import Tensor
 
 PACKAGE = Path(_compiled.__file__).parent
 SOURCES = {name: PACKAGE / (name.replace(".", "/") + ".py") for name in _compiled.MODULES}
@@ -81,54 +75,6 @@ def test_tests_refuse_modules_that_are_older_than_their_source(monkeypatch, tmp_
     assert _compiled.stale() == []
     os.utime(compiled, (time.time() - 120,) * 2)
     assert _compiled.stale() == ["_core.engine"]
-
-
-class _Member(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t)]
-
-
-class _Descriptor(ctypes.Structure):
-    """A slot's descriptor, as CPython keeps it: where in an object the slot lies."""
-
-    _fields_ = [
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("common", ctypes.c_void_p * 3),
-        ("member", ctypes.POINTER(_Member)),
-    ]
-
-
-def place_of(slot: object) -> int:
-    return ctypes.cast(id(slot), ctypes.POINTER(_Descriptor)).contents.member.contents.offset
-
-
-def declared(pxd: str, struct: str) -> list[str]:
-    """The fields that a `.pxd` file gives a struct, in order."""
-    body = re.search(r"typedef struct \{([^}]*)\} " + struct + ";", (PACKAGE / pxd).read_text())
-    assert body is not None
-    return re.findall(r"\*(\w+)", body[1].split("#if")[0])
-
-
-@pytest.mark.parametrize(
-    "cls, pxd, struct, first",
-    [
-        (Tensor, "_tensor.pxd", "mpigrad_Tensor", object.__basicsize__),
-        (Node, "_core/nodes.pxd", "mpigrad_Node", object.__basicsize__),
-        (AccumulateGrad, "_core/nodes.pxd", "mpigrad_AccumulateGrad", Node.__basicsize__),
-        (OpNode, "_core/nodes.pxd", "mpigrad_OpNode", Node.__basicsize__),
-        (RecvRpcBackward, "_core/autograd/ends.pxd", "mpigrad_RecvRpcBackward", Node.__basicsize__),
-    ],
-)
-def test_slots_lie_where_c_is_told(cls, pxd, struct, first) -> None:
-    word, names = ctypes.sizeof(ctypes.c_void_p), declared(pxd, struct)
-    assert set(names) == set(cls.__slots__) - {"__dict__", "__weakref__"}
-    assert {name: place_of(cls.__dict__[name]) for name in names} == {
-        name: first + word * nth for nth, name in enumerate(names)
-    }
-
-
-def test_a_node_ends_where_c_is_told() -> None:
-    weak = 1 if sys.version_info < (3, 12) else 0
-    assert Node.__basicsize__ == object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p) * (3 + weak)
 
 
 BUSY = """

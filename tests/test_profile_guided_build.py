@@ -35,8 +35,8 @@ def tree(tmp_path: Path) -> Path:
         copy(ROOT / name, tmp_path / name, **({"ignore": shutil.ignore_patterns("*.so")} if (ROOT / name).is_dir() else {}))
     listed = tmp_path / "mpigrad" / "_compiled.py"
     text = listed.read_text()
-    start, end = text.index("MODULES = ("), text.index(")\nSETTING")
-    listed.write_text(f'{text[:start]}MODULES = (\n    "{ONE}",\n{text[end:]}')
+    assert "MODULES = _modules()" in text
+    listed.write_text(text.replace("MODULES = _modules()", f'MODULES = ("{ONE}",)'))
     return tmp_path
 
 

@@ -1,1 +1,1 @@
-"""What is compiled when the package is installed; see `mpigrad/_compiled.py`."""
+"""What is compiled when the package is installed; docs/compiled.md says why."""

@@ -1,8 +1,13 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-cdef class Ownership:
-    cdef public object rehearse, _sole, _measured, _measuring
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
+cimport cython
 
-    cpdef bint alone(self, grad) except? -1
-    cpdef keep(self, grad)
+from mpigrad._core.objects cimport sole, sole_bases, sole_item, sole_part
+from mpigrad._core.tensor cimport TensorBase, wrap
 
+@cython.locals(held=TensorBase)
+cpdef add_to_grad(TensorBase leaf, grad, F, bint owned)
+cpdef keep(grad, bint owned)
 cpdef bint owns_memory(grad) except? -1
+@cython.locals(saved=tuple)
+cpdef list take_saved(node)
+cpdef bint _is_spare(tuple saved, Py_ssize_t place) except? -1

@@ -1,8 +1,10 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.nodes cimport Node
-from mpigrad._core.wrapping cimport wrap
+from mpigrad._core.accumulate cimport owns_memory
+from mpigrad._core.node cimport AccumulateGrad, Node
+from mpigrad._core.objects cimport sole
+from mpigrad._core.tensor cimport wrap
 
 cdef class GraphTask:
     cdef public object F, captures, needed, sink
@@ -13,6 +15,7 @@ cdef class GraphTask:
 
     cpdef feed(self, node, nr, grad)
     cpdef _sum(self, node, held, grad)
+    cpdef _sum_alone(self, node, held, grad, bint alone)
     cpdef run(self)
     cpdef run_alone(self)
     @cython.locals(node=Node, below=Node, ready=list, buffers=dict, dependencies=dict, edge=tuple, edges=tuple, leaves=list)

@@ -7,7 +7,8 @@ Invariants:
 - A gradient that is None still counts as arrived. Nodes that get nothing but None are not run, except those that ask
   for it (`runs_on_none`).
 - Leaves run as soon as they are ready, before other nodes: what arrived for them is not kept any longer.
-- Leaves of the graph (nodes without edges) go to `sink`, if there is one, instead of running.
+- Leaves of the graph (nodes without edges) go to `sink(node, grad, owned)`, if there is one, instead of running. `owned`:
+  nobody else holds the gradient, which the sink may keep without copying it.
 - No recursion: graphs of any depth run.
 """
 
@@ -25,9 +26,10 @@ from .._graph.namespace import RAW
 from .._graph.tracing import run_traced
 from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
-from .accumulate import Ownership, leaf_owner, owns_memory, sum_of_tensors
-from .node import Node, accumulator
-from .wrapping import wrap
+from .accumulate import owns_memory, sum_of_tensors
+from .node import AccumulateGrad, Node
+from .objects import sole
+from .tensor import wrap
 
 ndarray = np.ndarray
 _LARGE = 1 << 14  # elements
@@ -115,7 +117,7 @@ class GraphTask:
         F: Any,
         dependencies: dict[Node, int],
         keep: bool,
-        sink: Callable[[Node, Any], None] | None = None,
+        sink: Callable[[Node, Any, bool], None] | None = None,
         captures: Captures | None = None,
         needed: set[Node] | None = None,
     ) -> None:
@@ -151,10 +153,10 @@ class GraphTask:
         self.own.add(node)
         return held + grad
 
-    def _sum_alone(self, node: Node, held: Any, grad: Any) -> Any:
-        """`_sum` inside the loop, where holders are counted: a large array that nobody else holds is added to in place."""
-        if type(held) is ndarray and held.size >= _LARGE and node not in self.own and _OWNER.alone(held):
-            if owns_memory(held) and type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
+    def _sum_alone(self, node: Node, held: Any, grad: Any, alone: bool) -> Any:
+        """`_sum` inside the loop: a large array that nobody else holds (`alone`) is added to in place."""
+        if alone and type(held) is ndarray and held.size >= _LARGE and node not in self.own and owns_memory(held):
+            if type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
                 self.own.add(node)
         return self._sum(node, held, grad)
 
@@ -184,7 +186,7 @@ class GraphTask:
         """The loop. The last node that became ready with one gradient runs next, without going through the queue."""
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         F, keep, needed, captures = self.F, self.keep, self.needed, self.captures
-        pop, take, get = ready.pop, buffers.pop, buffers.get
+        pop, take = ready.pop, buffers.pop
         leaves: list[Node] = []
         node: Any = None
         grad: Any = None
@@ -225,9 +227,9 @@ class GraphTask:
                 if below.outputs != 1:
                     self.feed(below, nr, out)
                 elif out is not None:
-                    held = get(below)
+                    held = take(below, None)
                     if held is not None:
-                        buffers[below] = self._sum_alone(below, held, out)
+                        buffers[below] = self._sum_alone(below, held, out, sole(held))
                     elif left or not below.edges:
                         buffers[below] = out
                     else:
@@ -258,10 +260,12 @@ class GraphTask:
         if leaf.hooks is not None or self.captures is not None:
             grad = self._before(leaf, grad)
         if self.sink is not None:
-            self.sink(leaf, grad)
+            self.sink(leaf, grad, sole(grad))
         elif grad is not None and self.captures is None:
             if leaf.hooks is not None or TRACING.on:
                 self._watched(leaf, grad)
+            elif leaf.__class__ is AccumulateGrad:
+                leaf.take(self.F, grad, sole(grad))
             else:
                 leaf.run(self.F, grad)
 
@@ -390,40 +394,3 @@ def check_hook_result(hook: Any, changed: Any, before: Tensor) -> Tensor:
 
 def _title(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
-
-
-class _Source(Node):
-    """A node whose gradients nobody else holds."""
-
-    __slots__ = ()
-
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return tuple(np.zeros(_LARGE) for _ in self.edges)
-
-
-def _rehearse() -> None:
-    """Two gradients that meet at a node."""
-    nodes: list[Node] = [object.__new__(_Source) for _ in range(4)]
-    top, one, other, below = nodes
-    for node, targets in ((top, (one, other)), (one, (below,)), (other, (below,)), (below, ())):
-        node.edges, node.hooks = tuple((target, 0) for target in targets), None
-    task = GraphTask(RAW, {top: 0, one: 1, other: 1, below: 2}, keep=True, sink=lambda node, grad: None)
-    task.feed(top, 0, np.zeros(_LARGE))
-    task.ready.append(top)
-    task.run()
-
-
-_OWNER = Ownership(_rehearse)
-
-
-def _rehearse_leaf() -> None:
-    """A gradient that reaches a leaf."""
-    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(_Source)
-    root.edges, root.hooks = ((accumulator(leaf), 0),), None
-    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True)
-    task.feed(root, 0, np.empty(2))
-    task.ready.append(root)
-    task.run()
-
-
-leaf_owner.rehearse = _rehearse_leaf

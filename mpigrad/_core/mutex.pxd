@@ -1,4 +1,4 @@
-# What has a fixed place in memory, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory, and what C calls directly; see docs/compiled.md.
 cdef class Mutex:
     cdef void *_lock
     cdef bint _taken

@@ -1,6 +1,32 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
-from mpigrad._tensor cimport Tensor
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
+cimport cython
 
-cpdef accumulator(Tensor leaf)
-cpdef _accumulator(Tensor leaf)
-cpdef tuple edge_of(Tensor tensor)
+from mpigrad._core.accumulate cimport add_to_grad
+from mpigrad._core.objects cimport new
+from mpigrad._core.tensor cimport TensorBase
+
+cdef class Node:
+    cdef public object edges, hooks, stack
+    cdef object __weakref__
+
+cdef class RecordedNode(Node):
+    cdef public object kw, meta, saved, shapes, versions
+
+cdef class AccumulateGrad(Node):
+    cdef public object variable
+
+    @cython.locals(leaf=TensorBase)
+    cpdef take(self, F, grad, bint owned)
+
+cpdef accumulator(TensorBase leaf)
+@cython.locals(found=AccumulateGrad)
+cpdef _accumulator(TensorBase leaf)
+cpdef tuple edge_of(TensorBase tensor)
+
+@cython.locals(node=RecordedNode)
+cpdef new_node(cls, edges, kw, shapes, saved, versions)
+@cython.locals(node=RecordedNode)
+cpdef record_one(cls, TensorBase made, TensorBase x, kw, shapes=*, place=*)
+@cython.locals(node=RecordedNode, edges=tuple, s=TensorBase, t=TensorBase)
+cpdef record_two(cls, TensorBase made, TensorBase a, TensorBase b, kw, tuple saves, shapes=*)
+cdef object _version(TensorBase tensor)

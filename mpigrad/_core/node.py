@@ -1,4 +1,8 @@
-"""`Node`: one recorded operation, seen from its outputs: gradients come in for them and go out along `edges`."""
+"""`Node`: one recorded operation, seen from its outputs: gradients come in for them and go out along `edges`.
+
+Here are the nodes that every graph has: their fields, which compiled modules read without going through Python, the ends
+of the graph at leaves, and recording the call of an operator.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from .._graph.grad_mode import raise_inference
 from .._graph.waiting import settle
 from .._tensor import Tensor, extra
 from .accumulate import add_to_grad
+from .objects import new, show
 
 Edge = tuple["Node", int]
 
@@ -63,7 +69,7 @@ class Node:
     multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
 
     def __init__(self) -> None:
-        """A node without edges. Nodes of operators bypass this: `recording` fills them."""
+        """A node without edges. Nodes of operators bypass this: `record_one` and its relatives fill them."""
         self.edges, self.hooks = (), None
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -111,10 +117,21 @@ class Node:
         for hook in hooks.values():
             self.register_hook(hook)
 
+    def __copy__(self) -> Node:
+        made = new(Node, type(self))
+        for cls in type(self).__mro__:
+            for name in cls.__dict__.get("__slots__", ()):
+                if name not in ("__weakref__", "__dict__") and hasattr(self, name):
+                    setattr(made, name, getattr(self, name))
+        if hasattr(self, "__dict__"):
+            made.__dict__.update(self.__dict__)
+        return made
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+show(Node)
 _NOTES: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -141,6 +158,21 @@ def short_name(node: Node) -> str:
     return re.sub(r"Backward(\d*)$", lambda found: found[1].removesuffix("0"), node.name())
 
 
+class RecordedNode(Node):
+    """The fields of an operator's node, filled by `record_one`, `record_two` and `new_node`."""
+
+    __slots__ = ("kw", "meta", "saved", "shapes", "versions")
+    kw: dict[str, Any]
+    saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
+    versions: tuple[int, ...]
+    shapes: tuple[Any, ...]  # of the inputs
+    # (shape, numpy dtype) of each input, to which its gradient is summed and cast; None if all have those of the result
+    meta: tuple[tuple[Any, Any] | None, ...] | None
+
+
+show(RecordedNode)
+
+
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
 
@@ -152,13 +184,20 @@ class AccumulateGrad(Node):
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         if grad is not None:
-            leaf = self.variable
-            add_to_grad(leaf, grad, F)
-            if leaf._extra is not None and leaf._extra.post_hooks:
-                settle()
-                for hook in list(leaf._extra.post_hooks.values()):
-                    hook(leaf)
+            self.take(F, grad, False)
         return ()
+
+    def take(self, F: Any, grad: Any, owned: bool) -> None:
+        """Add a gradient to the leaf's. `owned`: nobody else holds the gradient."""
+        leaf = self.variable
+        add_to_grad(leaf, grad, F, owned)
+        if leaf._extra is not None and leaf._extra.post_hooks:
+            settle()
+            for hook in list(leaf._extra.post_hooks.values()):
+                hook(leaf)
+
+
+show(AccumulateGrad)
 
 
 class DiscardGrad(Node):
@@ -171,9 +210,7 @@ class DiscardGrad(Node):
 
 
 def _nowhere() -> DiscardGrad:
-    made = object.__new__(DiscardGrad)
-    made.edges, made.hooks = (), None
-    return made
+    return DiscardGrad()
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -189,8 +226,8 @@ def _accumulator(leaf: Tensor) -> AccumulateGrad:
     rare = extra(leaf)
     found = None if rare.accumulate is None else rare.accumulate()
     if found is None:
-        found = object.__new__(AccumulateGrad)
-        found.edges, found.hooks, found.variable = (), None, leaf
+        found = AccumulateGrad()
+        found.variable = leaf
         if rare.hooks:
             hooks_of(found).tensor[0] = rare.hooks
         rare.accumulate = weakref.ref(found)  # last: other threads find it from here on, without the lock
@@ -215,3 +252,69 @@ def edge_of(tensor: Tensor) -> Edge | None:
                 return (node, 0)
         return (accumulator(tensor), 0)
     return None
+
+
+_UNCHANGED = (0, 0)
+
+
+def new_node(cls: Any, edges: tuple[Edge | None, ...], kw: dict[str, Any], shapes: Any, saved: Any, versions: Any) -> Any:
+    """A node of an operator. `shapes` may be None for operators whose derivative needs none."""
+    node = new(RecordedNode, cls)
+    node.edges, node.kw, node.shapes, node.saved, node.versions = edges, kw, shapes, saved, versions
+    node.hooks = node.meta = None
+    return node
+
+
+def record_one(
+    cls: Any, made: Tensor, x: Tensor, kw: dict[str, Any], shapes: tuple[Any, ...] | None = None, place: int | None = None
+) -> None:
+    """Record that an operator of one input made `made` of `x`, which requires a gradient.
+
+    `place` says what is saved: None for nothing; 0 for the input, with its version; a negative number for the result's
+    array. The last two are for LightNode."""
+    node = new(RecordedNode, cls)
+    above = x._grad_fn
+    node.edges = ((above, x._nr) if above is not None and x._view is None else edge_of(x),)
+    node.hooks = node.meta = None
+    node.kw, node.shapes = kw, shapes
+    if place is None:
+        node.saved = node.versions = ()
+    elif place:
+        node.saved, node.versions = made._array, ()
+    else:
+        node.saved, node.versions = x, 0 if x._counter is None else x._counter[0]
+    made._grad_fn, made._requires = node, True
+
+
+def record_two(
+    cls: Any, made: Tensor, a: Tensor, b: Tensor, kw: dict[str, Any], saves: tuple[Any, Any] | None, shapes: Any = None
+) -> None:
+    """Record that an operator of two inputs, one of which requires a gradient, made `made`.
+
+    `saves` is None if nothing is saved. Otherwise it has a number for each input: the input is saved if the input of that
+    number requires a gradient; None: always; -1: never."""
+    node = new(RecordedNode, cls)
+    above = a._grad_fn
+    node.edges = edges = (
+        (above, a._nr) if above is not None and a._view is None else edge_of(a),
+        edge_of(b) if b._requires else None,
+    )
+    node.hooks = node.meta = None
+    node.kw, node.shapes = kw, shapes
+    if saves is None:
+        node.saved = node.versions = ()
+    else:
+        by_first, by_second = saves
+        s = a if by_first is None or by_first >= 0 and edges[by_first] is not None else None
+        t = b if by_second is None or by_second >= 0 and edges[by_second] is not None else None
+        node.saved = (s, t)
+        node.versions = _UNCHANGED if a._counter is None and b._counter is None else (_version(s), _version(t))
+        if not a._requires and a._extra is not None and s is not None and a._extra.inference:
+            raise_inference()
+        if not b._requires and b._extra is not None and t is not None and b._extra.inference:
+            raise_inference()
+    made._grad_fn, made._requires = node, True
+
+
+def _version(tensor: Tensor | None) -> int:
+    return 0 if tensor is None or tensor._counter is None else tensor._counter[0]

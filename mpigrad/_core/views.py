@@ -187,8 +187,8 @@ def _one_step(fresh: Tensor, base: Tensor) -> Node:
     while edge[0] is not end[0]:
         steps.append(edge)
         edge = edge[0].edges[0]  # type: ignore[assignment]
-    made = object.__new__(AsStridedBackward0)
-    made.hooks, made.edges, made.steps = None, (end,), tuple(steps)
+    made = AsStridedBackward0()
+    made.edges, made.steps = (end,), tuple(steps)
     return made
 
 
@@ -201,8 +201,8 @@ def rebase(tensor: Tensor, node: Node) -> None:
     if view is None:
         tensor._grad_fn, tensor._nr, tensor._requires = node, 0, True
     else:
-        slices = object.__new__(CopySlices)
-        slices.hooks, slices.chain, slices.inner = None, view.whole_chain(), node
+        slices = CopySlices()
+        slices.chain, slices.inner = view.whole_chain(), node
         slices.order = memory_order(base._array)
         slices.edges = (edge_of(base), *node.edges[1:])
         base._grad_fn, base._nr, base._requires = slices, 0, True

@@ -201,3 +201,12 @@ class inference_mode(_Switch):
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__(False if mode else MODE.enabled, bool(mode))
+
+
+def raise_inference() -> None:
+    """Refuse to save a tensor that was made in inference mode."""
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+        "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
+    )

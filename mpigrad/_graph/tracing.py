@@ -6,8 +6,8 @@ work, `recorded(node)`, called for each node when its operation is recorded, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 from .grad_mode import TRACING, detour_lock
@@ -36,25 +36,11 @@ def unwatch(watcher: Watcher) -> None:
     _change(lambda: _watchers.remove(watcher))
 
 
-class _Paused:
-    count = 0
-
-
 def _change(change: Callable[[], None]) -> None:
     with detour_lock:
         change()
-        TRACING.on = bool(_watchers) and not _Paused.count
+        TRACING.on = bool(_watchers)
         TRACING.update()
-
-
-@contextmanager
-def unwatched() -> Iterator[None]:
-    """Run operators and nodes without watchers, in all threads: to measure how they run without."""
-    _change(lambda: setattr(_Paused, "count", _Paused.count + 1))
-    try:
-        yield
-    finally:
-        _change(lambda: setattr(_Paused, "count", _Paused.count - 1))
 
 
 def around_operator(name: str, inputs: Any = ()) -> ExitStack:

@@ -10,7 +10,7 @@ import numpy as np
 from .._array.device import array_module, guard
 from .._core.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from .._core.node import AccumulateGrad, DiscardGrad, Edge, Node, edge_of
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._graph.grad_mode import MODE, set_grad_enabled
 from .._graph.namespace import DIFF, RAW
 from .._tensor import Tensor, method

@@ -7,10 +7,10 @@ from typing import Any
 from .._array.device import device_of, module_for, on_device
 from .._core.engine import as_array
 from .._core.node import Hooks, Node, edge_of
-from .._core.saved import TWICE, Saved
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW
+from .._graph.saved import TWICE, Saved
 from .._graph.waiting import settle
 from .._tensor import Tensor
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.node import Node
-from .._core.saved import Saved
+from .._core.tensor import wrap
 from .._core.views import forget_view, make_view, rebase
-from .._core.wrapping import wrap
+from .._graph.saved import Saved
 from .._tensor import Tensor, counter
 
 _VIEW = (
@@ -137,8 +137,8 @@ class _FirstInput(Node):
 
 
 def _first(ctx: Any, at: int) -> Node:
-    node = object.__new__(_FirstInput)
-    node.hooks, node.at, node.inner = None, at, ctx
+    node = _FirstInput()
+    node.at, node.inner = at, ctx
     node.edges = (ctx.edges[at], *ctx.edges[:at], *ctx.edges[at + 1 :])
     return node
 

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.wrapping import wrap
+from .._core.node import Node
+from .._core.tensor import wrap
 from .._graph.grad_mode import MODE, TRACING
 from .._graph.tracing import around_operator, note_recorded
 from .._tensor import Tensor
@@ -114,7 +115,7 @@ class Function:
 
 def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     separate = cls.setup_context is not Function.setup_context
-    ctx = object.__new__(cls._backward_cls)
+    ctx = Node.__new__(cls._backward_cls)
     if separate:
         args = _bound(cls.forward, args, kwargs, defaults=True)
     elif kwargs:
@@ -171,7 +172,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _cut(out: Any, args: tuple[Any, ...]) -> Any:
     outs = out if isinstance(out, tuple) else (out,)
-    node = object.__new__(Error)
+    node = Node.__new__(Error)
     node._begin(args)
     node._made((None,) * len(outs))
     cut = tuple(_hang(each, node, nr) if isinstance(each, Tensor) else each for nr, each in enumerate(outs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._graph.grad_mode import enable_grad
 from .._tensor import Tensor
 from ._backward import grad, zeros_for

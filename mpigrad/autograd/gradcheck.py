@@ -15,7 +15,7 @@ import numpy as np
 
 from .._array.device import array_module, host
 from .._core.engine import as_array
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 from ._backward import grad, run_backward
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core.node import Node, RemovableHandle
-from .._core.saved import PACKING, hooks_entered, hooks_left
+from .._graph.saved import PACKING, hooks_entered, hooks_left
 from .._tensor import Tensor, counter
 from ._edge import GradientEdge, get_gradient_edge
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import return_types
 from .._array.device import array_module
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._ops._define.arguments import need_tensors
 from .._ops._define.guarded import guarded
 from .._ops._define.operator import check_one_device

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._ops._define.guarded import guarded
 from .._ops._define.out import deliver
 from .._ops.linalg.contractions import cross as _cross

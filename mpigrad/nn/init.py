@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from .._array.device import array_module
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._graph.grad_mode import no_grad
 from .._ops._define.guarded import guarded
 from .._tensor import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.wrapping import wrap, wrap_as
+from .._core.tensor import wrap, wrap_as
 from .._ops._define.binary import PLAIN
 from .._tensor import Tensor
 

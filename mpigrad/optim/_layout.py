@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from .._array.device import device_of, move
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 
 Groups = list[dict[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._kernels import steps
 from .._tensor import Tensor
 from ._real import real_view

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._graph.grad_mode import enable_grad
 from .._tensor import Tensor, counter
 from ._line_search import Point, Search

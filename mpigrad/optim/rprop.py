@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 from ._settings import Group, check_settings, number
 from ._updates import begin, next_step

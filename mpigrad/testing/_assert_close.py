@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.dtype import dtype as DType
-from .._core.wrapping import wrap
+from .._core.tensor import wrap
 from .._tensor import Tensor
 
 # Relative and absolute, by the name of the element type: PyTorch's.

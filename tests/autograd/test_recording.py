@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mpigrad
-from mpigrad._core.recording import new_node, record_one, record_two
-from mpigrad._core.saved import hooks_entered, hooks_left
+from mpigrad._core.node import new_node, record_one, record_two
+from mpigrad._graph.saved import hooks_entered, hooks_left
 from mpigrad._ops._define.operator import OpNode
 from mpigrad._ops.elementwise.arithmetic import MUL
 

@@ -7,7 +7,7 @@ import pytest
 
 import mpigrad
 from mpigrad import nn
-from mpigrad._core.wrapping import wrap_as
+from mpigrad._core.tensor import wrap_as
 
 
 def plus(x, y):

@@ -14,7 +14,7 @@ GPU_EXTRA ?= gpu
 COMPILER := $(shell command -v $${CC:-cc})
 ifdef COMPILER
 COMPILED := MPIGRAD_COMPILED=1
-compile: env-ompi  ## compile the modules of mpigrad/_compiled.py in place
+compile: env-ompi  ## compile the modules of mpigrad/_core in place
 	MPIGRAD_COMPILED=1 $(OMPI)/bin/python setup.py -q build_ext --inplace
 trained: env-ompi  ## the same with a profile of a training run: three minutes, and faster modules
 	MPIGRAD_COMPILED=1 MPIGRAD_TRAINED=1 $(OMPI)/bin/python setup.py -q build_ext --inplace

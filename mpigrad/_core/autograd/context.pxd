@@ -1,11 +1,10 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.mutex cimport Mutex
-from mpigrad._tensor cimport Tensor
-from mpigrad._core.wrapping cimport wrap
-from mpigrad._core.autograd.ends cimport RecvRpcBackward
+from mpigrad._core.accumulate cimport keep
+from mpigrad._core.node cimport Node
+from mpigrad._core.tensor cimport TensorBase, wrap
 from mpigrad._core.autograd.partition cimport Parts, Source
 from mpigrad._core.autograd.nodes cimport MessageGradients
 
@@ -13,13 +12,12 @@ cdef class DistAutogradContext:
     cdef public object context_id, origins
     cdef public dict gradients, joined, reached, recvs, roots, sends
     cdef public set known_workers, unseen
-    cdef public object missing
     cdef public Mutex lock
     cdef public Parts parts
     cdef public bint released
 
-    @cython.locals(held=Tensor, before=int)
-    cpdef accumulate(self, variable, grad, F)
+    @cython.locals(held=TensorBase)
+    cpdef accumulate(self, variable, grad, F, bint owned=*)
     @cython.locals(found=Source)
     cpdef Source source_of_roots(self, list edges)
     cpdef list joined_parts(self, pass_id=*)
@@ -30,4 +28,4 @@ cdef class Sink:
     cdef public bint discard
     cdef public dict outgoing
 
-    cpdef _leave(self, RecvRpcBackward node, grad)
+    cpdef _leave(self, Node node, grad)

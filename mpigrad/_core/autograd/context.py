@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpigrad._array.device import device, guard
-from mpigrad._core.accumulate import Ownership, sum_of_tensors
-from mpigrad._core.engine import GraphTask, as_array, check_hook_results
-from mpigrad._core.guard import enter, leave
+from mpigrad._core.accumulate import keep, sum_of_tensors
+from mpigrad._core.engine import as_array, check_hook_results
 from mpigrad._core.mutex import Mutex
-from mpigrad._core.node import AccumulateGrad, Edge, Node, accumulator
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.node import AccumulateGrad, Edge, Node
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._graph.namespace import RAW
 from mpigrad._graph.tracing import run_traced
@@ -43,7 +42,6 @@ class DistAutogradContext:
         "joined",
         "known_workers",
         "lock",
-        "missing",
         "origins",
         "parts",
         "reached",
@@ -61,7 +59,6 @@ class DistAutogradContext:
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
-        self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
         self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
         self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
@@ -115,25 +112,16 @@ class DistAutogradContext:
         finally:
             self.lock.release()
 
-    def check_whole(self) -> None:
-        """Raise if a part of the graph is known to be missing: gradients would be wrong without anybody noticing."""
-        if self.missing is not None:
-            raise RuntimeError(
-                f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
-                "which had been told that it was released: its gradients would be incomplete"
-            )
-
     # -- gradients -------------------------------------------------------------------------------------------------
-    def accumulate(self, variable: Tensor, grad: Any, F: Any) -> None:
-        """Add a gradient of a leaf, in the context and never in `.grad`."""
-        before = enter()
+    def accumulate(self, variable: Tensor, grad: Any, F: Any, owned: bool = False) -> None:
+        """Add a gradient of a leaf, in the context and never in `.grad`. `owned`: nobody else holds the gradient."""
         self.lock.acquire()
         try:
             held = self.gradients.get(variable)
             if F is not RAW:
                 self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
             elif held is None:
-                self.gradients[variable] = wrap(_owner.keep(grad))
+                self.gradients[variable] = wrap(keep(grad, owned))
                 self.unseen.add(variable)
             elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
                 held._array += grad
@@ -144,7 +132,6 @@ class DistAutogradContext:
                 self.unseen.add(variable)
         finally:
             self.lock.release()
-            leave(before)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
@@ -159,7 +146,7 @@ class DistAutogradContext:
 
 
 class Sink:
-    """Takes the gradients of nodes without edges: called by the engine as `sink(node, grad)`."""
+    """Takes the gradients of nodes without edges: called by the engine as `sink(node, grad, owned)`."""
 
     __slots__ = ("F", "context", "discard", "outgoing")
 
@@ -168,7 +155,7 @@ class Sink:
         self.discard = discard  # a pass that only computes what its caller captured keeps no gradient here
         self.outgoing: Batches = {}  # for other workers
 
-    def __call__(self, node: Node, grad: Any) -> None:
+    def __call__(self, node: Node, grad: Any, owned: bool = False) -> None:
         hooks = node.hooks
         if self.discard and type(node) is AccumulateGrad:
             return
@@ -176,7 +163,7 @@ class Sink:
             self._watched(node, grad)
         elif type(node) is AccumulateGrad:
             if grad is not None:
-                self.context.accumulate(node.variable, grad, self.F)  # type: ignore[attr-defined]
+                self.context.accumulate(node.variable, grad, self.F, owned)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
             self._leave(node, grad)
         elif grad is not None:
@@ -210,26 +197,3 @@ class Sink:
             node.run(self.F, values if node.outputs != 1 else values[0])
         for hook in list(node.hooks.post.values()):
             hook((), given)
-
-
-class _Empty(Node):
-    """A node whose gradient nothing else refers to."""
-
-    __slots__ = ()
-
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return (np.empty(2),)
-
-
-def _rehearse() -> None:
-    """Bring such a gradient to a context, as a pass does."""
-    leaf, root = wrap(np.empty(2)).requires_grad_(), object.__new__(_Empty)
-    root.edges, root.hooks = ((accumulator(leaf), 0),), None
-    sink = Sink(DistAutogradContext(-1), RAW)
-    task = GraphTask(RAW, {root: 0, root.edges[0][0]: 1}, keep=True, sink=sink)
-    task.feed(root, 0, np.empty(2))
-    task.ready.append(root)
-    task.run()
-
-
-_owner = Ownership(_rehearse)

@@ -17,7 +17,7 @@ from numpy import ndarray
 from mpigrad._array.device import CPU, device
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.engine import as_array
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
 

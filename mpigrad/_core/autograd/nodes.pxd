@@ -1,11 +1,11 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
 from mpigrad._core.node cimport edge_of
-from mpigrad._tensor cimport Tensor
+from mpigrad._core.tensor cimport TensorBase
 
 cdef class MessageGradients:
     cdef public object grads, message_id
 
-@cython.locals(tensor=Tensor, metas=list)
+@cython.locals(tensor=TensorBase, metas=list)
 cpdef list _attach(node, tensors)

@@ -14,7 +14,7 @@ from numpy import ndarray, zeros
 
 from mpigrad._array.device import device_of, module_for, on_device
 from mpigrad._core.node import Node, edge_of
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
 

@@ -1,8 +1,8 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
 from mpigrad._core.engine cimport GraphTask
-from mpigrad._core.nodes cimport Node
+from mpigrad._core.node cimport Node
 from mpigrad._core.mutex cimport Mutex
 from mpigrad._core.autograd.path cimport Path
 

@@ -1,7 +1,8 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.nodes cimport Node
+from mpigrad._core.node cimport Node
+from mpigrad._core.objects cimport sole
 
 cdef class Path:
     cdef public Node _last

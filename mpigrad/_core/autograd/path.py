@@ -12,6 +12,7 @@ from typing import Any
 
 from mpigrad._array.device import is_loaded
 from mpigrad._core.node import Node
+from mpigrad._core.objects import sole
 
 from .nodes import SendRpcBackward
 
@@ -36,7 +37,7 @@ class Path:
         found += [end for end, _ in self.ends]
         return found
 
-    def run(self, F: Any, keep: bool, grads: list[Any], sink: Callable[[Node, Any], None]) -> None:
+    def run(self, F: Any, keep: bool, grads: list[Any], sink: Callable[[Node, Any, bool], None]) -> None:
         """Bring what comes out of the path to `sink` when `grads`, which are used up, enter at its start."""
         if self._last is None:
             outs = grads
@@ -56,7 +57,7 @@ class Path:
                 out = [None] * end.outputs
                 for each, nr in place:  # type: ignore[union-attr]
                     out[nr] = outs[each]
-            sink(end, out)
+            sink(end, out, sole(out))
 
     def _run_last(self, F: Any, keep: bool, grad: Any) -> list[Any]:
         last = self._last

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, device, on_device
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._transport.device.failed_receive import FailedReceive
 

@@ -1,4 +1,4 @@
-# What has a fixed place in memory, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory, and what C calls directly; see docs/compiled.md.
 cdef class Header:
     cdef readonly unsigned int kind, mode, flags, epoch, transfers, src, length, name_length, meta_length
     cdef readonly unsigned long long tag

@@ -1,4 +1,4 @@
-# What compiled modules know of slots; see mpigrad/_compiled.py.
+# What compiled modules know of slots; see docs/compiled.md.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef struct Slot:

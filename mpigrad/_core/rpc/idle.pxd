@@ -1,4 +1,4 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 from mpigrad._core.mutex cimport Mutex
 from mpigrad._core.rpc.lead cimport Lead
 from mpigrad._core.rpc.base cimport Transport

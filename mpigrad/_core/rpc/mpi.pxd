@@ -1,4 +1,4 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 from mpigrad._core.rpc.codec cimport flags_of, kind_of, transfers_of
 from mpigrad._core.rpc.receive_pool cimport receive_array
 from mpigrad._core.rpc.offers cimport Offers, OfferReceive
@@ -8,8 +8,8 @@ cdef class MPITransport(Transport):
     cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready
     cdef public Offers _offers
     cdef public dict _under_way, _queued
-    cdef public list _coming, _buffers, _ring, _gathers
-    cdef public int _at, _gathered, _looks
+    cdef public list _coming, _buffers, _ring
+    cdef public int _at
     cdef public long long bytes_sent, bytes_received
 
     cpdef send(self, dst, frame, follow, tag)

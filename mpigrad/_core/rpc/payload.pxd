@@ -1,8 +1,7 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see mpigrad/_compiled.py.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.guard cimport resume, suspend
-from mpigrad._tensor cimport Tensor
+from mpigrad._core.tensor cimport TensorBase
 from mpigrad._core.rpc.codec cimport Header, layout_key, length_at, padded_bytes, slice_bytes, length_prefixed
 from mpigrad._core.rpc.arrays cimport parse, take
 
@@ -14,7 +13,7 @@ cdef class Payload:
 @cython.locals(made=Payload)
 cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
 cpdef bint _one_is_twice_in(list tensors) except? -1
-@cython.locals(tensor=Tensor, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
+@cython.locals(tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
 cpdef Payload encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef Payload encode_raw(body, arrays, to=*)

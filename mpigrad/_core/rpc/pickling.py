@@ -17,7 +17,7 @@ import numpy as np
 
 from mpigrad._array.device import CPU, device, device_of
 from mpigrad._cloud_pickle import reduced_by_name
-from mpigrad._core.wrapping import wrap, wrap_as
+from mpigrad._core.tensor import wrap, wrap_as
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._transport.device.send import DevicePacker

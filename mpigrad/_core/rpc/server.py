@@ -251,12 +251,7 @@ class Server:
             except BaseException as error:
                 self._answer_error(header, error)
 
-        def completed(fut: Future) -> None:
-            if not _is_flat(fut) and self._agent.defer(partial(ready, fut)):  # pickling may run user code
-                return
-            ready(fut)
-
-        result._add(completed)
+        result._add(ready)
 
     def _answer_error(self, header: Header, error: BaseException) -> None:
         self._done(header)
@@ -283,9 +278,3 @@ class Server:
 
 def _execute(func: Any, args: Any, kwargs: Any) -> Any:
     return func(*args, **kwargs)
-
-
-def _is_flat(fut: Future) -> bool:
-    """Whether a result travels without a pickle."""
-    value = fut._value
-    return fut._state == 1 and (value is None or encode_flat(value if type(value) is tuple and value else (value,)) is not None)

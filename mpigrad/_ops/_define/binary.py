@@ -9,8 +9,8 @@ import numpy as np
 
 from mpigrad._array.device import NOWHERE, on_device
 from mpigrad._array.dtype import dtype, from_numpy_dtype, get_default_dtype, promote, scalar_dtype
-from mpigrad._core.recording import record_two
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.node import record_two
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.tracing import around_operator
 from mpigrad._tensor import Tensor

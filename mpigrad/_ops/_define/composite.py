@@ -12,7 +12,7 @@ from typing import Any
 
 from mpigrad._core.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
 from mpigrad._core.node import edge_of
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor

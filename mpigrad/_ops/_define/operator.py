@@ -18,13 +18,12 @@ import numpy as np
 
 from mpigrad._array.device import CPU, NOWHERE, device, device_of, on_device
 from mpigrad._core.engine import as_array as as_array
-from mpigrad._core.node import Edge, Node, edge_of
-from mpigrad._core.recording import new_node
-from mpigrad._core.saved import PACKING, TWICE, Packed, as_output, raise_inference, raise_modified
+from mpigrad._core.node import Edge, RecordedNode, edge_of, new_node
+from mpigrad._core.tensor import wrap
 from mpigrad._core.views import ONE_OF_SEVERAL, make_view
-from mpigrad._core.wrapping import wrap
-from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.grad_mode import MODE, TRACING, raise_inference
 from mpigrad._graph.namespace import DIFF, RAW, add_to_both
+from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
 from mpigrad._graph.tracing import around_operator, note_recorded
 from mpigrad._tensor import Tensor, counter, extra
 
@@ -41,17 +40,11 @@ SAVED_TITLES: dict[str, dict[int, str]] = {
 }  # fmt: skip
 
 
-class OpNode(Node):
+class OpNode(RecordedNode):
     """A recorded operator: what it saved, and how to bring gradients back to its inputs' shapes and types."""
 
-    __slots__ = ("kw", "meta", "saved", "shapes", "versions")
+    __slots__ = ()
     operator: Operator
-    kw: dict[str, Any]
-    saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
-    versions: tuple[int, ...]
-    shapes: tuple[Any, ...]  # of the inputs
-    # (shape, numpy dtype) of each input, to which its gradient is summed and cast; None if all have those of the result
-    meta: tuple[tuple[Any, Any] | None, ...] | None
 
     @property
     def needs(self) -> tuple[bool, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpigrad._core.engine import as_array
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor, extra
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.dtype import get_default_dtype
-from mpigrad._core.recording import record_one
-from mpigrad._core.saved import raise_modified
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.node import record_one
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW
+from mpigrad._graph.saved import raise_modified
 from mpigrad._tensor import Tensor, method
 
 from .arguments import refuse_non_tensors, title

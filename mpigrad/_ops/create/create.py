@@ -10,7 +10,7 @@ import numpy as np
 from mpigrad._array.device import CPU, device, device_of, on_device, pin, resolve
 from mpigrad._array.dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, scalar_dtype
 from mpigrad._array.layout import ORDERS, order_of, preserve_format, sparse_coo
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor, extra
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mpigrad._array.device import CPU, resolve
 from mpigrad._array.dtype import ALL, dtype, get_default_dtype
-from mpigrad._core.wrapping import wrap_as
+from mpigrad._core.tensor import wrap_as
 from mpigrad._tensor import Size, Tensor
 
 from .._define.dims import size_from

@@ -9,7 +9,7 @@ import numpy as np
 from mpigrad._array.device import array_module, on_device, resolve
 from mpigrad._array.device import device as Device
 from mpigrad._array.dtype import as_dtype, dtype, iinfo, int64
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._generator import Generator, check_kind, default_for, generator_for
 from mpigrad._tensor import Tensor, method
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, device_of, move
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._generator import Generator, generator_for
 from mpigrad._tensor import Tensor
 

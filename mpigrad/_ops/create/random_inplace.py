@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._generator import Generator, generator_for
 from mpigrad._tensor import Tensor, method
 

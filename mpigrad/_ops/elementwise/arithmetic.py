@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from mpigrad._array.dtype import bool_
-from mpigrad._core.accumulate import is_spare, least
-from mpigrad._core.recording import record_one
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.accumulate import take_saved
+from mpigrad._core.node import record_one
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
 from mpigrad._tensor import Tensor, counter, method
@@ -62,28 +61,15 @@ class _MulNode(OpNode):
         for factor, version in zip(saved, self.versions):
             if factor is not None and factor._counter is not None and factor._counter[0] != version:
                 raise_modified(self, factor, version)
-        factor = None
-        self.saved = None  # before anything is overwritten: a second run of this node must find nothing
-        if sys.getrefcount(saved) > _SOLE_TUPLE:  # another thread is running it
-            return tuple(None if each is None else grad * each._array for each in reversed(saved))
-        return _times(grad, saved, 1), _times(grad, saved, 0)
+        factor = saved = None  # which must not count as holders
+        first, second = take_saved(self)
+        return _times(grad, *second), _times(grad, *first)
 
 
-def _holders_of_tuple() -> int:
-    """References to a tuple of saved tensors that only a local variable holds, in a function of this file."""
-    saved = wrap(np.empty(2)), None
-    return sys.getrefcount(saved)
-
-
-_SOLE_TUPLE = least(_holders_of_tuple)
-
-
-def _times(grad: Any, saved: tuple[Any, ...], place: int) -> Any:
+def _times(grad: Any, array: Any, spare: bool) -> Any:
     """The gradient times a saved factor, written over it if it is spare."""
-    if saved[place] is None:
+    if array is None:
         return None
-    spare = saved[place].__class__ is Tensor and is_spare(saved, place)
-    array = saved[place]._array
     if spare and array.dtype == grad.dtype and array.shape == grad.shape:
         return np.multiply(grad, array, out=array)
     return grad * array

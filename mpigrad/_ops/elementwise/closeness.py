@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import need_tensors, title

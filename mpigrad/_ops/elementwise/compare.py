@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import NOWHERE, guard, on_device
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._graph.tracing import around_operator

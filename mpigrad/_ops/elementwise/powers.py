@@ -9,7 +9,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import complex128, float64
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.binary import NUMBERS, OPERANDS, binary, common_dtype

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, array_module, on_device
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._kernels import select
 from mpigrad._tensor import Tensor, method
 

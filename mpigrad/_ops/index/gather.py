@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.dims import wrap_dim

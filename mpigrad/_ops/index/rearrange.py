@@ -10,7 +10,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.layout import contiguous_format
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.dims import own_dim, wrap_dim, wrap_dims

@@ -8,7 +8,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._core.engine import as_array
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor, method
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import array_module, device_of, guard, move
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor, counter, method
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mpigrad._array.device import array_module
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 
 from .._define.arguments import need_tensors

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpigrad._array.device import array_module
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 
 from .._define.composite import composite

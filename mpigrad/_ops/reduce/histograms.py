@@ -8,7 +8,7 @@ import numpy as np
 
 from mpigrad import return_types
 from mpigrad._array.device import array_module, guard
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import need_tensors, title

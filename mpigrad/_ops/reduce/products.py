@@ -6,7 +6,7 @@ from typing import Any
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._kernels.reduction import multiply_reduce
 from mpigrad._tensor import Tensor, method

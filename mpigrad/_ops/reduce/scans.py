@@ -9,7 +9,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import dtype
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor, method
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._array.dtype import as_dtype, dtype, int64
-from mpigrad._core.recording import record_one
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.node import record_one
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both
 from mpigrad._kernels.reduction import add_reduce, sum_of_all

@@ -9,7 +9,7 @@ import numpy as np
 from mpigrad._array.device import array_module, move, resolve
 from mpigrad._array.dtype import dtype as Dtype
 from mpigrad._array.dtype import int64
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.dims import wrap_dim

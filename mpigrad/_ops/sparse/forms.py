@@ -13,7 +13,7 @@ import numpy as np
 from mpigrad._array.device import array_module, guard, move, resolve
 from mpigrad._array.dtype import as_dtype, dtype, int64
 from mpigrad._array.sparse.array import SparseArray, dense_at
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Size, Tensor, method
 

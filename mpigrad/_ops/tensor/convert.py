@@ -24,7 +24,7 @@ from mpigrad._array.dtype import (
     uint8,
 )
 from mpigrad._array.layout import ORDERS, contiguous_format, order_of
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor, counter, extra, method

@@ -10,7 +10,7 @@ import numpy as np
 
 from mpigrad._array.device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
 from mpigrad._array.sparse.array import SparseArray
-from mpigrad._core.wrapping import wrap, wrap_as
+from mpigrad._core.tensor import wrap, wrap_as
 from mpigrad._tensor import Tensor, method
 
 

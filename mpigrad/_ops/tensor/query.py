@@ -8,7 +8,7 @@ import numpy as np
 
 from mpigrad._array.device import cupy, host
 from mpigrad._array.layout import ORDERS
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Size, Tensor, method
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from mpigrad._array.device import device, host, resolve
 from mpigrad._array.sparse.array import SparseArray
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 
 from . import pickling
 from .file_names import moved, name_of, named

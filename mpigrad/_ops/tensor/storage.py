@@ -9,7 +9,7 @@ import numpy as np
 
 from mpigrad._array.device import CPU, device, device_of, pointer
 from mpigrad._array.dtype import as_dtype, dtype
-from mpigrad._core.wrapping import wrap, wrap_as
+from mpigrad._core.tensor import wrap, wrap_as
 from mpigrad._tensor import Tensor, counter, method
 
 from .._define.dims import size_from

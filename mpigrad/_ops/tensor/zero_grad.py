@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 
 

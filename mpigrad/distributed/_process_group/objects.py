@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad import _cloud_pickle
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 
 from . import collectives as c
 from . import point_to_point as m

@@ -9,7 +9,6 @@ from typing import Any
 from ..._tensor import Tensor
 from ...futures import Future
 from ...nn import Module
-from ...nn.modules._state import ONLY_CHECK, check
 from .. import rpc
 from ..rpc import RRef
 from ._place import parse
@@ -162,9 +161,6 @@ class RemoteModule(Module):
         """As part of a module that is here: take what is meant for this one, and report as any other part."""
         mine = OrderedDict((name[len(prefix) :], value) for name, value in state_dict.items() if name.startswith(prefix))
         try:
-            if local_metadata.get(ONLY_CHECK):
-                self._ask(_check, mine)
-                return
             report = self._ask(_call, "load_state_dict", mine, False, bool(local_metadata.get("assign_to_params_buffers")))
         except RuntimeError as error:
             errors.append(f"on {self.on}, for {prefix.rstrip('.')!r}: {error}")
@@ -181,10 +177,6 @@ def _received(cls: type[RemoteModule], on: str | int, device: str, module_rref: 
     made = cls.__new__(cls)
     made._hold(on, device, module_rref, training)
     return made
-
-
-def _check(module: RRef, state: Mapping[str, Any]) -> None:
-    check(module.local_value(), state)
 
 
 def _exists(module: RRef) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mpigrad._core.recording import record_one, record_two
+from mpigrad._core.node import record_one, record_two
 from mpigrad._ops._define.binary import PLAIN, Binary
 from mpigrad._ops._define.operator import Operator
 from mpigrad._ops._define.sizes import resolve

@@ -13,7 +13,7 @@ import numpy as np
 
 from mpigrad._array.device import device_of, on_device
 from mpigrad._array.sparse.array import SparseArray
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._ops._define.binary import PLAIN
 

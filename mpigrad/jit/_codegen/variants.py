@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._ops._define.binary import F32, F64
 from mpigrad._tensor import Tensor

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from mpigrad._array.device import device as Device
 from mpigrad._array.device import move
 from mpigrad._array.dtype import dtype as DType
-from mpigrad._core.wrapping import wrap
+from mpigrad._core.tensor import wrap
 from mpigrad._ops.tensor.serialize import saved_place
 from mpigrad._tensor import Tensor
 from mpigrad.nn.modules.module import Module

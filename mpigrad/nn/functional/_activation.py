@@ -12,7 +12,7 @@ from mpigrad._ops._define.inplace import change
 from mpigrad._ops.create.random import rand
 from mpigrad._ops.nn import activation, gates
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from mpigrad._ops._define.guarded import guarded
 from mpigrad._ops.nn.linear import linear
 from mpigrad._ops.shape.joining import cat
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._attention_checks import check_masks, check_shapes
 from ._dropout import dropout

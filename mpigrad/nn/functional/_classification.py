@@ -10,7 +10,7 @@ from mpigrad._ops.nn import losses
 from mpigrad._ops.nn.nll import likelihood, scale_of
 from mpigrad._ops.shape.broadcasting import check_pair
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._reduction import kind, reduce_by
 

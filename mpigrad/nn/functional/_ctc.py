@@ -10,7 +10,7 @@ from mpigrad._array.device import host, move
 from mpigrad._ops._define.arguments import need_tensors
 from mpigrad._ops.nn.ctc import ctc
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._reduction import kind
 

@@ -11,7 +11,7 @@ from mpigrad._ops._define.inplace import change
 from mpigrad._ops.create.random import rand
 from mpigrad._ops.nn.dropout import draws_again, native_dropout
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._generator import default_for
 from ..._kernels.dropout import words_for
 from ..._tensor import Tensor

@@ -14,7 +14,7 @@ from mpigrad._ops.nn.embedding import bag_max, bag_sum, embedding_bags
 from mpigrad._ops.nn.embedding import embedding as look_up
 from mpigrad._ops.nn.pooling import gather_windows
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._graph.grad_mode import no_grad
 from ..._kernels.runs import largest_of_bags
 from ..._tensor import Tensor, counter

@@ -11,7 +11,7 @@ from mpigrad._ops._define.arguments import need_tensors
 from mpigrad._ops._define.guarded import guarded
 from mpigrad._ops.create.random import rand
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from .._sizes import tuple_of
 

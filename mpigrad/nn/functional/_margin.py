@@ -11,7 +11,7 @@ from mpigrad._ops._define.guarded import guarded
 from mpigrad._ops._define.operator import operator
 from mpigrad._ops.linalg.distances import cosine_similarity, pairwise_distance
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._reduction import kind, reduce_by
 

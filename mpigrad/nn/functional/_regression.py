@@ -12,7 +12,7 @@ from mpigrad._ops._define.guarded import guarded
 from mpigrad._ops._define.unbroadcast import to_dtype
 from mpigrad._ops.nn import losses
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._reduction import kind, reduce_by
 

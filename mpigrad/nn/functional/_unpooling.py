@@ -9,7 +9,7 @@ from typing import Any
 from mpigrad._array.device import array_module
 from mpigrad._ops._define.arguments import need_tensors
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from .._sizes import tuple_of
 

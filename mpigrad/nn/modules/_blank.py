@@ -7,7 +7,7 @@ from typing import Any
 from mpigrad._array.device import module_for, on_device, resolve
 from mpigrad._array.dtype import as_dtype, get_default_dtype
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 
 

@@ -10,7 +10,7 @@ from mpigrad._array.device import device as Device
 from mpigrad._array.device import move, resolve
 from mpigrad._array.dtype import dtype as Dtype
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ..parameter import Buffer
 from ._traversal import Traversal

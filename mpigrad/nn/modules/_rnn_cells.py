@@ -7,7 +7,7 @@ from typing import Any
 
 from mpigrad._array.device import array_module
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from .. import init
 from ..parameter import Parameter

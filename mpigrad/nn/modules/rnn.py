@@ -10,7 +10,7 @@ import numpy as np
 from mpigrad._array.device import array_module, device_of, move
 from mpigrad._ops.shape.joining import cat, stack
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init

@@ -11,7 +11,7 @@ import numpy as np
 from mpigrad._array.device import move, resolve
 from mpigrad._array.dtype import get_default_dtype
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init

@@ -10,7 +10,7 @@ import numpy as np
 from mpigrad._array.device import CPU, device_of, move, on_device
 from mpigrad._array.dtype import get_default_dtype
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._kernels.norms import norm_of_many, scale_many
 from ..._tensor import Tensor
 

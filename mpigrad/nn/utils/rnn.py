@@ -11,7 +11,7 @@ import numpy as np
 from mpigrad._array.device import device_of, host, move
 from mpigrad._ops.shape.joining import cat, stack
 
-from ..._core.wrapping import wrap
+from ..._core.tensor import wrap
 from ..._tensor import Tensor
 
 

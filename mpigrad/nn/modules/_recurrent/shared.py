@@ -105,7 +105,7 @@ def through_steps(
 
 def last_rows(states: list[Tensor], stacked: Tensor, lengths: Any) -> Tensor:
     """The state after each row's last step, by ordinary operators."""
-    from ...._core.wrapping import wrap
+    from ...._core.tensor import wrap
 
     if lengths is None:
         return states[-1]

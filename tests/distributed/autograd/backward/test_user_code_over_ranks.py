@@ -11,6 +11,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad._core import objects
 from mpigrad._core.autograd import container
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions
 from tests.support.device import with_maps
@@ -20,6 +21,7 @@ from .. import functions as fn
 
 pytestmark = pytest.mark.mpi(min_size=2)
 
+COMPILED = not objects.__file__.endswith(".py")  # plain Python does not know who holds an array, and copies
 BROKEN = threading.Event()
 
 
@@ -270,7 +272,7 @@ def test_gradients_that_others_hold_are_copied_and_no_others(rpc_world) -> None:
     at_a, at_b = addresses(Expanded.apply(Notes.apply(a, b)), a, b)
     assert at_a != at_b and Notes.at not in (at_a, at_b)
     (at_a,) = addresses(Notes.apply(a)[1][0], a)
-    assert at_a == Notes.at
+    assert (at_a == Notes.at) is COMPILED
     at_a, at_b = addresses(Notes.apply(a, b)[1][0], a, b)
     assert at_a != at_b
 

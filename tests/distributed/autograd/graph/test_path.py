@@ -25,7 +25,11 @@ def received(count: int) -> list[mpigrad.Tensor]:
 def given(path, keep: bool = True, grads=None) -> dict:
     """What comes out of a path, by end, when ones (or `grads`) go in."""
     found: dict = {}
-    path.run(RAW, keep, [np.ones((), np.float32)] if grads is None else grads, found.__setitem__)
+
+    def sink(end, grad, owned) -> None:
+        found[end] = grad
+
+    path.run(RAW, keep, [np.ones((), np.float32)] if grads is None else grads, sink)
     return found
 
 

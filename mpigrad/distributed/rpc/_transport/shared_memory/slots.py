@@ -14,6 +14,7 @@ import mmap
 import os
 import struct
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from mpigrad._core.rpc import cross_memory
@@ -62,11 +63,12 @@ class OwnSlots:
         self.identity = Identity(_MAGIC, host, token, os.getpid(), handle, self.slots.address)
         self.packed = _IDENTITY.pack(*self.identity)
         self.free = deque(range(1, COUNT))  # places that no transfer has
-        self._numbers = itertools.count(int.from_bytes(os.urandom(4), "little"))
+        self.numbers = _numbers()
 
-    def new_number(self) -> int:
-        """A number for a transfer: 32 bits, and no two within their time are alike."""
-        return next(self._numbers) & 0xFFFFFFFF or 1
+
+def _numbers() -> Iterator[int]:
+    """Numbers for transfers: 32 bits, and no two within their time are alike."""
+    return (number & 0xFFFFFFFF or 1 for number in itertools.count(int.from_bytes(os.urandom(4), "little")))
 
 
 _own: list[OwnSlots | None] = []

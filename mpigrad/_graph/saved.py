@@ -7,11 +7,11 @@ import weakref
 from contextlib import nullcontext
 from typing import Any
 
-from .._graph.grad_mode import MODE
-from .._graph.tracing import unwatch, watch
+from .._core.node import AccumulateGrad, Node, edge_of, short_name
+from .._core.tensor import wrap
 from .._tensor import Tensor, counter, extra
-from .node import AccumulateGrad, Node, edge_of, short_name
-from .wrapping import wrap
+from .grad_mode import MODE
+from .tracing import unwatch, watch
 
 TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -151,15 +151,6 @@ def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
     if alias._array.dtype.kind in "fc":  # indices that an operator gave as well have no gradient
         made._grad_fn, made._nr, made._requires = node, nr, True
     return made
-
-
-def raise_inference() -> None:
-    """Refuse to save a tensor that was made in inference mode."""
-    raise RuntimeError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
-        "use `mpigrad.no_grad()` instead of `mpigrad.inference_mode()`."
-    )
 
 
 def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:

@@ -1,0 +1,103 @@
+"""What Python has no form for, compiled in the place of `objects.py`.
+
+Holders are counted in C, where it is known which references are ours: a C variable has one, an argument of a `cpdef` function
+that C calls has none. Called from Python, `sole` finds the caller's references as well and says no.
+"""
+
+from numpy import ndarray
+
+cdef extern from *:
+    """
+    #include <structmember.h>
+
+    static PyObject *mpigrad_new(PyTypeObject *base, PyTypeObject *cls, PyObject *nothing) {
+        if (!PyType_IsSubtype(cls, base)) {
+            PyErr_Format(PyExc_TypeError, "%R is no subclass of %R", cls, base);
+            return NULL;
+        }
+        return base->tp_new(cls, nothing, NULL);
+    }
+
+    /* Where in an object a value lies, as the compiler has put it; -1 if nowhere. */
+    static Py_ssize_t mpigrad_place(PyObject *object, PyObject *value) {
+        Py_ssize_t at, word = sizeof(PyObject *);
+        for (at = sizeof(PyObject); at + word <= Py_TYPE(object)->tp_basicsize; at += word)
+            if (*(PyObject **)((char *)object + at) == value)
+                return at;
+        return -1;
+    }
+
+    /* A descriptor like that of a slot: Python reads it without a call. The definition lives as long as the class: for ever. */
+    static PyObject *mpigrad_member(PyTypeObject *cls, PyObject *name, Py_ssize_t place) {
+        PyMemberDef *member = (PyMemberDef *)PyMem_Calloc(1, sizeof(PyMemberDef));
+        if (member == NULL)
+            return PyErr_NoMemory();
+        Py_INCREF(name);
+        member->name = PyUnicode_AsUTF8(name);
+        member->type = T_OBJECT_EX;
+        member->offset = place;
+        return PyDescr_NewMember(cls, member);
+    }
+
+    static int mpigrad_set(PyTypeObject *cls, PyObject *name, PyObject *value) {
+        int failed = PyDict_SetItem(cls->tp_dict, name, value);
+        PyType_Modified(cls);
+        return failed;
+    }
+    #define mpigrad_holders_of_item(items, place) Py_REFCNT(PyTuple_GET_ITEM(items, place))
+    """
+    object mpigrad_new(type base, type cls, tuple nothing)
+    Py_ssize_t mpigrad_place(object made, object value)
+    object mpigrad_member(type cls, str name, Py_ssize_t place)
+    int mpigrad_set(type cls, str name, object value) except -1
+    Py_ssize_t mpigrad_holders_of_item(tuple items, Py_ssize_t place)
+    Py_ssize_t Py_REFCNT(object value)
+
+
+def show(type cls not None):
+    """Let Python read and write the C fields of a class (`__slots__`) as fast as slots: Cython's own descriptors are calls."""
+    made = new(cls, cls)
+    for name in [each for each in cls.__slots__ if each != "__weakref__"]:
+        value = object()
+        setattr(made, name, value)
+        place = mpigrad_place(made, value)
+        if place < 0:
+            raise TypeError(f"{cls!r} has no field {name!r}")
+        mpigrad_set(cls, name, mpigrad_member(cls, name, place))
+
+
+cpdef new(type base, type cls):
+    """An object of `cls`, made as `base` makes them, whatever `cls` has for `__new__`. Its C fields are None."""
+    if base is None or cls is None:
+        raise TypeError("None is no class")
+    return mpigrad_new(base, cls, ())
+
+
+cpdef bint sole(value):
+    """Whether the caller's variable is the only reference to an object."""
+    return Py_REFCNT(value) == 1
+
+
+cpdef bint sole_part(owner, str name) except? -1:
+    """Whether an attribute is the only reference to its value."""
+    value = getattr(owner, name)
+    return Py_REFCNT(value) <= 2  # the attribute and the variable
+
+
+cpdef bint sole_item(tuple items, Py_ssize_t place) except? -1:
+    """Whether a tuple is the only one to refer to one of its items."""
+    if not 0 <= place < len(items):
+        raise IndexError(place)
+    return mpigrad_holders_of_item(items, place) == 1
+
+
+cpdef bint sole_bases(array) except? -1:
+    """Whether the arrays of which a view is made have no other holder."""
+    base = array.base
+    while base is not None:
+        if type(base) is not ndarray and not getattr(base, "lends_memory", False):
+            return False
+        if Py_REFCNT(base) > 2:  # the view and the variable
+            return False
+        base = getattr(base, "base", None)
+    return True
