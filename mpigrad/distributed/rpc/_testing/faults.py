@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.rpc.function_names import function_of, is_library
 from mpigrad._core.rpc.payload import take_back
 
 from .._protocol.errors import SendFailedError
@@ -13,6 +14,16 @@ from .._protocol.message import NO_CALL, MessageType
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
     from mpigrad._core.rpc.sender import Message
+
+
+_SCRIPT_CALLS = {
+    int(MessageType.PYTHON_CALL): int(MessageType.SCRIPT_CALL),
+    int(MessageType.PYTHON_REMOTE_CALL): int(MessageType.SCRIPT_REMOTE_CALL),
+}
+
+
+def _is_script(name: bytes) -> bool:
+    return bool(name) and getattr(function_of(name), "_jit_mark", None) == "script"
 
 
 def message_types(names: Any, argument: str) -> set[int]:
@@ -37,7 +48,7 @@ class Faults:
 
     def stops(self, agent: Agent, message: Message) -> bool:
         """Whether a message must not be sent now."""
-        dst, kind, payload = message.dst, message.kind, message.payload
+        dst, kind, payload = message.dst, self._named(message), message.payload
         if getattr(self._late, "sending", False):
             return False
         if kind in self._fail and self._fails((dst, kind, payload.meta)):
@@ -48,6 +59,16 @@ class Faults:
         if seconds:
             agent.after(seconds, lambda: self._send_late(agent, message))
         return bool(seconds)
+
+    def _named(self, message: Message) -> int:
+        """The type by which PyTorch knows a message: calls of operators and scripts have types of their own, and so have fetches
+        of what they made, which look like any other here."""
+        kind = message.kind
+        if kind in _SCRIPT_CALLS and (is_library(message.function) or _is_script(message.function)):
+            return _SCRIPT_CALLS[kind]
+        if kind == MessageType.PYTHON_RREF_FETCH_CALL and kind not in self._fail and kind not in self._delay:
+            return int(MessageType.SCRIPT_RREF_FETCH_CALL)
+        return kind
 
     def _fails(self, key: Any) -> bool:
         with self._lock:

@@ -6,12 +6,14 @@ import time
 
 import pytest
 
+import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions, FaultyTensorPipeRpcBackendOptions
 from mpigrad.distributed.rpc._testing.faults import Faults
 from mpigrad.futures import Future
+from tests.distributed.jit.scripts import local_add
 from tests.support.in_memory import acting_as, world_in_memory
 
 from .. import support_functions as far
@@ -37,6 +39,22 @@ def test_failed_send_fails_the_call_and_the_next_goes_through() -> None:
         with pytest.raises(RuntimeError, match="Send attempt failed intentionally for PYTHON_CALL to WorkerInfo"):
             rpc.rpc_sync(1, far.add, args=(1, 2))
         assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3
+
+
+def test_calls_of_operators_and_scripts_have_pytorchs_names() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        x = mpigrad.ones(2)
+        for function in (mpigrad.add, local_add):
+            agents[0].sender.faults = Faults(["SCRIPT_CALL", "SCRIPT_REMOTE_CALL", "SCRIPT_RREF_FETCH_CALL"], {}, 1)
+            with pytest.raises(RuntimeError, match="Send attempt failed intentionally for SCRIPT_CALL to WorkerInfo"):
+                rpc.rpc_sync(1, function, args=(x, x))
+            assert rpc.rpc_sync(1, far.add, args=(1, 2)) == 3  # of Python: no fault
+            with pytest.raises(RuntimeError, match="Send attempt failed intentionally for SCRIPT_REMOTE_CALL to WorkerInfo"):
+                rpc.remote(1, function, args=(x, x))._get_future().wait()
+            made = rpc.remote(1, function, args=(x, x))
+            with pytest.raises(RuntimeError, match="Send attempt failed intentionally for SCRIPT_RREF_FETCH_CALL to WorkerInfo"):
+                made.to_here()
+            assert made.to_here().tolist() == [2.0, 2.0]
 
 
 def test_delayed_call_times_out_or_arrives() -> None:
