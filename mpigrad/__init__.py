@@ -147,6 +147,7 @@ from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, se
 
 # Loaded when first used, so that `import mpigrad` stays quick.
 _LAZY = {
+    "_jit_internal", "classes", "ops",
     "backends", "cuda", "distributed", "distributions", "fft", "func", "futures", "jit", "linalg", "multiprocessing", "nn",
     "optim", "profiler", "random", "serialization", "sparse", "special", "testing", "utils", "version",
 }

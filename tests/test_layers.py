@@ -27,6 +27,8 @@ DECLARED = {
     ("mpigrad.profiler", "mpigrad.profiler._workers.trace"): "`profiler.trace_workers` is loaded when it is asked for",
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc"): SCRIPTED_RPC,
     ("mpigrad.jit._ir.operators", "mpigrad.distributed.autograd"): SCRIPTED_RPC,
+    ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc._scripts"): SCRIPTED_RPC,
+    ("mpigrad.jit._ir.operators", "mpigrad.distributed.rpc._rref.in_files"): "RRefs in files, imported when there is one",
     ("mpigrad.jit._files.archive", "mpigrad.jit"): "the name of the file format; imports nothing",
     ("mpigrad.jit._frontend.function", "mpigrad.jit._files.save"): SAVE,
     ("mpigrad.jit._frontend.module", "mpigrad.jit._files.save"): SAVE,

@@ -334,6 +334,9 @@ class record_function:
         if not self.run_callbacks_on_exit:
             raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
         self.run_callbacks_on_exit = False
+        return self._end_with(fut)
+
+    def _end_with(self, fut: Any) -> Any:
         thread = threading.get_native_id()
 
         def done(finished: Any) -> Any:
@@ -341,6 +344,11 @@ class record_function:
             return finished.value()
 
         return fut.then(done)
+
+    @property
+    def record(self) -> record_function:
+        """What operators of `mpigrad.ops.profiler` take: the block itself."""
+        return self
 
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]

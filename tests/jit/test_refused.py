@@ -248,11 +248,6 @@ def test_errors_of_called_functions_say_who_called() -> None:
         mpigrad.jit.script(outer)
 
 
-def test_classes_are_refused() -> None:
-    with pytest.raises(NotSupportedError, match="Classes cannot be scripted: Thing"):
-        mpigrad.jit.script(Thing)
-
-
 def test_traces_are_refused_with_the_way_to_go() -> None:
     with pytest.raises(NotSupportedError, match=r"jit\.trace is not supported \('two_types'\): use mpigrad\.jit\.script"):
         mpigrad.jit.trace(two_types, (mpigrad.ones(1), 1))

@@ -265,7 +265,7 @@ def test_calls_with_keywords_and_defaults() -> None:
     assert scripted(factor=3.0, x=x).tolist() == [3.0, 3.0]
     assert scripted(x).tolist() == [2.0, 2.0]
     assert scripted(x, 3).tolist() == [3.0, 3.0]  # an int where a float is wanted
-    assert str(scripted.schema) == "helper(Tensor x, float factor=2.0) -> Tensor"
+    assert str(scripted.schema) == "helper(Tensor x, float factor=2.) -> Tensor"
     assert scripted.qualified_name == "__mpigrad__.tests.jit.test_supported.helper"
 
 

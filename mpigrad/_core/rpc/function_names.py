@@ -100,6 +100,13 @@ def _load(module: str) -> None:
         importlib.import_module(".".join(parts[:count]))
 
 
+def check_call(func: Any, args: Any, kwargs: Any) -> None:
+    """Have a scripted function refuse arguments that do not fit, before they travel. Such functions are bound methods."""
+    check = getattr(func, "_check_call", None)
+    if check is not None:
+        check(args or (), kwargs or {})
+
+
 def is_library(text: bytes) -> bool:
     """Whether a name is that of an operator of mpigrad, which cannot block."""
     return text[:12] == b"mpigrad._ops"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from mpigrad.distributed.rpc._agent.current import get_agent
@@ -12,6 +13,7 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from mpigrad.futures import Future
 
+from .function_names import check_call
 from .owner_calls import seconds_of
 from .rref import RRef, make
 from .table import Owner, User, table_of
@@ -37,6 +39,8 @@ def remote(
     agent = get_agent()
     if not callable(func):
         raise TypeError("function should be callable.")
+    if type(func) is MethodType:
+        check_call(func, args, kwargs)
     info, table = agent.find(to), table_of(agent)
     number, seconds = table.new_id(), seconds_of(agent, timeout)
     if info.id == agent.rank:

@@ -44,8 +44,8 @@ class RRef:
     _creation: Any  # the Future of the call that makes the value; None for forks
 
     def __init__(self, value: Any, type_hint: Any = None) -> None:
-        if type_hint is not None:
-            _check_hint(value)
+        if type_hint is not None or getattr(value, "_is_script_module", False):
+            _check_hint(value, type_hint)
         agent = get_agent()
         table = table_of(agent)
         record = table.owner(table.new_id())
@@ -156,11 +156,14 @@ _ONLY_IN_RPC = (
 )
 
 
-def _check_hint(value: Any) -> None:
-    from mpigrad.jit import ScriptModule
-
-    if not isinstance(value, ScriptModule):
+def _check_hint(value: Any, hint: Any) -> None:
+    if not getattr(value, "_is_script_module", False):
         raise RuntimeError("type_hint should only be specified when the RRef being created contains a ScriptModule.")
+    if hint is None:
+        raise RuntimeError(
+            "The RRef being created contains a ScriptModule, must provide its ModuleInterface type hint. "
+        )
+    value._check_interface(hint)
 
 
 def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, creation: Any = None) -> RRef:

@@ -234,11 +234,7 @@ class Server:
 
     def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
         """Send the value of a future once it is there, inside the context of the request."""
-        if not isinstance(result, Future):
-            raise RuntimeError(
-                "Functions decorated with @rpc.async_function must return a mpigrad.futures.Future object, "
-                f"but got {type(result).__module__}.{type(result).__name__} from {label(func)}"
-            )
+        _check_is_future(func, result)
 
         def ready(fut: Future) -> None:
             try:
@@ -276,5 +272,22 @@ class Server:
             next(self._handled)
 
 
+def _check_is_future(func: Any, result: Any) -> None:
+    """Refuse what a function marked with `async_execution` returned, unless it is a future."""
+    if isinstance(result, Future):
+        return
+    if getattr(func, "_jit_mark", None) == "script":
+        raise RuntimeError(
+            f"Async functions must return an IValue of Future type, but got {type(result).__name__} from {label(func)}"
+        )
+    raise RuntimeError(
+        "Functions decorated with @rpc.async_function must return a mpigrad.futures.Future object, "
+        f"but got {type(result).__module__}.{type(result).__name__} from {label(func)}"
+    )
+
+
 def _execute(func: Any, args: Any, kwargs: Any) -> Any:
-    return func(*args, **kwargs)
+    result = func(*args, **kwargs)
+    if getattr(func, "_wrapped_async_rpc_function", None) is not None:
+        _check_is_future(func, result)
+    return result

@@ -15,6 +15,7 @@ from . import options as options
 from . import rref_proxy as rref_proxy  # RRefs make proxies with it
 from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
+from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,

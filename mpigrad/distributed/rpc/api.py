@@ -8,11 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 from mpigrad._core.future import block
 from mpigrad._core.rpc import payload
 from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.function_names import check_call
 from mpigrad._core.rpc.remote import remote as remote
 from mpigrad._core.rpc.table import table_of
 from mpigrad.futures import Future, wait_all
@@ -83,6 +85,8 @@ def rpc_sync(
         agent = get_agent()
     if not callable(func):
         raise TypeError("function should be callable.")
+    if type(func) is MethodType:
+        check_call(func, args, kwargs)
     info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
     if info is None:
         info = agent.find(to)
@@ -111,6 +115,8 @@ def rpc_async(
         agent = get_agent()
     if not callable(func):
         raise TypeError("function should be callable.")
+    if type(func) is MethodType:
+        check_call(func, args, kwargs)
     info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
     if info is None:
         info = agent.find(to)

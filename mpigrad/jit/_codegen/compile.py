@@ -7,13 +7,23 @@ import math
 import string
 from typing import Any
 
+from mpigrad._ops.tensor.serialize import save
+
 from .._ir.convert import NO, convert
 from .._ir.errors import Error
 from .._ir.graph import Graph, Node, Value
-from .._ir.operators import MODES, distributed, is_tensor_attribute, is_tensor_method, operator
+from .._ir.operators import (
+    BLOCKS,
+    RPC_CALLS,
+    distributed,
+    is_tensor_attribute,
+    is_tensor_method,
+    operator,
+    profiler_operator,
+)
 from .._ir.pure import is_pure
 from .._ir.python_builtins import BUILTINS, MATH, METHODS
-from .._ir.types import TENSOR, class_of
+from .._ir.types import TENSOR, class_of, script_classes
 from .direct import Direct, direct_function, direct_method, direct_shape, direct_sign
 from .emit import Writer, identifier
 from .fork import fork
@@ -81,7 +91,8 @@ class Runner(Writer):
         return first if all(each is first or is_pure(each) for each in body.walk()) else None
 
     def mode(self, node: Node) -> str:
-        return f"{self.global_name(MODES[node.attributes['name']])}()"
+        given = ", ".join(map(self.text, node.inputs))
+        return f"{self.global_name(BLOCKS[node.attributes['name']])}({given})"
 
     def raising(self, node: Node, message: str) -> str:
         return f"raise {self.global_name(_error)}({node.attributes['name']!r}, {message})"
@@ -154,6 +165,13 @@ class Runner(Writer):
             return plain
         return f"({owner}.{table}[{name!r}] if {name!r} in {owner}.{table} else {plain})"  # `__getattr__` would find it later
 
+    def _call_field(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{args[0]}.{identifier(node.attributes['name'])}"
+
+    def _call_new(self, node: Node, rest: str, args: list[str]) -> str:
+        cls = script_classes[node.output.type.kind].cls
+        return f"{self.global_name(cls.__new__)}({self.global_name(cls)})"
+
     def _call_fn(self, node: Node, rest: str, args: list[str]) -> str:
         module, _, name = rest.partition(":")
         function = operator(module, name)
@@ -208,15 +226,26 @@ class Runner(Writer):
 
     def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
         function = self.global_name(distributed(name))
-        if name in ("rpc_async", "rpc_sync", "remote"):
+        if name in RPC_CALLS:
             args[1] = self.global_name(node.attributes["function"].call)  # the graph shows its name
         return f"{function}({self._with_keywords(node, args)})"
+
+    def _call_profiler(self, node: Node, name: str, args: list[str]) -> str:
+        return f"{self.global_name(profiler_operator(name))}({', '.join(args)})"
+
+    def _call_save(self, node: Node, rest: str, args: list[str]) -> str:
+        return f"{self.global_name(refuse_rref if node.attributes['refused'] else save)}({', '.join(args)})"
 
     def _call_isinstance(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{self.global_name(_instance)}({args[0]}, {self.global_name(node.attributes['types'])})"
 
     def _call_fused(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{self.global_name(node.attributes['kernel'].fast)}({', '.join(args)})"
+
+
+def refuse_rref(*args: Any) -> None:
+    """What saving an RRef does."""
+    raise RuntimeError("RRef jit pickling is only allowed inside RPC calls.")
 
 
 def _error(name: str, message: str) -> Exception:

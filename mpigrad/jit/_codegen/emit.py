@@ -196,7 +196,7 @@ class Writer:
 
     def mode(self, node: Node) -> str:
         """The context manager of a `prim::With`."""
-        return f"mpigrad.{node.attributes['name']}()"
+        return f"mpigrad.{node.attributes['name']}({', '.join(map(self.text, node.inputs))})"
 
     def _loop(self, node: Node) -> None:
         turns, test, *start = node.inputs

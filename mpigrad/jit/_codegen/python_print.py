@@ -40,7 +40,9 @@ class _Printer(Writer):
             return _SHAPES[node.target](args)
         if node.target == "named":
             return f"{node.output.type.python()}({', '.join(args)})"
-        if node.target == "getattr":
+        if node.target == "new":
+            return f"{node.output.type.kind}.__new__({node.output.type.kind})"
+        if node.target in ("getattr", "field"):
             name = node.attributes["name"]
             return f"{args[0]}.{name}" if name.isidentifier() else f'getattr({args[0]}, "{name}")'
         if node.target == "callmethod":

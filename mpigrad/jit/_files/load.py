@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,11 +21,11 @@ from .._codegen.emit import identifier
 from .._frontend.function import ScriptFunction
 from .._frontend.module import ScriptModule
 from .._ir.graph import Block, Graph, Node, Value, Where
-from .._ir.operators import operator
+from .._ir.operators import operator, rref_files
 from .._ir.schema import Argument, Schema
 from .._ir.types import Type
 from .archive import Refused, read, refusing
-from .save import is_kept
+from .save import is_kept, save
 from .verify import Members, verify
 
 
@@ -204,6 +205,12 @@ class _Reader:
         return made
 
 
+def _rref(given: Any) -> Any:
+    if not (isinstance(given, list) and len(given) == 4 and all(type(each) is int and each >= 0 for each in given)):
+        raise Refused(f"{given!r:.100} is no RRef")
+    return rref_files().unpack(*given)
+
+
 def _where(given: Any) -> Where | None:
     if not given:
         return None
@@ -263,7 +270,28 @@ _VALUES: dict[str | None, Any] = {
     "dtype": _dtype,
     "device": lambda reader, given: Device(_text(given)),
     "ellipsis": lambda reader, given: Ellipsis,
+    "rref": lambda reader, given: _rref(given),
     "function": lambda reader, given: reader.function(given),
     "operator": lambda reader, given: operator(*map(_text, given)),
     "type": lambda reader, given: unpack_type(given),
 }
+
+
+# -- modules as arguments and results of calls -----------------------------------------------------------------------------
+def _reduce_in_rpc(module: ScriptModule) -> Any:
+    """A scripted module in a message: what `jit.save` writes."""
+    if "module_rref" in vars(module):
+        raise RuntimeError(
+            "Passing a script RemoteModule over RPC is not supported. Please create a RemoteModule in the sender, send the "
+            "`module_rref` to the receiver, and create a new instance on the receiver end by passing this `module_rref`."
+        )
+    file = io.BytesIO()
+    save(module, file)
+    return _received, (file.getvalue(),)
+
+
+def _received(data: bytes) -> Any:
+    return load(io.BytesIO(data))
+
+
+ScriptModule._reduce_in_rpc = _reduce_in_rpc  # type: ignore[attr-defined]  # the pickler of RPC asks for it

@@ -32,9 +32,9 @@ from mpigrad.nn.modules.module import Module
 from .._frontend.function import ScriptFunction, record_of
 from .._frontend.module import ScriptModule, class_values
 from .._ir.graph import Block, Graph, Value
-from .._ir.operators import is_operator, operator_name
+from .._ir.operators import is_operator, operator_name, rref_files
 from .._ir.schema import Schema
-from .._ir.types import Type
+from .._ir.types import Type, is_rref
 from .archive import FORMAT, VERSION
 
 
@@ -71,6 +71,10 @@ _INTERNAL = frozenset(vars(Module())) | {
 }  # fmt: skip
 
 
+class _Unsavable(RuntimeError):
+    """What no file holds."""
+
+
 class _Packer:
     """Collects what a program needs."""
 
@@ -104,7 +108,7 @@ class _Packer:
     def value(self, value: Any) -> Any:
         """A constant or attribute as JSON."""
         if isinstance(value, enum.Enum):
-            raise RuntimeError(f"Could not save {value!r}: a file holds graphs and plain values only")
+            raise _Unsavable(f"Could not save {value!r}: a file holds graphs and plain values only")
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
@@ -113,6 +117,8 @@ class _Packer:
             return {"complex": [value.real.hex(), value.imag.hex()]}
         if isinstance(value, Tensor):
             return self.tensor(value)
+        if is_rref(value):
+            return {"rref": list(rref_files().pack(value))}
         if isinstance(value, (list, tuple)):
             return {type(value).__name__ if type(value) is list else "tuple": [self.value(each) for each in value]}
         if isinstance(value, dict):
@@ -129,7 +135,7 @@ class _Packer:
             return {"type": pack_type(value)}
         if isinstance(value, FunctionType) and is_operator(value):
             return {"operator": operator_name(value)[1].split(":")[1:]}
-        raise RuntimeError(
+        raise _Unsavable(
             f"Could not save {value!r} of type {type(value).__name__}: a file holds graphs and plain values only"
         )
 
@@ -150,7 +156,7 @@ class _Packer:
             if is_kept(name) and name not in ("training", *made["methods"]):
                 try:
                     made["attributes"][name] = self.value(each)
-                except RuntimeError:
+                except _Unsavable:
                     continue  # of Python only: scripted code cannot see it
         return made
 
@@ -187,6 +193,8 @@ class _GraphPacker:
                 f"Could not save: the graph calls the Python function '{node.op[1:]}', which is marked @mpigrad.jit.ignore. "
                 "Mark it @mpigrad.jit.unused if the saved program does not need it."
             )
+        if node.target in ("save", "new", "field"):
+            raise RuntimeError(f"Could not save: the graph has {node.op}, which files do not have: see docs/jit.md, Files")
         return {
             "op": node.op, "target": node.target, "inputs": [self.numbers[id(each)] for each in node.inputs],
             "keywords": list(node.keywords), "where": node.where,

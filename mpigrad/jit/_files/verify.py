@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .._frontend.function import ScriptFunction
 from .._ir.convert import _TESTS
 from .._ir.graph import Block, Graph, Node, Value
-from .._ir.operators import DISTRIBUTED, MODES
+from .._ir.operators import BLOCKS, MODES, RPC_CALLS, RUNS
 from .._ir.python_builtins import BUILTINS
 from .._ir.schema import Schema
 from .._ir.types import Type
@@ -33,15 +33,15 @@ class _Shape(NamedTuple):
 _SHAPES = {
     "constant": _Shape(0, 0), "alias": _Shape(1, 1), "setitem": _Shape(3, 3, 0), "delitem": _Shape(2, 2, 0),
     "setattr": _Shape(2, 2, 0), "getattr": _Shape(1, 1), "raise": _Shape(1, 1, 0), "exit": _Shape(0, None, 0),
-    "if": _Shape(1, 1, None), "loop": _Shape(2, None, None), "with": _Shape(0, 0, None), "unpack": _Shape(1, 1, None),
+    "if": _Shape(1, 1, None), "loop": _Shape(2, None, None), "with": _Shape(0, 1, None), "unpack": _Shape(1, 1, None),
     "op": _Shape(2, 2), "uop": _Shape(1, 1), "method": _Shape(1), "attr": _Shape(1, 1), "fn": _Shape(), "builtin": _Shape(),
     "math": _Shape(), "index": _Shape(2, 2), "list": _Shape(), "tuple": _Shape(), "named": _Shape(), "dict": _Shape(),
     "call": _Shape(), "fork": _Shape(), "callmethod": _Shape(1), "dist": _Shape(1), "isinstance": _Shape(1, 1),
-    "prim": _Shape(1, 3),
+    "prim": _Shape(1, 3), "profiler": _Shape(1, 2),
 }  # fmt: skip
-_WITH_NAME = ("fn", "method", "attr", "builtin", "math", "prim", "dist", "op", "uop")
+_WITH_NAME = ("fn", "method", "attr", "builtin", "math", "prim", "dist", "op", "uop", "profiler")
 _PRIM = {"listed": 1, "range_length": None, "derive_index": 3, "float_pow": 2}
-_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist")  # have no output where the result is unused
+_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist", "profiler")  # have no output where the result is unused
 
 
 class Members(NamedTuple):
@@ -128,9 +128,9 @@ class _Checker:
         self.attribute(node, "function", ScriptFunction)
 
     def _dist(self, node: Node, name: str) -> None:
-        if name not in DISTRIBUTED:
+        if name not in RUNS:
             raise self.refuse(node, "is none that a file may have")
-        if name in ("rpc_async", "rpc_sync", "remote"):
+        if name in RPC_CALLS:
             self.attribute(node, "function", ScriptFunction)
             if len(node.inputs) - len(node.keywords) < 2:
                 raise self.refuse(node, f"has {len(node.inputs)} inputs")
@@ -234,7 +234,8 @@ class _Checker:
                 self.modules[id(output)] = self.modules[id(sources[0])] if len(sources) == 1 else _SOME
 
     def _with(self, node: Node, name: str) -> None:
-        if self.attribute(node, "name", str) not in MODES:
+        mode = self.attribute(node, "name", str)
+        if mode not in BLOCKS or len(node.inputs) != (mode not in MODES):
             raise self.refuse(node, "names no mode that a graph may use")
         self.inner(node, 1)
         self.results(node, node.blocks[0], node.blocks[0].outputs)

@@ -23,6 +23,8 @@ def script_function(function: Any, local_names: dict[str, Any] | None = None) ->
     if isinstance(function, ScriptFunction):
         return record_of(function)
     function = inspect.unwrap(function)
+    if isinstance(function, ScriptFunction):
+        return record_of(function)
     found = _cache.get(function)
     if found is not None:
         if isinstance(found, _Unfinished):

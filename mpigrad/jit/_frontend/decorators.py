@@ -91,8 +91,9 @@ def interface(obj: type) -> type:
 def _declared(name: str, function: Any) -> Schema:
     scope, hints = Scope(function), function.__annotations__
     arguments = [
-        Argument(each, scope.of_argument(hints[each]) if each in hints else TENSOR, each not in hints)
-        for each in list(inspect.signature(function).parameters)[1:]
+        Argument(name, scope.of_argument(hints[name]) if name in hints else TENSOR, name not in hints,
+                 each.default is not each.empty, None if each.default is each.empty else each.default)
+        for name, each in list(inspect.signature(function).parameters.items())[1:]
     ]
     return Schema(name, tuple(arguments), scope.of_argument(hints["return"]) if "return" in hints else NONE)
 

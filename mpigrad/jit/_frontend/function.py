@@ -71,6 +71,7 @@ class ScriptFunction(metaclass=_Kind):
         """The attributes of the callable."""
         return {
             "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see _core.rpc.function_names
+            "_check_call": self.check_call,
             "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
             "code": code_of(self.graph, self.schema), "save": self.save, "name": self.name,
             "qualified_name": self.qualified_name, "returns": self.returns,
@@ -99,6 +100,12 @@ class ScriptFunction(metaclass=_Kind):
         """The first call."""
         self._compile()
         return self.entry(me, *args, **kwargs)
+
+    def check_call(self, args: Any, kwargs: dict[str, Any]) -> None:
+        """Refuse a call by another worker that cannot succeed there."""
+        if len(self.graph.inputs) > len(self.schema.arguments):
+            raise TypeError(f"cannot pickle 'ScriptMethod' object '{self.name}': call methods through an RRef to the module")
+        self.schema.check_call(tuple(args), kwargs)
 
     def _compile(self) -> None:
         with _compiling:
@@ -215,7 +222,8 @@ def find(qualified_name: str) -> ScriptFunction:
         found = by_name.get(qualified_name)
     if found is None:
         raise RuntimeError(
-            f"Script function '{qualified_name}' is not defined on this worker. Functions decorated with @mpigrad.jit.script "
+            f"attempted to get undefined function {qualified_name.rpartition('.')[2]}: '{qualified_name}' is not defined on this "
+            "worker. Functions decorated with @mpigrad.jit.script "
             "travel by name: they must be defined on both caller and callee."
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections import OrderedDict
 from types import MethodType
@@ -10,7 +11,9 @@ from typing import Any
 from mpigrad.nn.modules.container import ModuleList, Sequential
 from mpigrad.nn.modules.module import Module
 
-from .._ir.types import qualified
+from .._ir.convert import NO, convert
+from .._ir.errors import Error
+from .._ir.types import Type, interfaces, qualified
 from .._lower.module_members import ModuleMembers, is_library
 from .._lower.scope import Scope
 from .compile_function import compile_function
@@ -79,6 +82,31 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
     def _script_method(self, name: str) -> Any:
         """A scripted method, for calls from graphs: nothing else of a module can be called from there."""
         return MethodType(self._script_methods[name].inner(), self)
+
+    def _check_interface(self, hint: Any) -> None:
+        """Refuse a type that is no interface, or one that this module does not have."""
+        name = qualified(hint)
+        if name in interfaces and convert(Type(name), self) is not NO:
+            return
+        methods = [f"  (1) {self._script_methods[each].schema}\n  (2) {schema}\n"
+                   for each, schema in interfaces.get(name, {}).items() if each in self._script_methods]  # fmt: skip
+        raise RuntimeError(
+            f"{self._script_type} is not a subtype of the type hint: {name}, did you pass a valid interface type?\n"
+            + "".join(methods)
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if "module_rref" in self.__dict__:
+            raise Error("Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC")
+        raise RuntimeError(
+            f"Tried to serialize object {self._script_type} which does not have a __getstate__ method defined! Scripted modules "
+            "are saved with mpigrad.jit.save"
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
 
     @property
     def graph(self) -> Any:

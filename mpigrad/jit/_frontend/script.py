@@ -13,6 +13,7 @@ from .._ir.errors import NotSupportedError
 from .compile_function import script_function
 from .function import ScriptFunction
 from .module import RecursiveScriptModule, ScriptModule
+from .script_class import script_class
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
@@ -29,8 +30,11 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     if isinstance(obj, Module):
         return RecursiveScriptModule(obj)
     if isinstance(obj, type):
-        raise NotSupportedError(
-            f"Classes cannot be scripted: {obj.__name__}. Script a function, or an instance of a Module."
+        return script_class(obj, sys._getframe(_frames_up + 1).f_locals)
+    if hasattr(obj, "_wrapped_async_rpc_function"):
+        raise RuntimeError(
+            f"'{obj.__name__}' is decorated with @rpc.functions.async_execution, which cannot be scripted: put that decorator "
+            "above @mpigrad.jit.script"
         )
     if not inspect.isfunction(obj):
         raise NotSupportedError(f"Cannot script {obj!r}: mpigrad.jit.script takes functions and modules")

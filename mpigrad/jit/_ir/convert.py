@@ -8,9 +8,10 @@ from mpigrad._array.device import device as Device
 from mpigrad._array.dtype import dtype as DType
 from mpigrad._array.layout import layout, memory_format
 from mpigrad._tensor import Tensor
+from mpigrad.autograd.profiler import record_function
 from mpigrad.futures import Future
 
-from .types import Type, class_of, classes, interfaces
+from .types import Type, class_of, classes, interfaces, is_rref, script_classes
 
 NO = object()  # the value does not fit
 
@@ -80,11 +81,13 @@ def _enum(wanted: Type, value: Any) -> Any:
 
 
 def _rref(wanted: Type, value: Any) -> Any:
-    return value if any(cls.__name__ == "RRef" for cls in type(value).__mro__) else NO
+    return value if is_rref(value) else NO
 
 
 def _is_module(name: str, value: Any) -> bool:
-    """Whether a value is a scripted module of a class, or has all methods of an interface with their types."""
+    """Whether a value is of a script class, is a scripted module of a class, or has the methods of an interface."""
+    if name in script_classes:
+        return isinstance(value, script_classes[name].cls)
     wanted = interfaces.get(name)
     if wanted is None:
         return getattr(value, "_script_type", None) == name
@@ -102,6 +105,7 @@ _TESTS: dict[str, Any] = {
     "Tensor": _of(Tensor), "int": _of(int), "float": _float, "bool": _of(bool), "str": _of(str),
     "complex": _of(complex, float, int), "number": _of(int, float, complex), "NoneType": _of(type(None)),
     "Any": lambda wanted, value: value, "Device": _of(Device, str), "dtype": _of(DType), "Layout": _of(layout),
-    "MemoryFormat": _of(memory_format), "Future": _of(Future), "RRef": _rref, "List": _list, "Tuple": _tuple,
+    "MemoryFormat": _of(memory_format), "Future": _of(Future), "_RecordFunction": _of(record_function),
+    "RRef": _rref, "List": _list, "Tuple": _tuple,
     "Dict": _dict, "Enum": _enum, "Optional": _optional, "Function": lambda wanted, value: value,
 }  # fmt: skip

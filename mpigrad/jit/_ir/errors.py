@@ -35,8 +35,9 @@ class Source:
         return "\n".join(shown)
 
 
-class Error(Exception):
-    """What a `raise` inside scripted code becomes: `torch.jit.Error`."""
+class Error(RuntimeError):
+    """What a `raise` inside scripted code becomes: `torch.jit.Error`. PyTorch's arrives from other workers as `RuntimeError`;
+    this one is both, here and there."""
 
 
 class FrontendError(Exception):

@@ -12,6 +12,8 @@ from typing import Any
 
 from mpigrad._graph.grad_mode import enable_grad, inference_mode, no_grad
 from mpigrad._tensor import Tensor
+from mpigrad.autograd.profiler import record_function
+from mpigrad.ops import profiler
 
 from .types import BOOL, DTYPE, INT, NONE, NUMBER, SIZES, TENSOR, Type, list_of, tuple_of
 
@@ -21,10 +23,15 @@ _DEFINED_IN = (
     "mpigrad._array.dtype",
 )  # fmt: skip
 MODES = {"no_grad": no_grad, "enable_grad": enable_grad, "inference_mode": inference_mode}  # of `with` statements
+BLOCKS = {**MODES, "record_function": record_function}  # those that take no argument, and one that takes a name
 # Functions of the layers above: known by name here, imported when a graph that calls them is compiled.
 DISTRIBUTED = {
     "rpc_async": "mpigrad.distributed.rpc", "rpc_sync": "mpigrad.distributed.rpc", "remote": "mpigrad.distributed.rpc",
     "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
+}  # fmt: skip
+RPC_CALLS = ("rpc_async", "rpc_sync", "remote")
+RUNS = {  # what a graph runs for each: scripts have calls of their own, and two methods of RRefs
+    **DISTRIBUTED, **dict.fromkeys((*RPC_CALLS, "local_value", "to_here"), "mpigrad.distributed.rpc._scripts"),
 }  # fmt: skip
 # Names that take or give Python objects that cannot be values of a graph.
 _NEVER = {
@@ -123,4 +130,17 @@ def special_form(function: Any) -> Any:
 
 def distributed(name: str) -> Any:
     """The function of RPC or distributed autograd that a target names."""
-    return getattr(importlib.import_module(DISTRIBUTED[name]), name)
+    return getattr(importlib.import_module(RUNS[name]), name)
+
+
+def rref_files() -> Any:
+    """How files hold RRefs; of a layer above."""
+    return importlib.import_module("mpigrad.distributed.rpc._rref.in_files")
+
+
+def profiler_operator(name: str) -> Any:
+    """One of `mpigrad.ops.profiler`; ValueError if there is no such operator."""
+    found = vars(profiler).get(name)
+    if not isinstance(found, staticmethod):
+        raise ValueError(f"profiler::{name} is no operator that a graph may use")
+    return found.__func__

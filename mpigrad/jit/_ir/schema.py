@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .convert import NO, convert
+from .graph import _literal
 from .types import Type
 
 MISSING: Any = object()  # stands where an argument without a default was not given
@@ -29,7 +30,7 @@ class Schema(NamedTuple):
 
     def __str__(self) -> str:
         parts = [
-            f"{each.type} {each.name}{f'={each.default!r}' if each.has_default else ''}" for each in self.arguments
+            f"{each.type} {each.name}{f'={_literal(each.default)}' if each.has_default else ''}" for each in self.arguments
         ]
         result = f"({self.returns})" if self.returns.kind == "Tuple" else self.returns
         return f"{self.name}({', '.join(parts)}) -> {result}"
@@ -47,7 +48,34 @@ class Schema(NamedTuple):
         for each, value in zip(self.arguments, bound):
             if value is MISSING:
                 return self._missing(each)
-        return RuntimeError(f"Unknown keyword argument '{next(iter(named))}' for operator '{self.name}'. Schema: {self}")
+        return self._unknown(next(iter(named)))
+
+    def _unknown(self, keyword: str) -> RuntimeError:
+        return RuntimeError(f"Unknown keyword argument '{keyword}' for operator '{self.name}'. Schema: {self}")
+
+    def check_keywords(self, count: int, keywords: dict[str, Any]) -> None:
+        """Refuse keyword arguments that do not go with the first `count` arguments; the types are the callee's to check."""
+        names = [each.name for each in self.arguments]
+        for keyword in keywords:
+            if keyword not in names:
+                raise self._unknown(keyword)
+        for name in names[:count]:
+            if name in keywords:
+                raise RuntimeError(f"Argument '{name}' specified both as positional and keyword argument. Schema: {self}")
+        for each in self.arguments[count:]:
+            if not each.has_default and each.name not in keywords:
+                raise self._missing(each)
+
+    def check_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Refuse the arguments of a call that another worker is to run, before they travel."""
+        if len(args) > len(self.arguments):
+            raise self.refusal(args[: len(self.arguments)], args[len(self.arguments) :], keywords)
+        for position, value in enumerate(args):
+            self.check(position, value)
+        self.check_keywords(len(args), keywords)
+        for position, each in enumerate(self.arguments):
+            if each.name in keywords:
+                self.check(position, keywords[each.name])
 
     def _missing(self, argument: Argument) -> RuntimeError:
         return RuntimeError(f"{self.name}() is missing value for argument '{argument.name}'. Declaration: {self}")

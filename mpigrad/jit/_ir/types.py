@@ -12,6 +12,7 @@ from mpigrad._array.device import device as Device
 from mpigrad._array.dtype import dtype as DType
 from mpigrad._array.layout import layout, memory_format
 from mpigrad._tensor import Tensor
+from mpigrad.autograd.profiler import record_function
 from mpigrad.futures import Future
 
 
@@ -26,6 +27,10 @@ class Type(NamedTuple):
 
     def __str__(self) -> str:
         return _GRAPH.get(self.kind, _plain)(self)
+
+    def mentions(self, kind: str) -> bool:
+        """Whether a kind of type is in it."""
+        return self.kind == kind or any(each.mentions(kind) for each in self.args)
 
     def python(self) -> str:
         """The type as Python writes it: `List[int]`, `Optional[Tensor]`."""
@@ -77,13 +82,16 @@ def optional(each: Type) -> Type:
 _BY_CLASS: dict[Any, Type] = {
     Tensor: TENSOR, int: INT, float: FLOAT, bool: BOOL, str: STR, complex: COMPLEX, None: NONE, type(None): NONE, Any: ANY,
     Device: DEVICE, DType: DTYPE, layout: LAYOUT, memory_format: Type("MemoryFormat"),
-    list: list_of(TENSOR), list[Any]: list_of(ANY),
+    list: list_of(TENSOR), list[Any]: list_of(ANY), record_function: Type("_RecordFunction"),
 }  # fmt: skip
 interfaces: dict[str, dict[str, Any]] = {}  # name of a class decorated with @jit.interface -> the schemas of its methods
+script_classes: dict[str, Any] = {}  # name of a class that was scripted -> its `ScriptClass`
 
 
 def from_annotation(given: Any) -> Type:
     """The type that an annotation means; TypeError if scripting has none for it."""
+    if isinstance(given, Type):
+        return given  # of functions that the library writes
     try:
         if given in _BY_CLASS:
             return _BY_CLASS[given]
@@ -105,11 +113,24 @@ def from_annotation(given: Any) -> Type:
             return TENSOR
         if "_is_jit_interface" in vars(given) or getattr(given, "_is_script_module", False):
             return Type(qualified(given))
+        if is_script_class(given):
+            return Type(qualified(given))
         if is_named_tuple(given):
             return _named_tuple(given)
         if issubclass(given, enum.Enum):
             return _enum(given)
     raise TypeError(f"Unknown type annotation: '{getattr(given, '__name__', given)}'")
+
+
+def is_script_class(given: Any) -> bool:
+    """Whether an object is a class that was scripted."""
+    found = script_classes.get(qualified(given)) if isinstance(given, type) else None
+    return found is not None and found.cls is given
+
+
+def is_module(kind: Type) -> bool:
+    """Whether a type is that of a module or an interface."""
+    return kind.kind.startswith("__mpigrad__") and kind.kind not in script_classes
 
 
 def _union(given: Any, args: tuple[Any, ...]) -> Type:
@@ -176,7 +197,23 @@ def type_of(value: Any) -> Type | None:
     if isinstance(value, dict) and value:
         pairs = {(type_of(key), type_of(each)) for key, each in value.items()}
         return Type("Dict", pairs.pop()) if len(pairs) == 1 and not any(None in pair for pair in pairs) else None  # type: ignore[arg-type]
-    return None
+    if is_rref(value):
+        return _rref_type(value)
+    return Type(qualified(type(value))) if is_script_class(type(value)) else None
+
+
+def is_rref(value: Any) -> bool:
+    """Whether a value is an RRef; its class is of a layer above."""
+    return any(cls.__name__ == "RRef" for cls in type(value).__mro__)
+
+
+def _rref_type(rref: Any) -> Type:
+    """The type of an RRef, whose owner is asked for the class of its value."""
+    cls = rref._get_type()
+    if issubclass(cls, Tensor):
+        return Type("RRef", (TENSOR,))
+    known = cls in _BY_CLASS and cls is not list or is_script_class(cls)
+    return Type("RRef", (from_annotation(cls) if known else ANY,))
 
 
 def fits(given: Type, wanted: Type) -> bool:

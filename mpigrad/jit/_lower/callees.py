@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
+from mpigrad._ops.tensor.serialize import save
+
 from .._ir.operators import DISTRIBUTED, is_operator
 from .._ir.python_builtins import builtin_name, is_math
-from .._ir.types import is_named_tuple
+from .._ir.types import is_named_tuple, is_script_class
 
 
 def role_of(obj: Any) -> str | None:
@@ -20,7 +23,9 @@ def role_of(obj: Any) -> str | None:
         return "function"
     if is_named_tuple(obj):
         return "named"
-    if mark == "special" or obj is isinstance or _is_distributed(obj):
+    if is_script_class(obj):
+        return "class"
+    if mark == "special" or obj is isinstance or obj is save or _is_distributed(obj):
         return "special"
     if builtin_name(obj) is not None:
         return "builtin"
@@ -36,8 +41,9 @@ def role_of(obj: Any) -> str | None:
 
 
 def _is_distributed(obj: Any) -> bool:
-    module, name = str(getattr(obj, "__module__", "")), getattr(obj, "__name__", "")
-    return isinstance(name, str) and name in DISTRIBUTED and f"{module}.".startswith(f"{DISTRIBUTED[name]}.")
+    name = getattr(obj, "__name__", "")
+    home = sys.modules.get(DISTRIBUTED[name]) if isinstance(name, str) and name in DISTRIBUTED else None
+    return home is not None and getattr(home, name, None) is obj
 
 
 def complaint(obj: Any, name: str) -> str:

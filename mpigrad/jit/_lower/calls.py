@@ -10,12 +10,34 @@ from .._ir.graph import Value
 from .._ir.operators import is_tensor_method, operator_name, result_of
 from .._ir.python_builtins import builtin_name, builtin_op, builtin_result, method_result
 from .._ir.schema import Argument, Schema
-from .._ir.types import ANY, FLOAT, INT, NONE, STR, TENSOR, Type, fits, interfaces, list_of
+from .._ir.types import (
+    ANY,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    TENSOR,
+    Type,
+    fits,
+    interfaces,
+    is_module,
+    list_of,
+    qualified,
+    script_classes,
+)
 from .builder import BoundMethod, PythonObject, StaticTuple
 from .callees import complaint, role_of
 from .expressions import Expressions
 
 Arguments = tuple[list[Value], dict[str, Value]]
+_FORMS = (
+    "Possible forms of call to {name}(..) are\n"
+    "{name}(dst_worker_name, user_callable, args, kwargs, timeout)\n"
+    "{name}(dst_worker_name, user_callable, args, kwargs)\n"
+    "{name}(dst_worker_name, user_callable, args)\n"
+    "{name}(dst_worker_name, user_callable)\n"
+    "Now the number of arguments is {count}"
+)
 
 
 class Calls(Expressions):
@@ -28,6 +50,9 @@ class Calls(Expressions):
         if isinstance(found, Value):
             if self.module is not None and self.module.knows(self, found):
                 return self.module.call(self, node, found, "forward")
+            made = self.class_method(node, found, "__call__", *self.arguments(node))
+            if made is not None:
+                return made
             raise self.fail(node, f"'{found.type.python()}' object is not callable")
         if isinstance(found, StaticTuple):
             return self.module.call_each(self, node, found)
@@ -68,6 +93,9 @@ class Calls(Expressions):
         if kwargs:
             raise self.fail(node, f"{name}() takes no keyword arguments in scripted code")
         kind = builtin_result(name, [each.type for each in args])
+        made = self.class_method(node, args[0], f"__{name}__", args[1:]) if args else None
+        if made is not None:
+            return made
         if kind is None:
             raise self.fail(
                 node, f"Arguments for call are not valid: {name}({', '.join(each.type.python() for each in args)})"
@@ -89,6 +117,16 @@ class Calls(Expressions):
         )
         inputs = self.bind(node, Schema(obj.__name__, arguments, kind), args, kwargs)
         return self.add(node, "prim::TupleConstruct", inputs, kind, "named")
+
+    def _as_class(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        record = script_classes[qualified(obj)]
+        method = record.method("__init__")
+        nothing = Schema(obj.__name__, (), NONE)
+        inputs = self.bind(node, nothing if method is None else method.schema, args, kwargs)
+        made = self.add(node, "prim::CreateObject", [], Type(record.type_name), "new")
+        if method is not None:
+            self.add(node, "prim::CallMethod", [made, *inputs], None, "call", function=method)
+        return made
 
     # -- functions of users ------------------------------------------------------------------------------------------
     def _as_function(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -165,6 +203,14 @@ class Calls(Expressions):
             return self.add(
                 node, f"aten::{name}", [owner, *args, *kwargs.values()], made, f"method:{name}", tuple(kwargs)
             )
+        if kind.kind in script_classes:
+            found_static = script_classes[kind.kind].static(name)
+            if isinstance(found_static, staticmethod):
+                return self._as_function(node, found_static.__func__, args, kwargs)
+            made = self.class_method(node, owner, name, args, kwargs)
+            if made is None:
+                raise self.fail(node, f"'{kind.kind}' object has no attribute or method '{name}'.")
+            return made
         if kind.kind.startswith("__mpigrad__"):
             return self._interface_method(node, owner, name, args, kwargs)
         found_type = method_result(kind, name, [each.type for each in args])
@@ -178,8 +224,21 @@ class Calls(Expressions):
         op = "aten::wait" if kind.kind == "Future" and name == "wait" else f"aten::{name}"
         made = None if found_type == NONE and name != "get" else found_type
         target = "prim:listed" if name in ("keys", "values", "items") else f"method:{name}"
+        if kind.kind == "RRef" and (name == "local_value" or name == "to_here" and is_module(kind.args[0])):
+            target = f"dist:{name}"
         attributes = {"name": name} if target == "prim:listed" else {}
         return self.add(node, op, [owner, *args, *kwargs.values()], made, target, tuple(kwargs), **attributes)
+
+    def class_method(
+        self, node: ast.AST, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value] | None = None
+    ) -> Value | None:
+        """A method of an object of a script class; None if it is of no such class, or the class has no such method."""
+        record = script_classes.get(owner.type.kind)
+        method = record.method(name) if record is not None else None
+        if method is None:
+            return None
+        inputs = self.bind(node, method.schema, args, kwargs or {})
+        return self.add(node, "prim::CallMethod", [owner, *inputs], method.returns, "call", function=method)
 
     def _interface_method(
         self, node: ast.Call, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]
@@ -218,6 +277,29 @@ class Calls(Expressions):
             raise self.fail(node, f"wait() expects a Future, got {fut.type.python()}")
         return self.add(node, "aten::wait", [fut], fut.type.args[0], "method:wait")
 
+    def _call_save(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        args, kwargs = self.arguments(node)
+        if len(args) != 2 or kwargs or args[1].type != STR:
+            raise self.fail(node, f"aten::save(t item, str filename): got {[each.type.python() for each in args]}")
+        return self.add(node, "aten::save", args, None, "save", refused=args[0].type.mentions("RRef"))
+
+    def _profiler(self, node: ast.Call, name: str, wanted: list[str], kind: Type | None) -> Value:
+        """One of `mpigrad.ops.profiler`."""
+        args, kwargs = self.arguments(node)
+        if kwargs or [each.type.kind for each in args] != wanted:
+            raise self.fail(node, f"profiler::{name} takes {wanted}, got {[each.type.python() for each in args]}")
+        kind = args[1].type if kind is ANY else kind
+        return self.add(node, f"profiler::{name}", args, kind, f"profiler:{name}")
+
+    def _call_record_function_enter_new(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._profiler(node, obj.__name__, ["str"], Type("_RecordFunction"))
+
+    def _call_record_function_exit(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._profiler(node, obj.__name__, ["_RecordFunction"], None)
+
+    def _call_call_end_callbacks_on_jit_fut(self, node: ast.Call, obj: Any, hint: Any) -> Value:
+        return self._profiler(node, obj.__name__, ["_RecordFunction", "Future"], ANY)
+
     def _script_argument(self, node: ast.Call, given: ast.expr, what: str) -> Any:
         found = self.expression(given)
         if not isinstance(found, PythonObject) or role_of(found.obj) != "function":
@@ -227,26 +309,20 @@ class Calls(Expressions):
     def _rpc(self, node: ast.Call, name: str, op: str, wrap: str) -> Value:
         given = dict(zip(("to", "func", "args", "kwargs", "timeout"), node.args))
         given.update({str(each.arg): each.value for each in node.keywords})
-        if "to" not in given or "func" not in given:
-            raise self.fail(node, f"{name} needs a destination and a function")
+        if "to" not in given or "func" not in given or len(node.args) > 5:
+            raise self.fail(node, _FORMS.format(name=name, count=len(node.args) + len(node.keywords)))
         function = self._script_argument(node, given["func"], name)
         to = self.value(node, self.expression(given["to"]))
         if to.type not in (STR, ANY) and to.type != INT:
             raise self.fail(node, f"the destination of {name} must be a str, got {to.type.python()}")
-        label = self.constant(node, function.qualified_name)
         args = self._packed(node, given.get("args"))
-        inputs = [to, label, self.pack(node, args)]
-        keywords: dict[str, Value] = {}
-        if "kwargs" in given:
-            keywords = self._named(node, given["kwargs"])
-            names = [self.constant(node, each) for each in keywords]
-            pairs = [each for pair in zip(names, keywords.values()) for each in pair]
-            inputs.append(self.add(node, "prim::DictConstruct", pairs, Type("Dict", (STR, ANY)), "dict"))
-        self.bind(node, function.schema, args, keywords)
+        known, keywords = self._named(node, given.get("kwargs"), name)
+        bound = self.bind(node, function.schema, args, known)
+        inputs = [to, self.constant(node, function.qualified_name), self.pack(node, bound[: len(args)]), keywords]
         if "timeout" in given:
-            if "kwargs" not in given:
-                inputs.append(self.add(node, "prim::DictConstruct", [], Type("Dict", (STR, ANY)), "dict"))
             inputs.append(self.value(node, self.expression(given["timeout"])))
+            if inputs[-1].type not in (INT, FLOAT):
+                raise self.fail(node, f"the timeout of {name} must be a float, got {inputs[-1].type.python()}")
         kind = Type(wrap, (function.returns,)) if wrap else function.returns
         return self.add(node, op, inputs, kind, f"dist:{name}", function=function)
 
@@ -262,10 +338,16 @@ class Calls(Expressions):
             )
         return self.parts(node, value, len(value.type.args))  # type: ignore[attr-defined]
 
-    def _named(self, node: ast.Call, given: ast.expr) -> dict[str, Value]:
-        if not isinstance(given, ast.Dict) or not all(isinstance(each, ast.Constant) for each in given.keys):
-            raise self.fail(node, "keyword arguments of a call to another worker must be a dict literal with str keys")
-        return {str(k.value): self.value(node, self.expression(v)) for k, v in zip(given.keys, given.values)}  # type: ignore[union-attr]
+    def _named(self, node: ast.Call, given: ast.expr | None, name: str) -> tuple[dict[str, Value], Value]:
+        """The keyword arguments that are known now, those of a dict in the call itself; and all of them, as a dict."""
+        if isinstance(given, ast.Dict) and all(isinstance(each, ast.Constant) for each in given.keys):
+            known = {str(k.value): self.value(node, self.expression(v)) for k, v in zip(given.keys, given.values)}  # type: ignore[union-attr]
+            pairs = [each for key, value in known.items() for each in (self.constant(node, key), value)]
+            return known, self.add(node, "prim::DictConstruct", pairs, Type("Dict", (STR, ANY)), "dict")
+        value = self.constant(node, None) if given is None else self.value(node, self.expression(given))
+        if value.type != NONE and (value.type.kind != "Dict" or value.type.args[0] != STR):
+            raise self.fail(node, f"the keyword arguments of {name} must be a dict with str keys, got {value.type.python()}")
+        return {}, value
 
     def _call_rpc_async(self, node: ast.Call, obj: Any, hint: Any) -> Value:
         return self._rpc(node, "rpc_async", "prim::rpc_async", "Future")

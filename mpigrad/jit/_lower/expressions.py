@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+from collections.abc import Callable
 from typing import Any
 
 from .._ir.graph import Value
@@ -24,6 +25,7 @@ from .._ir.types import (
     Type,
     fits,
     list_of,
+    script_classes,
     unify,
 )  # fmt: skip
 from .branches import Branches, Undefined
@@ -48,11 +50,19 @@ _ATTRIBUTES = {
     "shape": SIZES, "dtype": Type("dtype"), "device": DEVICE, "layout": LAYOUT, "ndim": INT, "requires_grad": BOOL,
     "is_leaf": BOOL, "is_sparse": BOOL, "is_cuda": BOOL, "grad": Type("Optional", (TENSOR,)),
 }  # fmt: skip
+_MAGIC = {  # methods of script classes
+    **{sign: f"__{word}__" for sign, word in (
+        ("+", "add"), ("-", "sub"), ("*", "mul"), ("/", "truediv"), ("//", "floordiv"), ("%", "mod"), ("**", "pow"),
+        ("@", "matmul"), ("&", "and"), ("|", "or"), ("^", "xor"), ("<<", "lshift"), (">>", "rshift"), ("==", "eq"), ("!=", "ne"),
+        ("<", "lt"), ("<=", "le"), (">", "gt"), (">=", "ge"))},
+}  # fmt: skip
 _RANK = [BOOL, INT, FLOAT, COMPLEX]
 
 
 class Expressions(Branches, Loops):
     """Lowering of expressions."""
+
+    class_method: Callable[..., Any]  # see `Calls`
 
     def expression(self, node: ast.expr, hint: Type | None = None) -> Any:
         """A value of the graph, or something known while compiling. `hint`: the type that is wanted."""
@@ -113,6 +123,11 @@ class Expressions(Branches, Loops):
         if kind.kind == "Enum" and name in ("name", "value"):
             inside = STR if name == "name" else kind.args[0]
             return self.add(node, f"prim::Enum{name.capitalize()}", [owner], inside, f"attr:{name}")
+        record = script_classes.get(kind.kind)
+        if record is not None and name in record.attributes:
+            return self.add(node, "prim::GetAttr", [owner], record.attributes[name], "field", name=name)
+        if record is not None and isinstance(record.static(name), property):
+            return self.class_method(node, owner, name, [])
         if kind == DEVICE and name in ("type", "index"):
             return self.add(node, f"prim::{name}", [owner], STR if name == "type" else INT, f"attr:{name}")
         if kind.kind == "Optional":
@@ -132,6 +147,9 @@ class Expressions(Branches, Loops):
         if type(op) not in BINARY:
             raise self.unsupported(at, type(op).__name__)
         name, sign = BINARY[type(op)]
+        made = self.class_method(at, left, _MAGIC[sign], [right])
+        if made is not None:
+            return made
         kind = self._result(at, sign, left.type, right.type)
         if sign == "**" and kind == INT:
             return self.add(at, "aten::pow", [left, right], FLOAT, "prim:float_pow")
@@ -171,6 +189,9 @@ class Expressions(Branches, Loops):
         name, sign = {ast.USub: ("neg", "-"), ast.Invert: ("bitwise_not", "~"), ast.UAdd: ("positive", "+")}[
             type(node.op)
         ]
+        made = self.class_method(node, value, "__neg__" if sign == "-" else "", [])
+        if made is not None:
+            return made
         if value.type not in NUMERIC and value.type != TENSOR:
             raise self.fail(node, f"bad operand type for unary {sign}: '{value.type.python()}'")
         return self.add(node, f"aten::{name}", [value], value.type, f"uop:{sign}")
@@ -188,6 +209,10 @@ class Expressions(Branches, Loops):
             return self.condition(node)[0]
         left, right = (self.value(each, self.expression(each)) for each in (node.left, node.comparators[0]))
         name, sign = COMPARE[type(op)]
+        made = self.class_method(node, right, "__contains__", [left]) if sign == "in" else (
+            self.class_method(node, left, _MAGIC.get(sign, ""), [right]))  # fmt: skip
+        if made is not None:
+            return made
         if isinstance(op, (ast.In, ast.NotIn)):
             return self.add(node, f"aten::{name}", [left, right], BOOL, f"op:{sign}")
         tensor = TENSOR in (left.type, right.type)
@@ -209,6 +234,10 @@ class Expressions(Branches, Loops):
         kind = owner.type
         if kind.kind == "Tuple":
             return self._tuple_item(node, owner)
+        if kind.kind in script_classes:
+            made = self.class_method(node, owner, "__getitem__", [self.key(node.slice, owner)])
+            if made is not None:
+                return made
         if kind.kind not in ("Tensor", "List", "Dict", "str"):
             raise self.fail(node, f"'{kind.python()}' object is not subscriptable")
         key = self.key(node.slice, owner)

@@ -18,8 +18,9 @@ _MISSING = object()
 class Scope:
     """The names that a function sees: its closure, its module, Python's built-ins."""
 
-    def __init__(self, function: Any, extra: dict[str, Any] | None = None) -> None:
-        self.function = function
+    def __init__(self, function: Any, extra: dict[str, Any] | None = None, own: type | None = None) -> None:
+        """`extra` are names that annotations see, too; `own` is the class that is being made, which has no name yet."""
+        self.function, self.own = function, own
         self.globals = getattr(function, "__globals__", {})
         self.extra = extra or {}
         closure, names = getattr(function, "__closure__", None) or (), function.__code__.co_freevars
@@ -27,6 +28,8 @@ class Scope:
 
     def lookup(self, name: str) -> Any:
         """The object that a name stands for, or _MISSING."""
+        if self.own is not None and name == self.own.__name__:
+            return self.own
         if name in self.closure:
             try:
                 return self.closure[name].cell_contents
@@ -79,6 +82,16 @@ class Scope:
         try:
             return from_annotation(given)
         except (TypeError, NameError) as error:
+            raise builder.fail(node, str(error)) from None
+
+    def class_annotation(self, builder: Any, node: ast.AST, cls: type, name: str) -> Type | None:
+        """The type that a class declares for an attribute, or None."""
+        given = vars(cls).get("__annotations__", {}).get(name)
+        if given is None:
+            return None
+        try:
+            return self.of_argument(given)
+        except (TypeError, NameError, AttributeError) as error:
             raise builder.fail(node, str(error)) from None
 
     def of_argument(self, given: Any) -> Type:

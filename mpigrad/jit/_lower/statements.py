@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from .._ir.graph import Value
-from .._ir.operators import MODES
-from .._ir.types import STR, TENSOR, Type
+from .._ir.operators import BLOCKS, MODES
+from .._ir.types import STR, TENSOR, Type, script_classes
 from .branches import Undefined
 from .builder import PythonObject, StaticTuple
 from .calls import Calls
@@ -143,6 +143,8 @@ class Lowering(Calls):
     def _set_item(self, target: ast.Subscript, value: Value) -> None:
         owner = self.value(target, self.expression(target.value))
         key = self.key(target.slice, owner)
+        if self.class_method(target, owner, "__setitem__", [key, value]) is not None:
+            return
         op = "aten::index_put_" if owner.type == TENSOR else "aten::_set_item"
         if owner.type.kind not in ("Tensor", "List", "Dict"):
             raise self.fail(target, f"'{owner.type.python()}' object does not support item assignment")
@@ -150,6 +152,9 @@ class Lowering(Calls):
 
     def _set_attribute(self, target: ast.Attribute, value: Value) -> None:
         owner: Any = self.expression(target.value)
+        if isinstance(owner, Value) and owner.type.kind in script_classes:
+            self._set_field(target, owner, value, script_classes[owner.type.kind])
+            return
         if not (isinstance(owner, Value) and self.module is not None and owner is self.me):
             raise self.fail(target, f"Assignment to attribute '{target.attr}' is supported on self only")
         if not hasattr(self.module.original, target.attr):
@@ -158,6 +163,23 @@ class Lowering(Calls):
                 f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?",
             )
         self.add(target, "prim::SetAttr", [self.value(target, owner), value], None, "setattr", name=target.attr)
+
+    def _set_field(self, target: ast.Attribute, owner: Value, value: Value, record: Any) -> None:
+        """Set an attribute of an object of a script class; in `__init__`, make it one."""
+        name = target.attr
+        if record.defining and owner is self.me and name not in record.attributes:
+            hint = self.scope.class_annotation(self, target, record.cls, name)
+            record.attributes[name] = value.type if hint is None else hint
+        wanted = record.attributes.get(name)
+        if wanted is None:
+            raise self.fail(
+                target, f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?"
+            )
+        value = self.cast(
+            target, value, wanted,
+            f"Wrong type for attribute assignment. Expected {wanted.python()} but got {value.type.python()}",
+        )  # fmt: skip
+        self.add(target, "prim::SetAttr", [owner, value], None, "setattr", name=name)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         change = INPLACE.get(type(node.op))
@@ -218,13 +240,11 @@ class Lowering(Calls):
         self.refine(node, test[1])
 
     def _With(self, node: ast.With) -> None:
-        name = self._grad_mode(node.items[0]) if len(node.items) == 1 else None
-        if name is None:
-            raise self.refuse(
-                node, "with statements other than `with mpigrad.no_grad():` and its like aren't supported"
-            )
-        block, env = self.sub_block(lambda: self.statements(node.body), self.env)
-        made = self.append(node, "prim::With", [], "with", block)
+        item, *others = node.items
+        name, inputs = self._entered(node, item)
+        body = [ast.copy_location(ast.With(others, node.body), node)] if others else node.body
+        block, env = self.sub_block(lambda: self.statements(body), self.env)
+        made = self.append(node, "prim::With", inputs, "with", block)
         made.attributes = {"name": name}
         for each, value in env.items():
             if value is not self.env.get(each) and isinstance(value, Value) and not block.ends():
@@ -233,13 +253,20 @@ class Lowering(Calls):
             else:
                 self.env[each] = value
 
-    def _grad_mode(self, item: ast.withitem) -> str | None:
-        """The name in MODES of the mode that a `with` enters, or None."""
+    def _entered(self, node: ast.With, item: ast.withitem) -> tuple[str, list[Value]]:
+        """The name in BLOCKS of what a `with` enters, and what it is given."""
         call = item.context_expr
-        if item.optional_vars is not None or not isinstance(call, ast.Call) or call.args or call.keywords:
-            return None
-        found = self.expression(call.func)
-        return next((name for name, mode in MODES.items() if isinstance(found, PythonObject) and found.obj is mode), None)
+        if isinstance(call, ast.Call) and item.optional_vars is None:
+            found = self.expression(call.func)
+            name = next((name for name, each in BLOCKS.items() if isinstance(found, PythonObject) and found.obj is each), "")
+            args, kwargs = self.arguments(call) if name else ([], {})
+            inputs = [*args, *kwargs.values()]
+            if name and [each.type for each in inputs] == ([] if name in MODES else [STR]) and kwargs.keys() <= {"name"}:
+                return name, inputs
+        raise self.refuse(
+            node, "with statements other than `with mpigrad.no_grad():` and its like, and `with record_function(name):`, "
+            "aren't supported",
+        )  # fmt: skip
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -1,0 +1,91 @@
+"""Script classes, what `jit.script(cls)` makes of a class: scripts make instances, read and set attributes, call methods.
+
+The class itself stays as it is, and so do its instances: Python runs its methods, graphs run those compiled here. Attributes are
+those that `__init__` sets, with the types that it gives them.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from typing import Any
+
+from mpigrad.nn.modules.module import Module
+
+from .._ir.types import Type, qualified, script_classes
+from .._lower.scope import Scope
+from .compile_function import compile_function
+from .function import ScriptFunction
+
+
+class ScriptClass:
+    """The compiled methods of one class, and the types of its attributes."""
+
+    def __init__(self, cls: type, names: dict[str, Any]) -> None:
+        self.cls, self.type_name, self.names = cls, qualified(cls), names
+        self.attributes: dict[str, Type] = {}
+        self.methods: dict[str, ScriptFunction | None] = {}  # None while a method is compiled
+        self.defining = True  # `__init__` is being compiled: what it sets is an attribute from now on
+
+    def knows(self, builder: Any, value: Any) -> bool:
+        """Whether a value is a module: never (see `ModuleMembers.knows`)."""
+        return False
+
+    def static(self, name: str) -> Any:
+        """What the class has under a name, unbound."""
+        return inspect.getattr_static(self.cls, name, None)
+
+    def method(self, name: str) -> ScriptFunction | None:
+        """The script of a method or property, compiled when first asked for; None if there is none."""
+        found = self.static(name)
+        function = found.fget if isinstance(found, property) else found
+        if not inspect.isfunction(function):
+            return None
+        if name not in self.methods:
+            self.methods[name] = None
+            try:
+                self.methods[name] = compile_function(function, Scope(function, self.names, self.cls), self)
+            except BaseException:
+                del self.methods[name]
+                raise
+        if self.methods[name] is None:
+            raise RuntimeError(f"method '{name}' is called recursively: recursive calls aren't supported\n")
+        return self.methods[name]
+
+    def compile(self) -> None:
+        """Compile all methods, `__init__` first."""
+        self.method("__init__")
+        self.defining = False
+        self._compile_others()
+        self.names = {}  # of a frame, which is not to be kept alive
+
+    def _compile_others(self) -> None:
+        for name, each in vars(self.cls).items():
+            if inspect.isfunction(each) or isinstance(each, property):
+                if getattr(each, "_jit_mark", None) not in ("ignore", "unused"):
+                    self.method(name)
+
+
+def script_class(cls: type, names: dict[str, Any]) -> type:
+    """Make a class known to scripts; `names` are those that its annotations may use beside the module's."""
+    if issubclass(cls, Module):
+        raise RuntimeError(
+            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an instance instead"
+        )
+    if issubclass(cls, enum.Enum):
+        return cls
+    if len(inspect.getmro(cls)) > 2:
+        raise RuntimeError(
+            "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'."
+        )
+    record = ScriptClass(cls, names)
+    before = script_classes.get(record.type_name)
+    script_classes[record.type_name] = record
+    try:
+        record.compile()
+    except BaseException:
+        script_classes.pop(record.type_name)
+        if before is not None:
+            script_classes[record.type_name] = before
+        raise
+    return cls
