@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 REFUSED = (
-    "_apply", "add_module", "apply", "bfloat16", "buffers", "children", "cpu", "cuda", "double", "float", "half", "ipu",
+    "_apply", "add_module", "apply", "bfloat16", "buffers", "children", "cpu", "cuda", "double", "extra_repr", "float", "half",
+    "ipu", "modules",
     "named_buffers", "named_children", "named_parameters", "parameters", "register_backward_hook", "register_buffer",
     "register_forward_hook", "register_forward_pre_hook", "register_module", "register_parameter", "requires_grad_",
     "share_memory", "to", "to_empty", "type", "xpu", "zero_grad",

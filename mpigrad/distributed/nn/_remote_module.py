@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._tensor import Tensor
 from ...futures import Future
+from ...jit import script
 from ...nn import Module
 from .. import rpc
 from ..rpc import RRef
 from ._place import parse
 from ._refused import REFUSED, refusal
+from ._scriptable import scriptable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_NEVER = "Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC"
+_IGNORED = (
+    "The new attribute ``{name}`` of RemoteModule is ignored during RPC pickling. To pickle this attribute, please add it to "
+    "``_REMOTE_MODULE_PICKLED_ATTRIBUTES``. Otherwise, please explicitly add it to "
+    "``_REMOTE_MODULE_ATTRIBUTES_IGNORE_FOR_PICKLING``."
+)
 
 
 def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str) -> Module:
     made = module_cls(*args, **kwargs)
     if not isinstance(made, Module):
         raise ValueError(
-            f"Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, but it returns {type(made)}."
+            "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, "
+            f"but it returns an instance of {type(made)}."
         )
     return made.to(place) if place != "cpu" else made
+
+
+def _make_scripted(
+    module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str, interface: Any
+) -> RRef:
+    """The same for a module that scripts call."""
+    scriptable(interface)
+    return RRef(script(_make(module_cls, args, kwargs, place)), interface)
+
+
+def _prepare(interface: Any) -> None:
+    scriptable(interface)
 
 
 def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -56,17 +82,33 @@ def _quietly(module: RRef, name: str, *args: Any) -> None:
     getattr(module.local_value(), name)(*args)
 
 
-class RemoteModule(Module):
-    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2/cpu".
+_REMOTE_MODULE_PICKLED_ATTRIBUTES = ("on", "device", "is_device_map_set", "is_scriptable", "generated_methods", "module_rref")
+_STATE = tuple(vars(Module()))  # of every module; a received one has it when it is first needed
+_REMOTE_MODULE_ATTRIBUTES_IGNORE_FOR_PICKLING = (*_STATE, "forward_async", "forward")
 
-    >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
-    >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
-    mpigrad.Size([128, 30])
+
+class _Forward:
+    """`forward` or `forward_async` of one remote module: a call by `send`. It does not refer to the RemoteModule, which would
+    then live, and keep the module alive, until Python looks for cycles."""
+
+    def __init__(self, name: str, send: Callable[..., Any], module_rref: RRef, device: str, mapped: bool) -> None:
+        self.__name__, self._send, self._given = name, send, (module_rref, device, mapped)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._send(self._given[0].owner(), _forward, args=(*self._given, args, kwargs))
+
+
+class _RemoteModule(Module):
+    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`, called like one that is here.
+
+    With `_module_interface_cls`, a class decorated with `jit.interface`, the module is scripted there, and so can this one be
+    here: scripts then call its `forward` and `forward_async`.
     """
 
     on: str | int
     device: str
     module_rref: RRef
+    is_device_map_set: bool
 
     def __init__(
         self, remote_device: str, module_cls: Callable[..., Module], args: Any = None, kwargs: Any = None,
@@ -75,25 +117,46 @@ class RemoteModule(Module):
         if not callable(module_cls):
             raise TypeError(f"module_cls must be a class or function that makes a module, not {module_cls!r}")
         on, device = parse(remote_device)
-        made = rpc.remote(on, _make, args=(module_cls, tuple(args or ()), dict(kwargs or {}), device))
-        self._hold(on, device, made, True)
-        self._ask(_exists)  # raises here if the module could not be made there
-
-    def _hold(self, on: str | int, device: str, module_rref: RRef, training: bool) -> None:
-        """Refer to a module that is there."""
+        given = (module_cls, tuple(args or ()), dict(kwargs or {}), device)
         Module.__init__(self)
-        self.on, self.device, self.module_rref, self.training = on, device, module_rref, training
-        self.is_scriptable, self.generated_methods = False, ()
-        agent = rpc._get_current_rpc_agent()
-        self.is_device_map_set = bool(agent._get_device_map(module_rref.owner()))
+        if _module_interface_cls is not None:
+            scriptable(_module_interface_cls)
+            self._hold(on, device, rpc.rpc_sync(on, _make_scripted, (*given, _module_interface_cls)), _module_interface_cls)
+        else:
+            self._hold(on, device, rpc.remote(on, _make, args=given), None)
+            self._ask(_exists)  # raises here if the module could not be made there
+
+    def _hold(self, on: str | int, device: str, module_rref: RRef, interface: Any) -> None:
+        """Refer to a module that is there."""
+        mapped = bool(rpc._get_current_rpc_agent()._get_device_map(module_rref.owner()))
+        self._take(on, device, mapped, interface is not None, (), module_rref)
+        if interface is not None:
+            self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
+
+    def _take(self, *attributes: Any) -> None:
+        """The attributes that calls carry, and the methods that come of them."""
+        self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
+        if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
+            given = self.module_rref, self.device, self.is_device_map_set
+            self.__dict__["forward_async"] = _Forward("forward_async", rpc.rpc_async, *given)
+            self.__dict__["forward"] = _Forward("forward", rpc.rpc_sync, *given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _STATE and "_parameters" not in self.__dict__:
+            self.__dict__.update({**vars(Module()), **self.__dict__})
+            return self.__dict__[name]
+        return super().__getattr__(name)
 
     @staticmethod
     def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
-        """A RemoteModule for a module that is there already."""
+        """A RemoteModule for a module that is there already, made anywhere. `on` and `device` are those of `remote_device`; calls
+        go to the owner of the RRef."""
         on, device = parse(remote_device)
-        if rpc._get_current_rpc_agent().find(on) != module_rref.owner():
-            raise ValueError(f"remote_device {remote_device!r} is not where the module is, on {module_rref.owner()}")
-        return _received(RemoteModule, on, device, module_rref, True)
+        made = RemoteModule.__new__(RemoteModule)
+        made._hold(on, device, module_rref, _module_interface_cls)
+        if _module_interface_cls is not None:
+            rpc.rpc_sync(module_rref.owner(), _prepare, (_module_interface_cls,))
+        return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module there and wait for the result."""
@@ -117,26 +180,37 @@ class RemoteModule(Module):
     def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
         return rpc.rpc_sync(self.module_rref.owner(), function, args=(self.module_rref, *args))
 
-    def extra_repr(self) -> str:
-        """Where the module is."""
-        return f"on={self.on!r}, device={self.device!r}"
+    def __repr__(self) -> str:
+        return f"RemoteModule(on={self.on!r}, device={self.device!r})"
+
+    def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
+        """Refused; as a part of a module that is here, it is one module."""
+        if memo is None:
+            refusal("named_modules")(self)
+        return super().named_modules(memo, prefix, remove_duplicate)
 
     # -- pickling ----------------------------------------------------------------------------------------------------
     def _reduce_in_rpc(self) -> Any:
         """As an argument or result of a call: another RemoteModule for the same module; other attributes stay here."""
-        return _received, (type(self), self.on, self.device, self.module_rref, self.training)
+        if self.is_scriptable:
+            raise RuntimeError(_NEVER)
+        for name in self.__dict__:
+            if name not in _REMOTE_MODULE_PICKLED_ATTRIBUTES and name not in _REMOTE_MODULE_ATTRIBUTES_IGNORE_FOR_PICKLING:
+                print(_IGNORED.format(name=name), file=sys.stderr)
+        given = (getattr(self, name) for name in _REMOTE_MODULE_PICKLED_ATTRIBUTES)
+        return _received, (type(self), self.training, *given)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise RuntimeError("Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC")
+        raise RuntimeError(_NEVER)
 
     # -- what crosses workers, which PyTorch's refuses ---------------------------------------------------------------
-    def train(self, mode: bool = True) -> RemoteModule:
+    def train(self, mode: bool = True) -> Self:
         """Put the module there into training mode, or out of it."""
         self._ask(_quietly, "train", mode)
         self.training = mode
         return self
 
-    def eval(self) -> RemoteModule:
+    def eval(self) -> Self:
         """Put the module there into evaluation mode."""
         return self.train(False)
 
@@ -170,12 +244,26 @@ class RemoteModule(Module):
 
 
 for _name in REFUSED:
-    setattr(RemoteModule, _name, refusal(_name))
+    setattr(_RemoteModule, _name, refusal(_name))
 
 
-def _received(cls: type[RemoteModule], on: str | int, device: str, module_rref: RRef, training: bool) -> RemoteModule:
+class RemoteModule(_RemoteModule):
+    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2/cpu".
+
+    >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
+    >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
+    mpigrad.Size([128, 30])
+    """
+
+    def __init__(self, remote_device: str, module_cls: Callable[..., Module], args: Any = None, kwargs: Any = None) -> None:
+        super().__init__(remote_device, module_cls, args, kwargs)
+
+
+def _received(cls: type[RemoteModule], training: bool, *attributes: Any) -> RemoteModule:
     made = cls.__new__(cls)
-    made._hold(on, device, module_rref, training)
+    made._take(*attributes)
+    if not training:
+        made.__dict__["training"] = False
     return made
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad import nn, optim
 from mpigrad.distributed.nn import RemoteModule
 from mpigrad.distributed.nn._refused import REFUSED
+from mpigrad.distributed.nn.api.remote_module import _REMOTE_MODULE_PICKLED_ATTRIBUTES
 from mpigrad.distributed.optim import DistributedOptimizer
 
 from . import modules
@@ -98,7 +102,7 @@ def test_a_module_that_cannot_be_made_is_told_at_once(rpc_world) -> None:
         RemoteModule(on(rpc_world.next_name), modules.Fails)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         RemoteModule(on(rpc_world.next_name), modules.Net, kwargs={"height": 3})
-    with pytest.raises(ValueError, match="returns an instance of <class nn.Module>, but it returns <class 'int'>"):
+    with pytest.raises(ValueError, match="returns an instance of <class nn.Module>, but it returns an instance of <class 'int'>"):
         RemoteModule(on(rpc_world.next_name), modules.not_a_module)
     with pytest.raises(TypeError, match="module_cls must be a class or function that makes a module, not 7"):
         RemoteModule(on(rpc_world.next_name), 7)
@@ -146,8 +150,43 @@ def test_a_module_that_is_there_already(rpc_world) -> None:
     again = RemoteModule.init_from_module_rref(on(f"rank:{rpc_world.next_rank}"), made)
     assert rpc.rpc_sync(rpc_world.next_name, modules.same_module, args=(remote, again))
     assert remote(inputs()).shape == (4, 3)
-    with pytest.raises(ValueError, match="is not where the module is"):
-        RemoteModule.init_from_module_rref(rpc_world.name, made)
+    last = rpc_world.worker(rpc_world.rank + 2)  # made there, for a module that is elsewhere
+    third = rpc.rpc_sync(last, RemoteModule.init_from_module_rref, args=(last, made))
+    assert third.on == last and mpigrad.equal(third(inputs()), remote(inputs()))
+    assert mpigrad.equal(rpc.rpc_sync(last, modules.call, args=(third, inputs())), remote(inputs()))
+    assert len(third.remote_parameters()) == len(remote.remote_parameters())
+
+
+def test_what_travels_is_what_a_remote_module_has_there(rpc_world, capsys) -> None:
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
+    remote.note = "stays here"
+    found = rpc.rpc_sync(rpc_world.worker(rpc_world.rank + 2), vars_of, args=(remote,))
+    assert list(found) == [*_REMOTE_MODULE_PICKLED_ATTRIBUTES, "forward_async", "forward"]
+    assert found["on"] == rpc_world.next_name and mpigrad.equal(found["forward"](inputs()), remote(inputs()))
+    assert "The new attribute ``note`` of RemoteModule is ignored during RPC pickling." in capsys.readouterr().err
+
+
+def vars_of(remote: RemoteModule) -> dict[str, Any]:
+    return remote.__dict__
+
+
+def test_a_remote_module_is_released_at_once(rpc_world) -> None:
+    remote = RemoteModule(on(rpc_world.next_name), modules.Net)
+    gone = weakref.ref(remote)
+    gc.disable()
+    try:
+        del remote
+        assert gone() is None  # nothing refers to it from inside
+    finally:
+        gc.enable()
+
+
+def test_as_a_part_it_is_one_module(rpc_world) -> None:
+    outer = modules.Outer(rpc_world.next_name)
+    assert outer.far in list(outer.modules())
+    for call in (outer.far.modules, outer.far.named_modules, outer.far.extra_repr):
+        with pytest.raises(ValueError, match="not supported for RemoteModule"):
+            call()
 
 
 def test_it_says_where_it_is(rpc_world) -> None:
