@@ -9,6 +9,9 @@ Invariants
   is served exactly once, by whichever of the two got it.
 - No lock and no condition is allocated for a future that nobody blocks on.
 - A thread that waits while an RPC agent runs makes progress for it: the agent installs `set_wait_hook`.
+- Completing is a guarded section (`mpigrad/_core/guard.py`): an interrupt comes before it or after it, never between the change
+  and those who are to hear of it. Users' callbacks are suspended from it.
+- Every callback is called, whatever the ones before it raise.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
+from mpigrad._core.guard import enter, leave, resume, suspend
 from mpigrad._core.mutex import Mutex
 
 logger = logging.getLogger(__name__)
@@ -150,8 +154,10 @@ class Future:
         def chained(fut: Future) -> None:
             try:
                 value = callback(fut)
-            except Exception as error:
+            except BaseException as error:
                 result.set_exception(_callback_error(error))
+                if not isinstance(error, Exception):
+                    raise
             else:
                 result.set_result(value)
 
@@ -176,12 +182,7 @@ class Future:
         >>> fut = Future(); fut.set_result(1); fut.done()
         True
         """
-        with _CHANGE:
-            self._claim()
-            self._value = result
-            self._state = 1
-        self._wake()
-        self._run_callbacks()
+        self._set(1, result)
 
     def set_exception(self, result: BaseException) -> None:
         """Complete this future with an error, which `wait` and `value` raise.
@@ -190,12 +191,7 @@ class Future:
         True
         """
         assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
-        with _CHANGE:
-            self._claim()
-            self._value = result
-            self._state = 2
-        self._wake()
-        self._run_callbacks()
+        self._set(2, result)
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not self._state:
@@ -213,6 +209,19 @@ class Future:
             self._add(tell)
             yield from ready.__await__()
         return self.value()
+
+    def _set(self, state: int, value: Any) -> None:
+        """Complete this future, unless another thread has; wake its waiters, run its callbacks. Errors may be of any type."""
+        before = enter()
+        try:
+            with _CHANGE:
+                self._claim()
+                self._value = value
+                self._state = state
+            self._wake()
+            self._run_callbacks()
+        finally:
+            leave(before)
 
     def _claim(self) -> None:
         if self._state:
@@ -246,15 +255,30 @@ class Future:
 
     def _call_callbacks(self) -> None:
         callbacks = self._callbacks
+        fatal: BaseException | None = None
         while callbacks:
             try:
                 callback = callbacks.popleft()
             except IndexError:
-                return
+                break
             try:
-                callback(self)
+                self._call(callback)
             except Exception:
                 logger.exception("Got the following error when running the callback %r", callback)
+            except BaseException as error:  # an interrupt or `sys.exit`: for this thread, after the other callbacks
+                fatal = fatal or error
+        if fatal is not None:
+            raise fatal
+
+    def _call(self, callback: Callable[[Future], Any]) -> None:
+        if not self._foreign:
+            callback(self)
+            return
+        before = suspend()
+        try:
+            callback(self)
+        finally:
+            resume(before)
 
     def _sleep(self, lock: Any) -> None:
         """Have `lock` released when this future is completed (at once, if it is already)."""
@@ -316,7 +340,7 @@ def release(lock: Any) -> None:
         pass
 
 
-def _callback_error(error: Exception) -> Exception:
+def _callback_error(error: BaseException) -> Exception:
     text = "".join(traceback.format_exception(error)).rstrip()
     wrapped = RuntimeError(
         f"Got the following error when running the callback: {type(error).__name__}: {error}\n\n{text}"

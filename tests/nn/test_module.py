@@ -67,6 +67,11 @@ def test_load_complains_of_everything_at_once() -> None:
     assert "size mismatch for first.weight: copying a param with shape mpigrad.Size([1])" in said
 
 
+def test_a_value_for_what_a_layer_does_not_have_is_unexpected() -> None:
+    with pytest.raises(RuntimeError, match=r'Unexpected key\(s\) in state_dict: "bias"'):
+        nn.Linear(2, 2, bias=False).load_state_dict(nn.Linear(2, 2).state_dict())
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_are_whole_and_separate(clone: Any) -> None:
     a = Net()

@@ -37,6 +37,13 @@ docs-check: env-ompi  ## links and examples of the documentation, and the site w
 test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
 
+# Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
+.PHONY: test-attack
+test-attack: env-mpich compile  ## Ctrl-C at any time, for minutes, in both forms and with both MPIs
+	$(COMPILED) tools/mpirun.sh $(OMPI) 2 400 -m tests.attack.interrupts --interrupts 20000 --seconds 300 --all
+	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
+	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
+
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
 test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)

@@ -11,6 +11,7 @@ from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._protocol import extensions
 
 from ..engine import as_array
+from ..guard import edge, enter, leave
 from ..tensor import wrap
 from .container import CURRENT, init, this_worker
 from .context import DistAutogradContext
@@ -36,10 +37,26 @@ class context:
 
     def __enter__(self) -> int:
         self._worker = this_worker()
-        self.autograd_context = self._worker.container.new_context()
+        before = enter()
+        try:
+            self.autograd_context = self._worker.container.new_context()
+        finally:
+            try:
+                leave(before)
+            except BaseException:  # an interrupt: there will be no `__exit__`
+                self._end()
+                raise
         return self.autograd_context.context_id
 
+    @edge
     def __exit__(self, *error: object) -> None:
+        before = enter()
+        try:
+            self._end()
+        finally:
+            leave(before)
+
+    def _end(self) -> None:
         """Release the context; another worker may have done so already, or RPC may have ended, and all contexts with it."""
         if self._worker.serves():
             release(self._worker, self.autograd_context.context_id)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._core.engine import Captures, GraphTask
+from mpigrad._core.guard import resume, suspend
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
 
@@ -24,7 +26,7 @@ _capturing = threading.Lock()  # threads of one pass may meet at a captured leaf
 class Pass:
     """One backward pass: its id (with the rank that began it), and how it runs."""
 
-    __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep")
+    __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "thread")
 
     def __init__(self, pass_id: int) -> None:
         self.id = pass_id  # with the flags: travels in the header of every message of the pass
@@ -34,6 +36,7 @@ class Pass:
         self.discard = bool(pass_id & _DISCARD)  # keep no gradients in contexts: the initiator captures what it wants
         self.captures: Captures | None = None  # on the initiator: the nodes whose gradients it wants
         self.captured: dict[int, Any] = {}
+        self.thread = 0  # on the initiator: the one that began it, and that an interrupt may end it on
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
@@ -49,7 +52,11 @@ class Pass:
         sink, user_code = Sink(context, self.F, self.discard), source.runs_user_code()
         path = source.path
         if path is not None and not user_code and self.F is RAW and self.captures is None and not TRACING.on:
-            path.run(self.F, self.keep, grads, sink)
+            before = suspend() if self.thread and self.thread == get_ident() else -1
+            try:
+                path.run(self.F, self.keep, grads, sink)
+            finally:
+                resume(before)
         else:
             task = GraphTask(self.F, source.counts.copy(), self.keep, sink, self.captures)
             source.feed(task, grads)
@@ -58,6 +65,13 @@ class Pass:
 
     def run_task(self, task: GraphTask, user_code: bool) -> None:
         """Run what is ready in a task of this pass, recording if its gradients shall have a graph."""
+        suspended = suspend() if self.thread and self.thread == get_ident() else -1
+        try:
+            self._run_task(task, user_code)
+        finally:
+            resume(suspended)
+
+    def _run_task(self, task: GraphTask, user_code: bool) -> None:
         if not user_code and self.F is RAW and self.captures is None:
             task.run_alone()
             return

@@ -240,7 +240,7 @@ def _complete(future: Future, branch: Branch) -> None:
     try:
         future.set_result(branch.result())
     except BaseException as error:
-        future.set_exception(error)
+        future._set(2, error)
 
 
 def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:

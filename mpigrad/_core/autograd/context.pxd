@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.mutex cimport Mutex
 from mpigrad._core.accumulate cimport keep
 from mpigrad._core.node cimport Node
@@ -12,11 +13,12 @@ cdef class DistAutogradContext:
     cdef public object context_id, origins
     cdef public dict gradients, joined, reached, recvs, roots, sends
     cdef public set known_workers, unseen
+    cdef public object missing
     cdef public Mutex lock
     cdef public Parts parts
     cdef public bint released
 
-    @cython.locals(held=TensorBase)
+    @cython.locals(held=TensorBase, before=int)
     cpdef accumulate(self, variable, grad, F, bint owned=*)
     @cython.locals(found=Source)
     cpdef Source source_of_roots(self, list edges)

@@ -12,6 +12,7 @@ import numpy as np
 from mpigrad._array.device import device, guard
 from mpigrad._core.accumulate import keep, sum_of_tensors
 from mpigrad._core.engine import as_array, check_hook_results
+from mpigrad._core.guard import enter, leave
 from mpigrad._core.mutex import Mutex
 from mpigrad._core.node import AccumulateGrad, Edge, Node
 from mpigrad._core.tensor import wrap
@@ -42,6 +43,7 @@ class DistAutogradContext:
         "joined",
         "known_workers",
         "lock",
+        "missing",
         "origins",
         "parts",
         "reached",
@@ -59,6 +61,7 @@ class DistAutogradContext:
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
         self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
+        self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
         self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
         self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
@@ -112,9 +115,18 @@ class DistAutogradContext:
         finally:
             self.lock.release()
 
+    def check_whole(self) -> None:
+        """Raise if a part of the graph is known to be missing: gradients would be wrong without anybody noticing."""
+        if self.missing is not None:
+            raise RuntimeError(
+                f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
+                "which had been told that it was released: its gradients would be incomplete"
+            )
+
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any, owned: bool = False) -> None:
         """Add a gradient of a leaf, in the context and never in `.grad`. `owned`: nobody else holds the gradient."""
+        before = enter()
         self.lock.acquire()
         try:
             held = self.gradients.get(variable)
@@ -132,6 +144,7 @@ class DistAutogradContext:
                 self.unseen.add(variable)
         finally:
             self.lock.release()
+            leave(before)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember which devices of its sender the tensors of a message have left: their gradients return there."""

@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.node cimport edge_of
 from mpigrad._core.tensor cimport TensorBase
 from mpigrad._core.tensor cimport wrap
@@ -16,7 +17,7 @@ from mpigrad._core.rpc.raw_message cimport RawMessage
 
 cdef class DistEngine:
     cpdef int num_backward_passes(self) except? -1
-    @cython.locals(worker=Worker)
+    @cython.locals(worker=Worker, before=int)
     cpdef list execute(self, context_id, roots, bint retain_graph=*, bint create_graph=*, capture=*)
     @cython.locals(context=DistAutogradContext, edges=list, grads=list, branch=RootBranch, pass_=Pass)
     cpdef list _execute(self, Worker worker, context_id, roots, bint retain_graph, bint create_graph, capture)

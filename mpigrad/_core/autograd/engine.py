@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from _thread import get_ident
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module, guard
 from mpigrad._core.engine import Captures
+from mpigrad._core.guard import enter, leave
 from mpigrad._core.node import Edge, edge_of
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
@@ -64,10 +66,14 @@ class DistEngine:
         With `capture` contexts keep no gradients: those of the given tensors are returned.
         """
         worker = this_worker()
-        if worker.agent is None or worker.agent.computing is None:
-            return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
-        with worker.agent.computing():  # on the streams of this worker's passes
-            return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
+        before = enter()
+        try:
+            if worker.agent is None or worker.agent.computing is None:
+                return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
+            with worker.agent.computing():  # on the streams of this worker's passes
+                return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
+        finally:
+            leave(before)
 
     def _execute(
         self,
@@ -80,10 +86,12 @@ class DistEngine:
     ) -> list[Any]:
         _check_types(roots)
         context = worker.container.retrieve(context_id)
+        context.check_whole()
         edges = _edges_of(roots, leaves=capture is not None)
         pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
         )
+        pass_.thread = get_ident()
         if capture is not None:
             pass_.captures = _captures(capture)
         grads = [_ones_like(root) for root in roots]
@@ -187,6 +195,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
     """Run send functions of this worker with the gradients of a message, and answer when all work that they started is done."""
     worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
+    context.check_whole()
     begun_here = worker.initiated.get(message.extra)
     pass_ = begun_here.pass_ if begun_here is not None else Pass(message.extra)
     batch = decode(message.body, message.arrays, message.src, context, pass_)

@@ -201,14 +201,21 @@ class RootBranch(Branch):
         future._finish(1, None) if self.error is None else future._finish(2, self.error)
 
     def wait(self, deadline: float | None) -> None:
-        """Wait for the end, making progress; the pass fails when the deadline has passed without it."""
-        self.future()._block(deadline)
+        """Wait for the end, making progress; the pass fails when the deadline has passed without it, or by an interrupt."""
+        try:
+            self.future()._block(deadline)
+        except BaseException as error:
+            self._give_up(error)
         if not self.over:
             seconds = self.worker.agent.rpc_timeout
-            self.fail(RuntimeError(f"{self._describe()} within {seconds} s (see set_rpc_timeout)"))
-            with self.lock:
-                self.ended = True  # although some messages have not been answered
-            self._end()
+            self._give_up(RuntimeError(f"{self._describe()} within {seconds} s (see set_rpc_timeout)"))
+
+    def _give_up(self, error: BaseException) -> None:
+        self.fail(error)
+        with self.lock:
+            self.ended = True  # although some messages have not been answered
+        self.worker.live.discard(self)
+        self._end()
 
     def _describe(self) -> str:
         """Which workers are still waited for."""

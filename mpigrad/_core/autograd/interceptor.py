@@ -115,6 +115,11 @@ class _Interceptor:
             record_recv(context, src, message_id, tensors)
         return context
 
+    def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
+        context = agent.autograd.container.contexts.get(context_id)
+        if context is not None:
+            context.missing = (context.missing or set()) | {src}
+
 
 extensions.install_interceptor(_Interceptor())
 set_carry_hook(carried)

@@ -74,7 +74,7 @@ class JoinedPart:
 
     def refuse(self, error: BaseException) -> None:
         """The initiator will not wait for this part: branches that brought gradients get the error."""
-        self.registered.set_exception(error)
+        self.registered._set(2, error)
         self.fail(error)
 
     def start(self, reach_id: int) -> None:

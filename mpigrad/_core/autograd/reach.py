@@ -48,7 +48,7 @@ class _Gather:
         if self._error is None:
             self.future.set_result(None)
         else:
-            self.future.set_exception(self._error)
+            self.future._set(2, self._error)
 
 
 def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Future | None:

@@ -89,7 +89,10 @@ def _handle_know(agent: Agent, message: RawMessage) -> None:
 
 
 def _handle(agent: Agent, message: RawMessage) -> None:
-    release(agent.autograd, message.extra, message.src, message.extra2)
+    context_id, floor = message.extra, message.extra2
+    if floor and floor >> LOCAL_BITS != context_id >> LOCAL_BITS:
+        raise ValueError(f"malformed message: contexts below {floor} cannot end with context {context_id} of another worker")
+    release(agent.autograd, context_id, message.src, floor)
 
 
 register_handler(_TYPE, _handle)

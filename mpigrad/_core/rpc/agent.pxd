@@ -1,4 +1,5 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
+from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.rpc.call_table cimport CallFuture, CallTable
 from mpigrad._core.rpc.sender cimport Sender
 from mpigrad._core.rpc.server cimport Server

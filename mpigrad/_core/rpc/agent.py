@@ -13,6 +13,7 @@ from mpigrad.distributed.rpc._protocol.message import NO_CALL, MessageType
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 
 from ..future import Future
+from ..guard import enter, leave
 from .base import Transport
 from .call_table import CALL, EXCEPTION, CallFuture, CallTable
 from .codec import kind_of, read_header
@@ -155,7 +156,11 @@ class Agent:
         context: tuple[int, int] = (0, 0),
     ) -> None:
         """Send an internal message that has no answer. Graceful shutdown does not count it: use `request` where it matters."""
-        self.sender.send(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
+        before = enter()
+        try:
+            self.sender.send(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
+        finally:
+            leave(before)
 
     def wait(self, fut: Future, deadline: float | None = None) -> None:
         """Make progress until `fut` is done or `deadline` has passed."""
@@ -185,9 +190,13 @@ class Agent:
             if kind == _REPLY or kind == EXCEPTION:
                 return self.calls.receive(frame, waiting_for)
             return self.server.receive(frame, kind, waiting_for is not None)
-        except Exception:
+        except BaseException:  # whatever it is: this thread polls for others, too
             logger.exception("%s: a message could not be handled", self.info)
         return None
+
+    def answers(self, work: Any, fut: Future) -> bool:
+        """Whether a frame is the answer that a future waits for."""
+        return isinstance(work, bytearray) and self.calls.answers(work, fut)
 
     def serve(self, work: Any) -> None:
         """Run user work: a frame, or a function of no arguments."""

@@ -1,16 +1,18 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.guard cimport enter, leave, resume, suspend
 from mpigrad._core.rpc.sender cimport Sender
 from mpigrad._core.rpc.pool cimport Pool
 from mpigrad._core.rpc.waiting cimport Waiters
-from mpigrad._core.rpc.codec cimport Header, mode_of, read_header
+from mpigrad._core.rpc.codec cimport Header, kind_of, mode_of, read_header
 from mpigrad._core.rpc.instruments cimport Instruments
 from mpigrad._core.rpc.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad._core.future cimport Future
 
 cdef class CallFuture(Future):
     cdef public object dst, func, timeout
+    cdef public long long context_id
     cdef public double deadline
     cdef public bint recorded
 
@@ -32,10 +34,14 @@ cdef class CallTable:
     cpdef CallFuture new_future(self)
     @cython.locals(fut=CallFuture)
     cpdef CallFuture _begin(self, dst, func, timeout, double now)
-    @cython.locals(fut=CallFuture, payload=Payload, now=double)
+    @cython.locals(before=int)
     cpdef CallFuture call(self, dst, func, args, kwargs, timeout, kind, extra, extra2)
-    @cython.locals(fut=CallFuture, payload=Payload)
+    @cython.locals(fut=CallFuture, payload=Payload, now=double)
+    cpdef CallFuture _call(self, dst, func, args, kwargs, timeout, kind, extra, extra2)
+    @cython.locals(before=int)
     cpdef CallFuture request(self, dst, kind, body, arrays, timeout, extra, extra2, context, then)
+    @cython.locals(fut=CallFuture, payload=Payload)
+    cpdef CallFuture _request(self, dst, kind, body, arrays, timeout, extra, extra2, context, then)
     cpdef request_with_retries(self, dst, kind, body, extra, extra2, then)
     cpdef wait_for(self, CallFuture fut)
     @cython.locals(mode=int)
@@ -44,4 +50,5 @@ cdef class CallTable:
     cpdef complete(self, frame)
     @cython.locals(fut=CallFuture, call_id=object, flags=int, state=int)
     cpdef _complete(self, frame, Header header)
+    cpdef _finish(self, CallFuture fut, call_id, int state, value)
     cpdef bint fail(self, call_id, error) except? -1

@@ -2,8 +2,11 @@
 
 Invariants
 - A call is in `pending` from before its frame is sent until a thread pops it, which then completes its future: exactly once.
+  The answer is decoded before that, so the call times out even if user code takes for ever to decode it.
   Answers to calls that are no longer there (timed out, or the callee had left) are decoded and dropped, so that what they
   carry is released.
+- Calls are made in guarded sections (`mpigrad/_core/guard.py`): no interrupt leaves one half made. User code that encodes or
+  decodes is suspended from them.
 - A frame that could not be sent fails its call, on the thread that finds out.
 """
 
@@ -15,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.guard import enter, leave, resume, suspend
 from mpigrad._graph.grad_mode import MODE
 from mpigrad.distributed.rpc._agent.counter import Counter
 from mpigrad.distributed.rpc._agent.latency import SAMPLE, Latency
@@ -33,7 +37,7 @@ from mpigrad.distributed.rpc._protocol.message import (
 )
 
 from ..future import Future
-from .codec import Header, mode_of, read_header
+from .codec import Header, kind_of, mode_of, read_header
 from .function_names import is_library, label, name_of
 from .instruments import INSTRUMENTS, tell
 from .payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 
 CALL = int(MessageType.PYTHON_CALL)
 EXCEPTION = int(MessageType.EXCEPTION)
+_REPLY = int(MessageType.REPLY)
+NO_CONTEXT = -1
 MAX_RETRIES, RETRY_SECONDS = 5, 0.1
 _NEVER = float("inf")
 _monotonic = time.monotonic
@@ -55,13 +61,14 @@ _incarnations = itertools.count(0)  # call ids are unique across restarts of an 
 class CallFuture(Future):
     """The future of a call's answer."""
 
-    __slots__ = ("deadline", "dst", "func", "recorded", "timeout")
+    __slots__ = ("context_id", "deadline", "dst", "func", "recorded", "timeout")
 
     dst: int  # rank of the callee
     func: Any  # or the name of an internal message
     timeout: float  # in seconds, 0 for none
     deadline: float
     recorded: bool  # whether the interceptor sees the answer
+    context_id: int  # the context in which the call was made, or NO_CONTEXT
 
 
 class _Retried:
@@ -112,6 +119,7 @@ class CallTable:
         fut._callbacks = fut._sleepers = None
         fut._foreign = False
         fut.dst, fut.func, fut.timeout, fut.recorded = dst, func, timeout, True
+        fut.context_id = NO_CONTEXT
         fut.deadline = now + timeout if timeout else _NEVER
         return fut
 
@@ -119,6 +127,15 @@ class CallTable:
         self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
     ) -> CallFuture:
         """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
+        before = enter()
+        try:
+            return self._call(dst, func, args, kwargs, timeout, kind, extra, extra2)
+        finally:
+            leave(before)
+
+    def _call(
+        self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
+    ) -> CallFuture:
         payload: Payload | None
         name = name_of(func)
         if name is None:
@@ -147,7 +164,7 @@ class CallTable:
             if context is None:
                 self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
             else:
-                fut.recorded = MODE.enabled
+                fut.recorded, fut.context_id = MODE.enabled, context[0]
                 self._sender.send(dst, kind, payload, HAS_CONTEXT, call_id, context[0], context[1], name, extra, extra2)
         except BaseException:
             self._take_back(call_id)
@@ -169,6 +186,24 @@ class CallTable:
         then: Callable[[Future], None] | None,
     ) -> CallFuture:
         """Send an internal message; the future of its answer: see `Agent.request`."""
+        before = enter()
+        try:
+            return self._request(dst, kind, body, arrays, timeout, extra, extra2, context, then)
+        finally:
+            leave(before)
+
+    def _request(
+        self,
+        dst: int,
+        kind: int,
+        body: bytes,
+        arrays: Any,
+        timeout: float | None,
+        extra: int,
+        extra2: int,
+        context: tuple[int, int],
+        then: Callable[[Future], None] | None,
+    ) -> CallFuture:
         timeout = self._agent.rpc_timeout if timeout is None else timeout
         fut = self._begin(dst, NAMES[kind], timeout, _monotonic())
         if then is not None:
@@ -208,11 +243,15 @@ class CallTable:
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
         """Complete the call that a frame answers; or return the frame, if that may run user code (`__setstate__` ...)."""
         mode = mode_of(frame)
-        if mode == PICKLE or mode == CUSTOM:
-            if waiting_for is None or self.pending.get(read_header(frame).call_id) is not waiting_for:
-                return frame
+        if mode == PICKLE or mode == CUSTOM or kind_of(frame) == EXCEPTION:
+            return frame
         self.complete(frame)
         return None
+
+    def answers(self, frame: Any, fut: Future) -> bool:
+        """Whether a frame is the answer that a future waits for."""
+        kind = kind_of(frame)
+        return (kind == _REPLY or kind == EXCEPTION) and self.pending.get(read_header(frame).call_id) is fut
 
     def complete(self, frame: Any) -> None:
         """Complete the future of a call with its answer; decode and drop the answer if the call was given up."""
@@ -229,14 +268,15 @@ class CallTable:
 
     def _complete(self, frame: Any, header: Header) -> None:
         flags, call_id = header.flags, header.call_id
-        fut = self.pending.pop(call_id, None)
+        fut = self.pending.get(call_id)
         value: Any = None
+        fatal: BaseException | None = None
         state = 1
         if header.mode:
             try:
                 value, tensors, _ = decode_frame(self._agent, frame, header)
                 if header.kind == EXCEPTION:
-                    value, state = unpack_error(value[0]), 2
+                    value, state = _error_in(value[0]), 2
                 elif flags & HAS_CONTEXT and fut is not None and fut.recorded and self._interceptor is not None:
                     self._interceptor.on_receive(
                         self._agent, header.src, header.context_id, header.message_id, tensors
@@ -245,8 +285,18 @@ class CallTable:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:
                 value, state = error, 2
-        if fut is None:
-            return
+            except BaseException as error:  # an interrupt or `sys.exit` in user code: its thread gets it, the call its text
+                value, state, fatal = _decoding_ended(error), 2, error
+        if fut is not None and fut.context_id != NO_CONTEXT and not flags & HAS_CONTEXT and header.kind != EXCEPTION:
+            self._interceptor.on_unrecorded(self._agent, header.src, fut.context_id)
+        fut = self.pending.pop(call_id, None)
+        if fut is not None:
+            self._finish(fut, call_id, state, value)
+        if fatal is not None:
+            raise fatal
+
+    def _finish(self, fut: CallFuture, call_id: int, state: int, value: Any) -> None:
+        """Complete a future that was taken out of `pending`, and run its callbacks."""
         if not call_id & SAMPLE:
             self.latency.end(call_id)
         fut._value = value
@@ -304,3 +354,18 @@ class CallTable:
         """Fail every call, at the end of the agent."""
         for call_id in list(self.pending):
             self.fail(call_id, WorkerGoneError(why))
+
+
+def _decoding_ended(error: BaseException) -> RuntimeError:
+    failure = RuntimeError(f"{type(error).__name__} ended the decoding of the answer: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+def _error_in(data: bytes) -> BaseException:
+    """The exception of an answer, whose class may be a user's."""
+    before = suspend()
+    try:
+        return unpack_error(data)
+    finally:
+        resume(before)

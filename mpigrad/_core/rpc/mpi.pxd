@@ -8,8 +8,8 @@ cdef class MPITransport(Transport):
     cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready
     cdef public Offers _offers
     cdef public dict _under_way, _queued
-    cdef public list _coming, _buffers, _ring
-    cdef public int _at
+    cdef public list _coming, _buffers, _ring, _gathers
+    cdef public int _at, _gathered, _looks
     cdef public long long bytes_sent, bytes_received
 
     cpdef send(self, dst, frame, follow, tag)

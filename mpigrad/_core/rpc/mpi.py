@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core import guard
 from mpigrad.distributed._mpi import mpi, mpi_turn, oversubscribed, turn_lock
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, LENGTH, LENGTH_OFFSET, OFFERED, MessageType
 from mpigrad.distributed.rpc._transport.device.channel import Channel
@@ -53,10 +54,13 @@ logger = logging.getLogger(__name__)
 
 RING = 16
 WINDOW = 256
+COMING_SECONDS = 60.0  # for an announced array to begin to come
+COMING_MAX = 4096  # messages whose arrays are on their way; above it those that have not begun to come are given up earlier
 CLOSE_SECONDS = 5.0  # for sends to end after everybody agreed to close
 LEAVE_SECONDS = 0.25  # without a send ending, before a rank that leaves lets them be
 _length_at = LENGTH.unpack_from
 _GATHER_BYTES = 260
+_NO_HEADER = bytes(HEADER_SIZE)
 _NO_OFFERS: tuple[Any, dict[int, Any]] = (None, {})
 _LEAVE, _DECLINE = int(MessageType.LEAVE), int(MessageType.DECLINE)
 
@@ -81,9 +85,12 @@ class MPITransport(Transport):
         self._sends: deque[tuple[Any, int]] = deque()  # requests under way, and to whom
         self._under_way: dict[int, int] = {}  # rank -> how many of them are to it
         self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> what waits for a place; never empty
-        self._coming: list[tuple[list[Any], FrameWithArrays]] = []
+        self._coming: list[tuple[list[Any], FrameWithArrays, float]] = []  # requests, their message, when to give them up
+        self._looks = 0
         self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
         self._offers = Offers(self)
+        self._gathers: list[tuple[bytes, bytearray, Any]] = []  # what was told and heard when the world started, with requests
+        self._gathered = 0  # how many of them are over
         self._open_ring()
 
     def _open_ring(self) -> None:
@@ -185,9 +192,13 @@ class MPITransport(Transport):
         buffer = self._buffers[at]
         length = _length_at(buffer, LENGTH_OFFSET)[0]
         frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX else HEADER_SIZE]
+        buffer[:HEADER_SIZE] = _NO_HEADER  # a message that is too short must not be taken for this one
         self._ring[at].Start()
         self._at = at + 1 if at + 1 < RING else 0
         self.bytes_received += length
+        if not length:
+            logger.error("a message without a header was dropped")
+            return None
         if transfers_of(frame):
             self._fetch(frame)
             self._complete_bulk()
@@ -224,22 +235,35 @@ class MPITransport(Transport):
             else:
                 requests.extend(self.receive_pieces(src, array, tag))
             tag += tags_of(sizes[nth])
-        self._coming.append(([RequestGroup(requests)] if offers and len(requests) > 1 else requests, bulk))
+        self._expect([RequestGroup(requests)] if offers and len(requests) > 1 else requests, bulk)
 
     def _receive_on_devices(self, frame: bytearray, sizes: list[int], src: int, tag: int) -> None:
         entry = fetch_with_devices(frame, sizes, self.device_receiver, lambda nth: self._channel(src, tag + nth))
         self.bytes_received += sum(array.nbytes for array in entry[1].followed)
-        self._coming.append(entry)
+        self._expect(*entry)
+
+    def _expect(self, requests: list[Any], bulk: FrameWithArrays) -> None:
+        self._coming.append((requests, bulk, time.monotonic() + COMING_SECONDS))
 
     def _complete_bulk(self) -> None:
         still = []
         for entry in self._coming:
-            requests, bulk = entry
+            requests, bulk, _ = entry
             if requests[0].Test() if len(requests) == 1 else self._mpi.Request.Testall(requests):
                 self._ready.append(bulk)
             else:
                 still.append(entry)
         self._coming = still
+        self._looks += 1
+        if still and (not self._looks & 1023 or len(still) > COMING_MAX):
+            self._expire(time.monotonic())
+
+    def _expire(self, now: float) -> None:
+        """Give up what was announced long ago and has not begun to come: its sender, or the frame, is broken."""
+        spare = len(self._coming) - COMING_MAX
+        for nth, (requests, bulk, limit) in enumerate(self._coming):
+            if (limit <= now or nth < spare) and all(isinstance(each, self._mpi.Request) for each in requests):
+                self._coming[nth] = ([RequestGroup([_Cancelled(self._mpi, each, bulk) for each in requests])], bulk, _NEVER)
 
     def _recycle(self) -> None:
         sends = self._sends
@@ -282,11 +306,23 @@ class MPITransport(Transport):
 
     def allgather(self, data: bytes, deadline: float) -> list[bytes]:
         mine = len(data).to_bytes(4, "little") + data.ljust(_GATHER_BYTES - 4, b"\0")
-        everybody = bytearray(_GATHER_BYTES * self.size)
-        request = self._comm.Iallgather([mine, self._byte], [everybody, _GATHER_BYTES, self._byte])
+        if self._gathered == len(self._gathers):
+            everybody = bytearray(_GATHER_BYTES * self.size)
+            request = self._comm.Iallgather([mine, self._byte], [everybody, _GATHER_BYTES, self._byte])
+            self._gathers.append((mine, everybody, request))
+        told, everybody, request = self._gathers[self._gathered]
+        if told != mine:
+            raise RuntimeError(
+                "init_rpc was interrupted when it had told the other ranks who this one is: call it with the same arguments again"
+            )
         wait_for(request, deadline, "the other ranks to call init_rpc")
+        self._gathered += 1
         parts = [everybody[i : i + _GATHER_BYTES] for i in range(0, len(everybody), _GATHER_BYTES)]
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
+
+    def gather_again(self) -> None:
+        """Begin with the first `allgather` again: those that an interrupted `init_rpc` has begun are not repeated."""
+        self._gathered = 0
 
     def close(self, clean: bool) -> None:
         self._close_ring()
@@ -327,6 +363,23 @@ class MPITransport(Transport):
                 left, limit = len(self._sends), time.monotonic() + patience
 
 
+class _Cancelled:
+    """A receive that is given up, unless it has begun: then MPI lets it end. If nothing came, its message fails."""
+
+    def __init__(self, MPI: Any, request: Any, bulk: FrameWithArrays) -> None:
+        self._request, self._bulk, self._status = request, bulk, MPI.Status()
+        request.Cancel()
+
+    def Test(self) -> bool:
+        if not self._request.Test(self._status):
+            return False
+        if self._status.Is_cancelled():
+            src = origin_of(self._bulk)[0]
+            self._bulk.followed = ConnectionError(f"an array that rank {src} announced did not come within {COMING_SECONDS:g} s")
+        return True
+
+
+_NEVER = float("inf")
 _abandoned: list[Any] = []  # transfers with ranks that left: their buffers must live as long as MPI may use them
 
 
@@ -340,11 +393,5 @@ def wait_for(request: Any, deadline: float, what: str) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited in vain for {what}")
         time.sleep(nap)
+        guard.deliver()
         nap = min(nap * 1.5, 1e-3)
-
-
-def private_duplicate(comm: Any, deadline: float) -> Any:
-    """A duplicate of `comm` for RPC alone: collective over `comm`, but with a deadline."""
-    duplicate, request = comm.Idup()
-    wait_for(request, deadline, "the other ranks to call init_rpc")
-    return duplicate

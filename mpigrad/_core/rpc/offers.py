@@ -7,7 +7,8 @@ The protocol
   finds in its own memory. Both copy; the receiver says in the slot that the transfer is *over*. There are no messages about it.
 - If it cannot (another host or container, no permission, plain Python), it *declines* by a frame, and receives what was offered
   from MPI, with the tags that the arrays have anyway. The sender sends it so, and offers that rank nothing any more.
-- If memory turns out not to be readable on the way, the receiver *refuses* the transfer in its slot, once nobody writes any more.
+- If memory turns out not to be readable on the way, the receiver *refuses* the transfer in its slot, once nobody writes any more,
+  and receives it from MPI. The sender offers it nothing any more then.
 
 Invariants
 - Nothing here is collective, or exists before the first large array. What is kept of a rank is one mapping or one word.
@@ -19,6 +20,7 @@ Invariants
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import struct
@@ -145,8 +147,12 @@ class Offers:
         for (number,) in _NUMBER.iter_unpack(frame[HEADER_SIZE:end]):
             giving = self.out.get(number)
             if giving is not None and giving.dst == src:
-                self._declining.add(src)
+                self.stop_offering(src)
                 giving.declined = True
+
+    def stop_offering(self, dst: int) -> None:
+        """Large arrays for this rank go by MPI from now on."""
+        self._declining.add(dst)
 
     def recognises(self, dst: int, pid: int, address: int, token: bytes) -> bool:
         """Whether a rank's process is the one that it says, and may be written into."""
@@ -171,7 +177,7 @@ class OfferSend:
         self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
         self._slots = own.slots
         self.array = _memory(source)
-        self.place, self.number = own.free.popleft(), next(own.numbers)
+        self.place, self.number = own.free.popleft(), own.new_number()
         self.declined = False
         self._helps = True
         self._requests: list[Any] | None = None  # once MPI sends it
@@ -191,6 +197,7 @@ class OfferSend:
             self.withdraw()
             return True
         if stage == REFUSED or self.declined:
+            self._offers.stop_offering(self.dst)
             self.withdraw()
             self._requests = []
             for request in self._offers._transport.send_pieces(self.dst, self._source.reshape(-1).view(np.uint8), self._tag):
@@ -258,7 +265,8 @@ class OfferReceive:
     def _hindered(self, said: int) -> bool:
         """The sender is still at it, or gone, or the system does not copy this memory."""
         them = self._sender.identity
-        if recognise(them.pid, them.address, them.token) or said != LATER and said not in _SYSTEM_ERRORS:
+        found = recognise(them.pid, them.address, them.token)  # it may have become unreadable: then MPI still reaches it
+        if found not in (0, errno.EPERM, errno.EACCES) or said != LATER and said not in _SYSTEM_ERRORS:
             _left.append(self._into)
             self._fail(ConnectionError(f"rank {self._src} was lost in the middle of an array of {self._raw.nbytes} bytes"))
             return True

@@ -1,6 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.guard cimport resume, suspend
 from mpigrad._core.tensor cimport TensorBase
 from mpigrad._core.rpc.codec cimport Header, layout_key, length_at, padded_bytes, slice_bytes, length_prefixed
 from mpigrad._core.rpc.arrays cimport parse, take

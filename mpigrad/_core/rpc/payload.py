@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mpigrad._array.device import device, device_of
+from mpigrad._core.guard import resume, suspend
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import (
@@ -142,7 +143,11 @@ def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Paylo
     """Encode any object that pickle or cloudpickle can; `what` is "Request" or "Response", for error messages."""
     if custom_pickler is not None:
         return _encode_custom(obj, (agent, dst, what))
-    text, tables = dumps(obj, (agent, dst, what))
+    before = suspend()
+    try:
+        text, tables = dumps(obj, (agent, dst, what))
+    finally:
+        resume(before)
     hook = extensions.rref_hook
     rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
     layout = b"".join(tables.layout)
@@ -162,7 +167,11 @@ def take_back(agent: Agent, dst: int, payload: Payload) -> None:
 
 
 def _encode_custom(obj: Any, to: Any) -> Payload:
-    text, tensors = custom_pickler.serialize(obj)
+    before = suspend()
+    try:
+        text, tensors = custom_pickler.serialize(obj)
+    finally:
+        resume(before)
     tensors = list(tensors)
     raw = encode_raw(text, tensors, to)
     return _payload(CUSTOM, raw.data, raw.meta, raw.follow, tensors)
@@ -259,7 +268,11 @@ def _decode(
         return (meta[end:], values), tensors
     if mode == CUSTOM:
         pickler = custom_pickler or internal_pickler
-        return pickler.deserialize(bytes(meta[end:]), values), tensors
+        before = suspend()
+        try:
+            return pickler.deserialize(bytes(meta[end:]), values), tensors
+        finally:
+            resume(before)
     if mode != PICKLE:
         raise ValueError(f"malformed message: payload mode {mode} is unknown")
     return _decode_pickle(agent, src, meta, end, entries, values, tensors)
@@ -273,4 +286,8 @@ def _decode_pickle(
     hook = extensions.rref_hook
     rrefs = hook.unpack(agent, src, data) if hook is not None and data else []
     buffers = [value for entry, value in zip(entries, values) if BUFFER <= entry[0] <= BUFFER + 1]
-    return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
+    before = suspend()
+    try:
+        return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
+    finally:
+        resume(before)

@@ -212,7 +212,7 @@ class Pool:
         """Run user work on this pool thread; its place has been reserved."""
         try:
             self._handler.serve(work)
-        except Exception:
+        except BaseException:  # also `sys.exit` in user code: the thread serves others
             logger.exception("an RPC handler ended with an error")
         finally:
             self._running.pop()

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ..guard import edge, enter, leave_later
+
 LIMIT = 1 << 30  # bytes kept for reuse
 _GRAIN = 1 << 16
 _HUGE = 2 << 20  # bytes of a huge page
@@ -38,10 +40,13 @@ class Block:
         self.size, self.memory = size, memory
         self.__array_interface__ = {"data": (memory[1], False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
 
+    @edge
     def __del__(self) -> None:
+        before = enter()
         if _kept[0] + self.size <= LIMIT:
             _kept[0] += self.size
             _free.setdefault(self.size, deque()).append(self.memory)
+        leave_later(before)
 
 
 def receive_array(nbytes: int) -> Any:

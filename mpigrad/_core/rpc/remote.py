@@ -13,12 +13,15 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from mpigrad.futures import Future
 
+from ..guard import enter, leave
 from .function_names import check_call
 from .owner_calls import seconds_of
 from .rref import RRef, make
 from .table import Owner, User, table_of
 
 if TYPE_CHECKING:
+    from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
+
     from .agent import Agent
 
 _REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
@@ -41,7 +44,16 @@ def remote(
         raise TypeError("function should be callable.")
     if type(func) is MethodType:
         check_call(func, args, kwargs)
-    info, table = agent.find(to), table_of(agent)
+    info = agent.find(to)
+    before = enter()
+    try:
+        return _remote(agent, info, func, args, kwargs, timeout)
+    finally:
+        leave(before)
+
+
+def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, timeout: float) -> RRef:
+    table = table_of(agent)
     number, seconds = table.new_id(), seconds_of(agent, timeout)
     if info.id == agent.rank:
         return _own(agent, number, func, args, kwargs, seconds)
@@ -77,7 +89,7 @@ def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: 
 def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
     error = _error_of(answer)
     if error is not None and not owner.value.done():
-        owner.value.set_exception(error)
+        owner.value._set(2, error)
 
 
 def _error_of(fut: Any) -> BaseException | None:
@@ -98,7 +110,7 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
     try:
         result = execute()
     except BaseException as error:
-        owner.value.set_exception(_portable(agent, error))
+        owner.value._set(2, _portable(agent, error))
     else:
         if isinstance(result, Future):
             result._add(lambda fut: _fill_from(agent, owner, fut))
@@ -118,7 +130,7 @@ def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
     if error is None:
         owner.value.set_result(fut.value())
     else:
-        owner.value.set_exception(_portable(agent, error))
+        owner.value._set(2, _portable(agent, error))
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:

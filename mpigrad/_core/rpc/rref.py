@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.guard import edge, enter, leave_later
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._agent import current
@@ -144,10 +145,13 @@ class RRef:
             return f"OwnerRRef({_id(record.number)})"
         return f"UserRRef(RRefId = {_id(record.number)}, ForkId = {_id(record.fork)})"
 
+    @edge
     def __del__(self) -> None:
+        before = enter()
         record = getattr(self, "_record", None)
         if isinstance(record, User):
             self._table.object_gone(record)
+        leave_later(before)
 
 
 _ONLY_IN_RPC = (

@@ -247,7 +247,12 @@ class Server:
             except BaseException as error:
                 self._answer_error(header, error)
 
-        result._add(ready)
+        def completed(fut: Future) -> None:
+            if not _is_flat(fut) and self._agent.defer(partial(ready, fut)):  # pickling may run user code
+                return
+            ready(fut)
+
+        result._add(completed)
 
     def _answer_error(self, header: Header, error: BaseException) -> None:
         self._done(header)
@@ -291,3 +296,9 @@ def _execute(func: Any, args: Any, kwargs: Any) -> Any:
     if getattr(func, "_wrapped_async_rpc_function", None) is not None:
         _check_is_future(func, result)
     return result
+
+
+def _is_flat(fut: Future) -> bool:
+    """Whether a result travels without a pickle."""
+    value = fut._value
+    return fut._state == 1 and (value is None or encode_flat(value if type(value) is tuple and value else (value,)) is not None)

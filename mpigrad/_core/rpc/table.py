@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
+from ..guard import enter, leave
+
 if TYPE_CHECKING:
     from .agent import Agent
 
@@ -119,14 +121,18 @@ class Table:
     def enqueue(self, change: Callable[..., None], *args: Any) -> None:
         """Queue a change and handle what is queued, unless another thread is at it. Never blocks."""
         events, lock = self._events, self._lock
-        events.append((change, args))
-        while events and lock.acquire(False):
-            try:
-                while events:
-                    do, given = events.popleft()
-                    do(*given)
-            finally:
-                lock.release()
+        before = enter()
+        try:
+            events.append((change, args))
+            while events and lock.acquire(False):
+                try:
+                    while events:
+                        do, given = events.popleft()
+                        do(*given)
+                finally:
+                    lock.release()
+        finally:
+            leave(before)
 
     def _count_child(self, record: Owner | User, rank: int) -> None:
         record.children[rank] += 1

@@ -231,6 +231,9 @@ def _result(machine: Machine, name: str, values: tuple[Any, ...]) -> Any:
 def _generator(machine: Machine, place: str, state: Tensor) -> Any:
     _all_of(str, [place])
     _all_of(Tensor, [state])
+    if state._array.dtype != np.uint8 or state._array.shape != (16,):
+        raise ValueError("the state of a generator has 16 bytes")
+    device(place)
     return machine.outside(named("generator"), place, state)
 
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ._checkpoint import load, save
 from ._files import CheckpointError
+from ._parts import Sharded
 
-__all__ = ["CheckpointError", "load", "save"]
+__all__ = ["CheckpointError", "Sharded", "load", "save"]

@@ -2,86 +2,61 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpigrad._ops.tensor.serialize import load as load_file
 from mpigrad._ops.tensor.serialize import save as save_file
 
 from .. import rpc
-from ..optim import DistributedOptimizer
 from ..optim._optimizer import gather_errors
-from ..rpc import RRef
 from ..rpc._protocol.errors import RpcTimeoutError
+from ._entries import Saved, entries_of, states_for
+from ._entries import check as check_state
 from ._files import (
     FORMAT,
     CheckpointError,
     check,
+    current,
     describe,
+    empty,
+    empty_others,
     keep,
     new_directory,
     read_manifest,
     remove_others,
     write_manifest,
 )
+from ._parts import Share, by_worker, with_slices
 
 TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, a lost worker takes for ever
 
 
-def _rref(value: Any, name: str) -> RRef:
-    """The RRef behind a remote module, an RRef of a module or optimizer, or something that is here."""
-    if isinstance(value, RRef):
-        return value
-    if hasattr(value, "get_module_rref"):
-        return value.get_module_rref()
-    if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
-        return RRef(value)
-    raise TypeError(f"checkpoint: {name!r} must be a module, an optimizer, or an RRef of one, not {type(value).__name__}")
-
-
-def _shares(parts: Mapping[str, Any]) -> dict[str, dict[str, RRef]]:
-    """What each worker has to save: worker -> name -> RRef."""
-    found: dict[str, dict[str, RRef]] = {}
-    for name, value in parts.items():
-        if isinstance(value, DistributedOptimizer):
-            for share in value.remote_optimizers:
-                found.setdefault(share.owner_name(), {})[name] = share
-        else:
-            rref = _rref(value, name)
-            found.setdefault(rref.owner_name(), {})[name] = rref
-    return found
-
-
-def _stateful(rref: RRef) -> Any:
-    value = rref.local_value()
-    return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
-
-
-def _write(file: str, share: dict[str, RRef]) -> dict[str, Any]:
+def _write(file: str, shares: list[Share]) -> dict[str, Any]:
     """Runs on each worker: write its file."""
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: _stateful(rref).state_dict() for name, rref in share.items()}, file)
+    save_file(entries_of(shares), file)
     keep(path)
     return describe(path)
 
 
-def _check(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
-    """Runs on each worker, before any state is touched: is its file whole, and for these parts?"""
-    states = load_file(str(check(Path(directory), wanted)))
-    if set(states) != set(share):
-        raise CheckpointError(f"{wanted['name']} holds {sorted(states)}, the program has {sorted(share)} on this worker")
+def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
+    """Runs on each worker, before any state is touched: are these files whole, and do its states fit?"""
+    for each in own:
+        check(Path(directory), each)
+    for thing, state in states_for(shares, Saved(Path(directory), files), worker):
+        check_state(thing, state)
 
 
-def _read(directory: str, wanted: dict[str, Any], share: dict[str, RRef]) -> None:
+def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
     """Runs on each worker: put its states back."""
-    states = load_file(str(Path(directory) / wanted["name"]))
-    for name, rref in share.items():
-        _stateful(rref).load_state_dict(states[name])
+    for thing, state in states_for(shares, Saved(Path(directory), files), worker):
+        thing.load_state_dict(state)
 
 
-class _Share:
+class _Task:
     """What one worker does for a checkpoint, under way."""
 
     def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
@@ -101,9 +76,9 @@ class _Share:
 def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
     """Save modules and optimizers of any workers, as one checkpoint in the directory `path` that all workers share.
 
-    `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, or RRefs of any of them. `extra` is
-    anything that JSON can hold, such as the number of the step. Until the save is complete the previous one stays valid.
-    A worker that has not written its share after `timeout` seconds (0: no limit) is named in the error.
+    `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them, or
+    `Sharded` modules. `extra` is anything that JSON can hold, such as the number of the step. Until the save is complete the
+    previous one stays valid. A worker that has not written its share after `timeout` seconds (0: no limit) is named in the error.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint
@@ -116,21 +91,34 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
     100
     >>> rpc.shutdown()
     """
-    where, shares = Path(path), _shares(parts)
+    where, shares = Path(path), by_worker(parts)
+    json.dumps(extra)  # now, not when all files are written
     name = new_directory(where)
-    writing = [
-        _Share(worker, f"writing its share of {where}", _write, (str(where / name / f"{worker}.pt"), share), timeout)
-        for worker, share in shares.items()
-    ]
-    files = dict(zip(shares, gather_errors(writing)))
-    write_manifest(where, {"format": FORMAT, "directory": name, "workers": files, "extra": extra})
+    try:
+        empty_others(where)
+        doing = f"writing its share of {where}"
+        writing = [
+            _Task(worker, doing, _write, (str(where / name / f"{worker}.pt"), own), timeout) for worker, own in shares.items()
+        ]
+        files = [
+            {**file, "worker": worker, "parts": sorted({each.part for each in own})}
+            for (worker, own), file in zip(shares.items(), gather_errors(writing))
+        ]
+        write_manifest(where, {"format": FORMAT, "directory": name, "files": files, "extra": extra})
+    except BaseException:
+        if current(where) != name:
+            empty(where / name)
+        raise
     remove_others(where, name)
 
 
 def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT) -> Any:
-    """Put the states of the last complete `save` back, on workers of the same names; gives `extra`.
+    """Put the states of the last complete `save` back; gives `extra`.
 
-    A worker that has not read its share after `timeout` seconds (0: no limit) is named in the error.
+    The parts may be on other workers than they were, and on more or fewer: a tensor is found by its name, that is, the name of
+    its part, a dot, and its name in the module, and what an optimizer knows of a parameter is found by the parameter's name.
+    All workers look at their files and states before any of them changes. A worker that has not read its share after `timeout`
+    seconds (0: no limit) is named in the error.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint
@@ -143,19 +131,34 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
     100
     >>> rpc.shutdown()
     """
-    where, shares = Path(path), _shares(parts)
+    where = Path(path)
     manifest = read_manifest(where)
-    if set(manifest["workers"]) != set(shares):
-        raise CheckpointError(
-            f"the checkpoint in {where} was saved on workers {sorted(manifest['workers'])}, the program has its parts on "
-            f"{sorted(shares)}; restart with the same number of ranks and the same placement"
-        )
-    directory, doing = str(where / manifest["directory"]), f"reading its share of {where}"
-    for function in (_check, _read):  # all files are looked at before any worker changes
-        gather_errors(
-            [
-                _Share(worker, doing, function, (directory, manifest["workers"][worker], share), timeout)
-                for worker, share in shares.items()
-            ]
-        )
+    shares, directory = with_slices(by_worker(parts), timeout), str(where / manifest["directory"])
+    checked = _shared_out(manifest["files"], list(shares))
+    doing = f"reading its share of {where}"
+    checking = [
+        _Task(worker, doing, _check, (directory, checked[worker], _needed(manifest["files"], own), own, worker), timeout)
+        for worker, own in shares.items()
+    ]
+    gather_errors(checking)  # all files and states are looked at before any worker changes
+    reading = [
+        _Task(worker, doing, _read, (directory, _needed(manifest["files"], own), own, worker), timeout)
+        for worker, own in shares.items()
+    ]
+    gather_errors(reading)
     return manifest["extra"]
+
+
+def _shared_out(files: list[dict[str, Any]], workers: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """Which worker checks which files: its own, and in turn those of workers that are not here."""
+    found: dict[str, list[dict[str, Any]]] = {worker: [] for worker in workers}
+    for number, file in enumerate(files if workers else ()):
+        found[file["worker"] if file["worker"] in found else workers[number % len(workers)]].append(file)
+    return found
+
+
+def _needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
+    """The files that hold these parts; all, if one is not saved under its name."""
+    wanted = {each.part for each in shares}
+    saved = {part for each in files for part in each["parts"] or ()}
+    return [each for each in files if each["parts"] is None or not wanted <= saved or wanted & set(each["parts"])]

@@ -1,11 +1,15 @@
 """The files of a checkpoint: one per worker in a directory of their own, and a manifest that names the directory.
 
     checkpoint/
-      manifest.json          which directory holds, and what each file must be like
+      manifest.json          which directory holds, which parts each file has, and what each file must be like
       save-000007/worker0.pt, worker1.pt, ...
 
 A save writes a new directory first and replaces the manifest last, in one step of the file system: whatever happens in between,
-the manifest names a whole checkpoint. Older directories are removed after that.
+the manifest names a whole checkpoint. Older directories are removed after that. The directory of a save that failed is emptied at
+once, and those of saves that were cut off when the next one begins, so that they take no space; their names are not used again
+before a save is complete, as a worker may still be writing there.
+
+The manifest has a format number: 1 in version 0.1, which has `workers` in place of `files`, or 2. Files of both are read.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 _NAME = re.compile(r"^save-(\d{6,})$")
 
 
@@ -58,15 +62,14 @@ def _checksum(file: Path) -> int:
     return value
 
 
-def check(directory: Path, wanted: dict[str, Any]) -> Path:
-    """The file that the manifest describes, if it is whole."""
+def check(directory: Path, wanted: dict[str, Any]) -> None:
+    """Refuse a file that is not what the manifest says."""
     file = directory / wanted["name"]
     if not file.exists():
         raise CheckpointError(f"{file} is missing, the manifest names it; do all workers share this file system?")
-    found = describe(file)
-    if found != wanted:
-        raise CheckpointError(f"{file} is damaged: the manifest says {wanted}, the file is {found}")
-    return file
+    found, said = describe(file), {key: wanted[key] for key in ("name", "bytes", "crc32")}
+    if found != said:
+        raise CheckpointError(f"{file} is damaged: the manifest says {said}, the file is {found}")
 
 
 def write_manifest(path: Path, content: dict[str, Any]) -> None:
@@ -92,9 +95,71 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file} is damaged: {error}") from error
     if not isinstance(content, dict):
         raise CheckpointError(f"{file} is damaged: it holds a {type(content).__name__}, not an object")
-    if content.get("format") != FORMAT:
-        raise CheckpointError(f"{file} has format {content.get('format')!r}, this version reads {FORMAT}")
+    if content.get("format") not in (1, FORMAT):
+        raise CheckpointError(
+            f"{file} has format {content.get('format')!r}, this version reads formats up to {FORMAT}; is it of a later version?"
+        )
+    if content["format"] == 1:
+        content = _upgraded(file, content)
+    _check_manifest(file, content)
     return content
+
+
+def _upgraded(file: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of format 1: a file for each worker, without the names of its parts."""
+    _expect(file, content, "workers", dict)
+    files = []
+    for worker, each in content["workers"].items():
+        _expect(file, content["workers"], worker, dict)
+        files.append({**each, "worker": worker, "parts": None})
+    return {**content, "files": files}
+
+
+def _expect(file: Path, content: Any, key: str, kind: type) -> None:
+    if not isinstance(content, dict) or key not in content:
+        raise CheckpointError(f"{file} is damaged: there is no {key!r} in it")
+    if not isinstance(content[key], kind) or isinstance(content[key], bool):
+        raise CheckpointError(f"{file} is damaged: {key!r} is {content[key]!r:.80}, not a {kind.__name__}")
+
+
+def _check_manifest(file: Path, content: dict[str, Any]) -> None:
+    """Everything is there, and of its type; names stay inside the checkpoint's directory."""
+    _expect(file, content, "directory", str)
+    _expect(file, content, "files", list)
+    if "extra" not in content:
+        raise CheckpointError(f"{file} is damaged: there is no 'extra' in it")
+    if not _NAME.match(content["directory"]):
+        raise CheckpointError(f"{file} is damaged: {content['directory']!r:.80} is not the name of a save")
+    for each in content["files"]:
+        for key, kind in (("name", str), ("worker", str), ("bytes", int), ("crc32", int)):
+            _expect(file, each, key, kind)
+        if each["name"] != os.path.basename(each["name"]) or each["name"] in ("", ".", ".."):
+            raise CheckpointError(f"{file} is damaged: {each['name']!r:.80} is not the name of a file")
+        if each.get("parts") is not None:
+            _expect(file, each, "parts", list)
+
+
+def current(path: Path) -> str | None:
+    """The directory that the manifest names; None if there is no manifest that can be read."""
+    try:
+        return read_manifest(path)["directory"]
+    except CheckpointError:
+        return None
+
+
+def empty_others(path: Path) -> None:
+    """Free the space that saves which never became complete have taken."""
+    kept = current(path)
+    for each in path.iterdir() if kept is not None or not (path / MANIFEST).exists() else ():
+        if _NAME.match(each.name) and each.name != kept:
+            empty(each)
+
+
+def empty(directory: Path) -> None:
+    """Remove the files of a save, but not its name."""
+    for each in directory.iterdir():
+        each.unlink(missing_ok=True)
+    (directory.parent / f".{MANIFEST}.part").unlink(missing_ok=True)
 
 
 def remove_others(path: Path, kept: str) -> None:

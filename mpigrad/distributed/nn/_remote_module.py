@@ -11,6 +11,7 @@ from ..._tensor import Tensor
 from ...futures import Future
 from ...jit import script
 from ...nn import Module
+from ...nn.modules._state import ONLY_CHECK, check
 from .. import rpc
 from ..rpc import RRef
 from ._place import parse
@@ -235,6 +236,9 @@ class _RemoteModule(Module):
         """As part of a module that is here: take what is meant for this one, and report as any other part."""
         mine = OrderedDict((name[len(prefix) :], value) for name, value in state_dict.items() if name.startswith(prefix))
         try:
+            if local_metadata.get(ONLY_CHECK):
+                self._ask(_check, mine)
+                return
             report = self._ask(_call, "load_state_dict", mine, False, bool(local_metadata.get("assign_to_params_buffers")))
         except RuntimeError as error:
             errors.append(f"on {self.on}, for {prefix.rstrip('.')!r}: {error}")
@@ -265,6 +269,10 @@ def _received(cls: type[RemoteModule], training: bool, *attributes: Any) -> Remo
     if not training:
         made.__dict__["training"] = False
     return made
+
+
+def _check(module: RRef, state: Mapping[str, Any]) -> None:
+    check(module.local_value(), state)
 
 
 def _exists(module: RRef) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent as RpcAgent
 from mpigrad._core.rpc.remote import remote
 from mpigrad._core.rpc.rref import RRef
+from mpigrad._process import signals
 from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
@@ -74,7 +76,8 @@ def init_rpc(
     """Make this rank a worker called `name`.
 
     With `world_size` it returns when all ranks of the communicator have called it. Without, the group is dynamic: ranks
-    join and leave at any time. Rank and size come from MPI and need not be given; given ones are checked.
+    join and leave at any time. Rank and size come from MPI and need not be given; given ones are checked. After Ctrl-C while it
+    waits for the others it can be called again, with the same arguments.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)
@@ -100,4 +103,11 @@ def init_rpc(
             given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
         chosen = backend_registry.construct_rpc_backend_options(backend, **given)
     note_ignored_addresses("rpc", chosen.init_method)
-    set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=chosen))
+    signals.protect()
+    before = guard.enter()
+    try:
+        set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=chosen))
+    finally:
+        if not _is_current_rpc_agent_set():
+            signals.unprotect()
+        guard.leave(before)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import MethodType
 from typing import Any
 
+from mpigrad._core import guard
 from mpigrad._core.future import block
 from mpigrad._core.rpc import payload
 from mpigrad._core.rpc.agent import Agent
@@ -167,18 +168,24 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
     """Stop RPC on this worker.
 
     Gracefully: serve on until all workers have called `shutdown` and nothing is under way anywhere. Otherwise at once;
-    to the other workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit).
+    to the other workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit). Ctrl-C ends
+    the wait and leaves RPC as it is: `shutdown` can be called again.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
     >>> rpc.shutdown()
     """
     agent = get_agent()
+    before = guard.enter()
     try:
-        leave(agent, graceful, timeout)
+        try:
+            leave(agent, graceful, timeout)
+        finally:
+            if agent.progress.pool.stopping:
+                set_agent(None)
+        _report_leaks(table_of(agent).leaks())
     finally:
-        set_agent(None)
-    _report_leaks(table_of(agent).leaks())
+        guard.leave(before)
 
 
 def _report_leaks(leaks: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .module import Module
 
 EXTRA = "_extra_state"
+ONLY_CHECK = "only_check"  # in the notes that `_load_from_state_dict` gets: say what is wrong, take nothing
 
 
 class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list), ("unexpected_keys", list)])):
@@ -79,7 +80,14 @@ def _has_extra_state(module: Module) -> bool:
     return type(module).get_extra_state is not Members.get_extra_state
 
 
-def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
+def check(module: Module, state_dict: Mapping[str, Any]) -> None:
+    """Raise what a strict `load_state_dict` would raise, and change nothing."""
+    load(module, state_dict, strict=True, assign=False, only_check=True)
+
+
+def load(
+    module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool, only_check: bool = False
+) -> _IncompatibleKeys:
     """Copy (or assign) the entries of `state_dict` into a module and those below."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -95,13 +103,15 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
         notes = {} if metadata is None else metadata.get(prefix[:-1], {})
         if assign:
             notes["assign_to_params_buffers"] = True
+        if only_check:
+            notes = {**notes, ONLY_CHECK: True}
         one._load_from_state_dict(entries, prefix, notes, True, missing, unexpected, errors)
         for name, child in one._modules.items():
             if child is not None:
                 below = prefix + name + "."
                 descend(child, {key: value for key, value in entries.items() if key.startswith(below)}, below)
         found = _IncompatibleKeys(missing, unexpected)
-        for hook in every(one._load_state_dict_post_hooks):
+        for hook in () if only_check else every(one._load_state_dict_post_hooks):
             if hook(one, found) is not None:
                 raise AssertionError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
@@ -137,23 +147,19 @@ def load_own(
     """Copy the entries of a module's own parameters and buffers."""
     for hook in every(module._load_state_dict_pre_hooks):
         hook(state_dict, prefix, notes, strict, missing, unexpected, errors)
-    own: dict[str, Tensor | None] = dict(module._parameters)
-    own.update(
-        (name, value) for name, value in module._buffers.items() if name not in module._non_persistent_buffers_set
-    )
-    assign = notes.get("assign_to_params_buffers", False)
+    lasting = {name: value for name, value in module._buffers.items() if name not in module._non_persistent_buffers_set}
+    own = {name: value for name, value in {**module._parameters, **lasting}.items() if value is not None}
+    assign, only_check = notes.get("assign_to_params_buffers", False), notes.get(ONLY_CHECK, False)
     for name, value in own.items():
-        if value is None:
-            continue
         key = prefix + name
         if key in state_dict:
-            _take(module, name, key, value, state_dict[key], assign, errors)
+            _take(module, name, key, value, state_dict[key], assign, errors, only_check)
         elif strict:
             missing.append(key)
     if _has_extra_state(module):
-        if prefix + EXTRA in state_dict:
+        if prefix + EXTRA in state_dict and not only_check:
             module.set_extra_state(state_dict[prefix + EXTRA])
-        elif strict:
+        elif strict and prefix + EXTRA not in state_dict:
             missing.append(prefix + EXTRA)
     elif strict and prefix + EXTRA in state_dict:
         unexpected.append(prefix + EXTRA)
@@ -168,7 +174,9 @@ def _is_unexpected(module: Module, key: str, prefix: str, own: dict[str, Any]) -
     return first not in module._modules if more else first not in own
 
 
-def _take(module: Module, name: str, key: str, value: Tensor, given: Any, assign: bool, errors: list[str]) -> None:
+def _take(
+    module: Module, name: str, key: str, value: Tensor, given: Any, assign: bool, errors: list[str], only_check: bool
+) -> None:
     if not isinstance(given, Tensor):
         errors.append(
             f'While copying the parameter named "{key}", expected mpigrad.Tensor or Tensor-like object from checkpoint '
@@ -183,6 +191,8 @@ def _take(module: Module, name: str, key: str, value: Tensor, given: Any, assign
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
             f"model is {value.shape}."
         )
+        return
+    if only_check:
         return
     try:
         if assign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -171,23 +172,63 @@ def test_no_checkpoint_and_another_format_are_told(rpc_world, tmp_path: Path) ->
     training = Training(rpc_world)
     with pytest.raises(CheckpointError, match=r"holds no checkpoint: there is no manifest\.json"):
         checkpoint.load(tmp_path / "nowhere", training.parts())
-    for content, said in (('{"format": 99}', "has format 99, this version reads 1"), ("{", "is damaged"), ("[]", "is damaged")):
+    later = "has format 99, this version reads formats up to 2"
+    for content, said in (('{"format": 99}', later), ("{", "is damaged"), ("[]", "is damaged")):
         (tmp_path / "manifest.json").write_text(content)
         with pytest.raises(CheckpointError, match=said):
             checkpoint.load(tmp_path, training.parts())
 
 
-def test_another_placement_is_refused(rpc_world, tmp_path: Path) -> None:
+FILE = {"name": "worker0.pt", "worker": "worker0", "bytes": 3, "crc32": 4, "parts": ["x"]}
+WHOLE = {"format": 2, "directory": "save-000001", "files": [FILE], "extra": None}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"directory": None}, "there is no 'directory'"),
+        ({"files": None}, "there is no 'files'"),
+        ({"extra": None}, "there is no 'extra'"),
+        ({"format": 1, "files": None}, "there is no 'workers'"),
+        ({"format": 1, "workers": {"worker0": 3}}, "'worker0' is 3, not a dict"),
+        ({"directory": "../other"}, "'../other' is not the name of a save"),
+        ({"directory": 3}, "'directory' is 3, not a str"),
+        ({"files": [3]}, "there is no 'name'"),
+        ({"files": [FILE | {"bytes": "3"}]}, "'bytes' is '3', not a int"),
+        ({"files": [FILE | {"crc32": True}]}, "'crc32' is True, not a int"),
+        ({"files": [FILE | {"name": "../../passwd"}]}, "'../../passwd' is not the name of a file"),
+        ({"files": [FILE | {"name": ".."}]}, "'..' is not the name of a file"),
+        ({"files": [FILE | {"parts": 3}]}, "'parts' is 3, not a list"),
+    ],
+)
+def test_a_broken_manifest_is_told(rpc_world, tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     if rpc_world.rank:
         return
-    model = nn.Linear(2, 2)
-    checkpoint.save(tmp_path, {"model": model})
-    with pytest.raises(CheckpointError, match=r"saved on workers \['worker0'\], the program has its parts on \['worker1'\]"):
-        checkpoint.load(tmp_path, {"model": RemoteModule("worker1", nn.Linear, args=(2, 2))})
-    with pytest.raises(CheckpointError, match=r"worker0\.pt holds \['model'\], the program has \['other'\]"):
-        checkpoint.load(tmp_path, {"other": model})
-    with pytest.raises(RuntimeError, match="size mismatch"):
-        checkpoint.load(tmp_path, {"model": nn.Linear(3, 3)})
+    content = {key: value for key, value in (WHOLE | changed).items() if key not in changed or changed[key] is not None}
+    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match=rf"manifest\.json is damaged: .*{re.escape(said)}"):
+        checkpoint.load(tmp_path, {})
+
+
+def test_a_part_that_does_not_fit_leaves_every_worker_as_it_was(rpc_world, tmp_path: Path) -> None:
+    if rpc_world.rank:
+        return
+    fits, wide = nn.Linear(2, 2), RemoteModule("worker1", nn.Linear, args=(2, 2))
+    checkpoint.save(tmp_path, {"fits": fits, "wide": wide})
+    before = nn.Linear(2, 2)
+    for other, said in (("wider", "size mismatch for weight"), ("unbiased", "Unexpected key")):
+        shape = (3, 3) if other == "wider" else (2, 2)
+        there = RemoteModule("worker1", nn.Linear, args=(*shape, other == "wider"))
+        fits.load_state_dict(before.state_dict())
+        with pytest.raises(RuntimeError, match=said):
+            checkpoint.load(tmp_path, {"fits": fits, "wide": there})
+        assert parts.same(list(fits.state_dict().values()), list(before.state_dict().values())), "worker0 has not loaded"
+    with pytest.raises(CheckpointError, match=r"the checkpoint holds \['fits', 'wide'\], the program has 'other'"):
+        checkpoint.load(tmp_path, {"other": fits})
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        two = [{"params": [fits.weight]}, {"params": [fits.bias]}]
+        checkpoint.save(tmp_path, {"sgd": optim.SGD(fits.parameters(), lr=0.1)})
+        checkpoint.load(tmp_path, {"sgd": optim.SGD(two, lr=0.1)})
 
 
 def test_a_save_that_fails_leaves_the_old_one_valid(rpc_world, tmp_path: Path) -> None:
@@ -199,10 +240,28 @@ def test_a_save_that_fails_leaves_the_old_one_valid(rpc_world, tmp_path: Path) -
     broken = training.parts() | {"broken": rpc.remote("worker1", Unwritable, args=(1, 1))}
     with pytest.raises(OSError, match="disk full"):
         checkpoint.save(tmp_path, broken)
+    assert list((tmp_path / "save-000002").iterdir()) == [], "what the failed save wrote takes no space"
     checkpoint.load(tmp_path, training.parts())
     assert parts.same(training.network.values(), wanted)
     checkpoint.save(tmp_path, training.parts())
     assert len(list(tmp_path.iterdir())) == 2, "what the failed save left is gone"
+
+
+def test_a_save_frees_what_others_left_before_it_writes(rpc_world, tmp_path: Path) -> None:
+    """After one full disk, the next save must not find it full again."""
+    if rpc_world.rank:
+        return
+    saved(rpc_world, tmp_path)
+    for left in ("save-000002", "save-000007"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "worker1.pt").write_bytes(b"much")
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.save(tmp_path, {"broken": rpc.remote("worker1", Unwritable, args=(1, 1))})
+    assert [each.name for each in sorted(tmp_path.glob("save-*/*"))][1:] == [], "only the files of the valid save"
+    assert (tmp_path / "save-000008").exists(), "a worker may still be writing there: the name is not used again"
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        checkpoint.save(tmp_path, {}, extra=object())
+    assert not (tmp_path / "save-000009").exists()
 
 
 def test_a_save_that_is_cut_off_leaves_the_old_one_valid(rpc_world, tmp_path: Path, monkeypatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mpigrad._core import future as _future
 from mpigrad._core.rpc.agent import Agent
+from mpigrad._process import signals
 
 
 class Current:
@@ -37,6 +38,7 @@ def get_agent() -> Agent:
 def set_agent(agent: Agent | None) -> None:
     """Make `agent` the current one: futures then wait by making progress for it."""
     current.agent = agent
+    signals.unprotect() if agent is None else signals.protect()
     _future.set_wait_hook(None if agent is None else _wait)
     _future.set_defer_hook(None if agent is None else _defer)
 

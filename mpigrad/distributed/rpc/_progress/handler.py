@@ -17,6 +17,9 @@ class MessageHandler(Protocol):
         `waiting_for` is the future that this thread waits for, None for the leader. Never raises.
         """
 
+    def answers(self, work: Any, fut: Future) -> bool:
+        """Whether this work, which `receive` has returned, is to decode the answer that `fut` waits for."""
+
     def serve(self, work: Any) -> None:
         """Run work that `receive` has returned, or a function without arguments, where user code may run."""
 

@@ -43,6 +43,9 @@ class Interceptor(Protocol):
         What it returns for a request is handed to `running`; for an answer it is ignored.
         """
 
+    def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
+        """Called for an answer without context to a call that had one: `src` has released the context, and recorded nothing."""
+
     def running(self, context: Any) -> AbstractContextManager[Any]:
         """The context manager around the user function and the building of its answer."""
 

@@ -9,10 +9,15 @@ Within one host the ring has passed its tests.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from mpigrad._core.rpc.codec import transfers_of
 from mpigrad._core.rpc.mpi import MPITransport
+
+from .._protocol.message import HEADER_SIZE
+
+logger = logging.getLogger(__name__)
 
 
 class ProbedTransport(MPITransport):
@@ -42,6 +47,9 @@ class ProbedTransport(MPITransport):
         frame = bytearray(self._status.Get_count(self._byte))
         message.Recv([frame, self._byte])
         self.bytes_received += len(frame)
+        if len(frame) < HEADER_SIZE:
+            logger.error("a message without a header was dropped")
+            return None
         if transfers_of(frame):
             self._fetch(frame)
             self._complete_bulk()

@@ -26,6 +26,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core import guard
 from mpigrad._core.future import block
 from mpigrad.distributed._mpi import mpi
 from mpigrad.futures import Future
@@ -109,6 +110,7 @@ class Membership:
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
             began = time.monotonic()
             block(Future(), began + 0.002)
+            guard.deliver()
             looks, longest = looks + 1, max(longest, time.monotonic() - began)
         self._joining = False
         if self._refused is not None:
@@ -193,6 +195,7 @@ class Membership:
             if isinstance(to, str) and any(f"name={to})" in why for why in agent.gone.values()):
                 return None
             block(Future(), time.monotonic() + 0.002)
+            guard.deliver()
         return None
 
     def leave(self, deadline: float | None) -> None:
@@ -210,6 +213,7 @@ class Membership:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{self._agent.info} still had calls under way")
             block(Future(), time.monotonic() + 0.002)
+            guard.deliver()
 
     def on_depart(self, message: extensions.RawMessage) -> Future:
         """A member wants to leave: no new calls to it, and an answer once the old ones are done."""

@@ -11,9 +11,13 @@ from .._protocol.message import MessageType
 
 
 def leave(agent: Agent, graceful: bool, timeout: float) -> None:
-    """Shut an agent down; RuntimeError if the others did not get ready within `timeout` (0: no limit)."""
+    """Shut an agent down; RuntimeError if the others did not get ready within `timeout` (0: no limit).
+
+    An interrupt while it waits for the others changes nothing: the agent goes on, and can be asked to leave again. (A member of
+    a dynamic group has told the others by then, and leaves.)
+    """
     deadline = time.monotonic() + timeout if timeout else None
-    clean = False
+    clean, ends = False, True
     try:
         if graceful:
             if agent.static:
@@ -26,8 +30,12 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
             clean = not agent.gone
     except TimeoutError as error:
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
+    except BaseException as error:
+        ends = isinstance(error, Exception) or not agent.static
+        raise
     finally:
-        stop(agent, clean)
+        if ends:
+            stop(agent, clean)
 
 
 def stop(agent: Agent, clean: bool) -> None:

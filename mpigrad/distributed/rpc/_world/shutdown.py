@@ -18,6 +18,7 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from mpigrad._core import guard
 from mpigrad._core.future import block
 from mpigrad.futures import Future
 
@@ -45,8 +46,15 @@ class Closing:
 
     def run(self, deadline: float | None) -> None:
         """Return when all workers may leave; TimeoutError after the deadline."""
-        agent = self._agent
         self._entered = True
+        try:
+            self._run(deadline)
+        except BaseException:
+            self._entered = False
+            raise
+
+    def _run(self, deadline: float | None) -> None:
+        agent = self._agent
         told: int | None = None
         while not self.closed.done():
             coordinator = min(agent.workers)
@@ -118,6 +126,7 @@ class Closing:
             names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
             raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
         block(fut, now + seconds if deadline is None else min(deadline, now + seconds))
+        guard.deliver()
 
     def on_probe(self, message: extensions.RawMessage) -> None:
         if message.extra2:
@@ -133,6 +142,9 @@ class Closing:
             self._changed.set_result(None)
 
     def on_close(self) -> None:
+        if not self._entered:  # this worker was interrupted after all had agreed, itself included: they leave without it
+            for rank in self._others():
+                self._agent.lose(rank, f"{self._agent.workers[rank]} has left this RPC world, so calls to it cannot be answered")
         if not self.closed.done():
             self.closed.set_result(None)
 

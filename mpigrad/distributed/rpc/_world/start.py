@@ -6,8 +6,9 @@ import atexit
 import time
 from typing import Any
 
+from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.mpi import private_duplicate
+from mpigrad._core.rpc.mpi import MPITransport, wait_for
 from mpigrad._process.rank import singletons
 from mpigrad.distributed import _mpi
 
@@ -33,9 +34,38 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     deadline = time.monotonic() + options.init_timeout
     if world_size is None:
         return join_dynamic(name, comm, options)
-    duplicate = private_duplicate(comm, deadline)
-    agent = start_static(name, open_transport(duplicate), options, deadline, current.set_agent)
-    agent.communicator = duplicate
+    return _join_static(name, MPI._handleof(comm), comm, options, deadline)
+
+
+class _Meeting:
+    """What this rank has begun with the others: a private duplicate of the communicator, and the transport on it."""
+
+    def __init__(self, comm: Any) -> None:
+        self.duplicate, self._request = comm.Idup()
+        self._transport: MPITransport | None = None
+
+    def open(self, deadline: float) -> MPITransport:
+        """The transport, from the beginning; TimeoutError after the deadline."""
+        wait_for(self._request, deadline, "the other ranks to call init_rpc")
+        if self._transport is None:
+            self._transport = open_transport(self.duplicate)
+        self._transport.gather_again()
+        return self._transport
+
+
+_meetings: dict[int, _Meeting] = {}  # by handle of the communicator: meetings that an interrupt or a deadline has ended early
+
+
+def _join_static(name: str, handle: int, comm: Any, options: Any, deadline: float) -> Agent:
+    """Meet the other ranks; or go on where an earlier attempt was interrupted, because the others are still there."""
+    meeting = _meetings.pop(handle, None) or _Meeting(comm)
+    try:
+        agent = start_static(name, meeting.open(deadline), options, deadline, current.set_agent)
+    except BaseException as error:
+        if isinstance(error, TimeoutError) or not isinstance(error, Exception):
+            _meetings[handle] = meeting
+        raise
+    agent.communicator = meeting.duplicate
     return agent
 
 
@@ -60,8 +90,12 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
 
 def _leave_at_exit() -> None:
     """A process that ends without `shutdown` looks like one that left without grace."""
-    agent = current.current.agent
-    if agent is not None:
-        current.set_agent(None)
-        stop(agent, clean=False)
-    drain_dynamic_groups()
+    before = guard.enter()
+    try:
+        agent = current.current.agent
+        if agent is not None:
+            current.set_agent(None)
+            stop(agent, clean=False)
+        drain_dynamic_groups()
+    finally:
+        guard.leave(before)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.call_table import CallFuture
+from mpigrad._core.rpc import mpi as _mpi
+from mpigrad._core.rpc.call_table import NO_CONTEXT, CallFuture
 from mpigrad._core.rpc.codec import pack_header
 from mpigrad.distributed._mpi import mpi
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
@@ -25,6 +27,7 @@ def inject(body: bytes = b"", **fields: int) -> Future:
     header |= fields
     answer = agent.calls.pending[header["call_id"]] = CallFuture()
     answer.dst, answer.func, answer.timeout, answer.deadline, answer.recorded = 1, "injected", 20.0, float("inf"), True
+    answer.context_id = NO_CONTEXT
     with agent.progress.queue.lock:
         agent.transport._comm.Isend([pack_header(**header) + body, mpi().BYTE], 1, agent.transport._frame_tag)
     return answer
@@ -68,3 +71,60 @@ def test_a_message_of_nobody_is_dropped_and_a_waiting_thread_does_not_notice(rpc
 
 def ask_and_wait(rank: int) -> str:
     return rpc.rpc_sync(rank, far.poll_flag, args=("asked",))
+
+
+def test_a_message_without_a_header_is_dropped(rpc_world) -> None:
+    agent = rpc.api._get_current_rpc_agent()
+    if rpc_world.rank == 0:
+        counted = rpc.RRef([])
+        for _ in range(40):  # each place of the ring has had a call
+            rpc.rpc_sync(1, append_to, args=(counted,))
+        for size in (0, 0, 7, 15):
+            with agent.progress.queue.lock:
+                agent.transport._comm.Isend([bytes(size), mpi().BYTE], 1, agent.transport._frame_tag)
+        for _ in range(40):
+            rpc.rpc_sync(1, append_to, args=(counted,))
+        assert len(counted.local_value()) == 80
+    rpc_world.barrier()
+
+
+def append_to(rref: rpc.RRef) -> None:
+    rref.rpc_sync().append(1)
+
+
+def test_arrays_that_never_come_are_given_up(rpc_world, monkeypatch) -> None:
+    monkeypatch.setattr(_mpi, "COMING_SECONDS", 0.05)
+    rpc_world.barrier()
+    if rpc_world.rank == 0:
+        with pytest.raises(ConnectionError, match="an array that rank 0 announced did not come within 0.05 s"):
+            inject(TRANSFER.pack(100_000), transfers=1).wait()
+        with pytest.raises(ConnectionError, match="announced did not come"):
+            inject(TRANSFER.pack(100_000) + TRANSFER.pack(50_000), transfers=2).wait()
+        assert rpc.rpc_sync(1, arrays_under_way) == 0
+        large = np.arange(100_000.0)
+        assert np.array_equal(rpc.rpc_sync(1, far.echo, args=(large,)), large)
+    rpc_world.barrier()
+
+
+def arrays_under_way() -> int:
+    return len(rpc.api._get_current_rpc_agent().transport._coming)
+
+
+def test_announced_arrays_are_bounded(rpc_world, monkeypatch) -> None:
+    monkeypatch.setattr(_mpi, "COMING_MAX", 20)
+    rpc_world.barrier()
+    if rpc_world.rank == 0:
+        answers = [inject(TRANSFER.pack(100_000), transfers=1) for _ in range(60)]
+        for answer in answers[:30]:
+            with pytest.raises(ConnectionError, match="announced did not come"):
+                answer.wait()
+        assert rpc.rpc_sync(1, arrays_under_way) <= 20
+        rpc.rpc_sync(1, give_up_all)
+        for answer in answers:
+            with pytest.raises(ConnectionError, match="announced did not come"):
+                answer.wait()
+    rpc_world.barrier()
+
+
+def give_up_all() -> None:
+    _mpi.COMING_MAX = 0

@@ -25,9 +25,9 @@ ROOT = Path(__file__).parents[4]
 MIB = 1 << 20
 
 PEER = """
-import sys, time
+import ctypes, sys, time
 import numpy as np
-from mpigrad.distributed.rpc._transport.shared_memory import offers as _offers
+from mpigrad._core.rpc import offers as _offers
 from tests.distributed.rpc.transport.test_offers import Ether, framed
 seconds, pause, *sizes = map(float, sys.argv[1:])
 arrays = [np.random.default_rng(int(size)).integers(0, 256, int(size), np.uint8) for size in sizes]
@@ -35,6 +35,11 @@ _offers.STEP = 1 << 20
 offers = _offers.Offers(Ether())
 frame, made = offers.make(0, framed(arrays), arrays, 5)
 print(frame.hex(), flush=True)
+if pause < 0:  # become unreadable, once the receiver has looked at this process
+    sys.stdin.readline()
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+    print("hidden", flush=True)
+    pause = 0
 limit = time.monotonic() + seconds
 requests = list(made.values())
 while requests and time.monotonic() < limit:
@@ -80,7 +85,9 @@ class Peer:
     def __init__(self, *sizes: int, seconds: float = 30, pause: float = 0) -> None:
         arguments = [sys.executable, "-c", PEER, str(seconds), str(pause), *map(str, sizes)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         self.frame = bytearray.fromhex(self.line())
         self.sizes = sizes
 
@@ -325,3 +332,38 @@ def test_arrays_whose_memory_numpy_does_not_lend() -> None:
     bulk, [taking] = taken(offers, frame, ether)
     finish([taking, made[0]])
     assert np.array_equal(bulk.followed[0].view("M8[s]"), dates)
+
+
+RECEIVER = """
+import os
+from tests.distributed.rpc.transport.test_offers import MIB, Ether, Peer, _offers, finish, taken
+ether = Ether()
+offers = _offers.Offers(ether)
+peer = Peer(MIB, 3 * MIB, pause=-1)
+bulk, requests = taken(offers, peer.frame, ether)
+if os.geteuid() == 0:
+    os.setresuid(65534, 65534, 65534)  # root may read everything
+print("hide", file=peer.process.stdin, flush=True)
+assert peer.line() == "hidden"
+finish(requests)
+print(ether.by_mpi, [array.nbytes for array in bulk.followed], peer.line())
+"""
+
+
+def test_a_sender_that_becomes_unreadable_is_received_from_by_mpi() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RECEIVER], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=50
+    )
+    by_mpi = [(1, MIB, 5), (1, 3 * MIB, 5)]  # tags are those that `taken` gives
+    assert done.stdout.strip() == f"{by_mpi} {[MIB, 3 * MIB]} over", done.stderr
+
+
+def test_a_rank_that_refused_is_offered_nothing_any_more() -> None:
+    ether, large = Ether(), np.zeros(MIB, np.uint8)
+    offers = _offers.Offers(ether)
+    _, made = offers.make(3, framed([large]), [large], 5)
+    own = slots.own_slots()
+    own.slots.say(made[0].place, made[0].number, cross_memory.REFUSED)
+    assert not made[0].Test() and made[0].Test() and ether.by_mpi == [(3, MIB, 5)]
+    assert offers.make(3, framed([large]), [large], 5) is None and not offers.out
+    assert offers.make(4, framed([large]), [large], 5) is not None

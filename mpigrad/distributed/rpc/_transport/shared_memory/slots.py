@@ -14,7 +14,6 @@ import mmap
 import os
 import struct
 from collections import deque
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from mpigrad._core.rpc import cross_memory
@@ -63,12 +62,11 @@ class OwnSlots:
         self.identity = Identity(_MAGIC, host, token, os.getpid(), handle, self.slots.address)
         self.packed = _IDENTITY.pack(*self.identity)
         self.free = deque(range(1, COUNT))  # places that no transfer has
-        self.numbers = _numbers()
+        self._numbers = itertools.count(int.from_bytes(os.urandom(4), "little"))
 
-
-def _numbers() -> Iterator[int]:
-    """Numbers for transfers: 32 bits, and no two within their time are alike."""
-    return (number & 0xFFFFFFFF or 1 for number in itertools.count(int.from_bytes(os.urandom(4), "little")))
+    def new_number(self) -> int:
+        """A number for a transfer: 32 bits, and no two within their time are alike."""
+        return next(self._numbers) & 0xFFFFFFFF or 1
 
 
 _own: list[OwnSlots | None] = []

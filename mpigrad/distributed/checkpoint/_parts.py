@@ -1,0 +1,129 @@
+"""What a checkpoint consists of: parts with names, each on one worker or, in *shares*, on several.
+
+A part is a module, an optimizer or anything else with a state. Three kinds have shares on several workers: a
+`DistributedOptimizer` (each share steps some of the parameters), a `DistributedScheduler` (all shares have the same state), and
+`Sharded` (each share holds a slice of every tensor).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .. import rpc
+from ..optim import DistributedOptimizer, DistributedScheduler
+from ..rpc import RRef
+
+Dims = int | Mapping[str, int | None]
+
+
+class Sharded:
+    """A module whose tensors are cut into slices on several workers: `shares` are the modules with the slices, in order.
+
+    `dim` is the dimension that is cut, for all tensors that have it, or a dict with the dimension of each tensor; a tensor
+    without one is the same in all shares. Saved from some number of shares, it can be loaded into any other.
+
+    >>> table = checkpoint.Sharded([rpc.remote(name, nn.Embedding, args=(500, 16)) for name in servers])  # doctest: +SKIP
+    >>> checkpoint.save(path, {"table": table})  # doctest: +SKIP
+    """
+
+    def __init__(self, shares: Sequence[Any], dim: Dims = 0) -> None:
+        self.shares, self.dim = list(shares), dim
+        if not self.shares:
+            raise ValueError("checkpoint.Sharded needs at least one share")
+
+
+class Slice(NamedTuple):
+    """Where in the whole tensor the slice of a share is."""
+
+    start: int
+    length: int
+    total: int
+
+
+class Share(NamedTuple):
+    """One share of a part: its number, where it is and, of a `Sharded`, how tensors are cut."""
+
+    part: str
+    number: int
+    count: int
+    rref: RRef
+    dim: Dims | None
+    slices: dict[str, Slice] | None = None  # by tensor
+
+    def dim_of(self, key: str, ndim: int) -> int | None:
+        """The dimension along which a tensor of this part is cut."""
+        if self.dim is None:
+            return None
+        if isinstance(self.dim, int):
+            return self.dim if ndim > self.dim else None
+        return self.dim.get(key)
+
+    def state(self) -> Any:
+        """On the worker that has it: the thing with a state."""
+        value = self.rref.local_value()
+        return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
+
+    def lengths(self) -> dict[str, int]:
+        """On the worker that has it: how long each slice is."""
+        found = {}
+        for key, value in self.state().state_dict().items():
+            dim = self.dim_of(key, getattr(value, "ndim", 0))
+            if dim is not None:
+                found[key] = value.shape[dim]
+        return found
+
+
+def _rref(value: Any, name: str) -> RRef:
+    """The RRef behind a remote module, an RRef of a module or optimizer, or something that is here."""
+    if isinstance(value, RRef):
+        return value
+    if hasattr(value, "get_module_rref"):
+        return value.get_module_rref()
+    if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        return RRef(value)
+    raise TypeError(f"checkpoint: {name!r} must be a module, an optimizer, or an RRef of one, not {type(value).__name__}")
+
+
+def _rrefs(value: Any, name: str) -> list[RRef]:
+    if isinstance(value, DistributedOptimizer):
+        return value.remote_optimizers
+    if isinstance(value, DistributedScheduler):
+        return value.remote_schedulers
+    return [_rref(each, name) for each in value.shares] if isinstance(value, Sharded) else [_rref(value, name)]
+
+
+def by_worker(parts: Mapping[str, Any]) -> dict[str, list[Share]]:
+    """What each worker has to save or to load."""
+    found: dict[str, list[Share]] = {}
+    for name, value in parts.items():
+        rrefs, dim = _rrefs(value, name), value.dim if isinstance(value, Sharded) else None
+        for number, rref in enumerate(rrefs):
+            found.setdefault(rref.owner_name(), []).append(Share(name, number, len(rrefs), rref, dim))
+    return found
+
+
+def lengths(shares: list[Share]) -> list[dict[str, int]]:
+    """Runs on each worker: how long the slices of its shares are."""
+    return [each.lengths() for each in shares]
+
+
+def with_slices(shares: dict[str, list[Share]], timeout: float) -> dict[str, list[Share]]:
+    """The same, each share of a `Sharded` knowing where its slices are: all are asked for their lengths."""
+    cut = {worker: [each for each in own if each.dim is not None] for worker, own in shares.items()}
+    asked = {worker: rpc.rpc_async(worker, lengths, args=(own,), timeout=timeout) for worker, own in cut.items() if own}
+    measured = {
+        (share.part, share.number): found for worker, future in asked.items() for share, found in zip(cut[worker], future.wait())
+    }
+
+    def placed(share: Share) -> Share:
+        if share.dim is None:
+            return share
+        own = [measured[share.part, number] for number in range(share.count)]
+        slices = {
+            key: Slice(sum(each.get(key, 0) for each in own[: share.number]), length, sum(each.get(key, 0) for each in own))
+            for key, length in own[share.number].items()
+        }
+        return share._replace(slices=slices)
+
+    return {worker: [placed(each) for each in own] for worker, own in shares.items()}

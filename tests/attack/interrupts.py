@@ -1,0 +1,241 @@
+"""Ctrl-C at any time: interrupts every 1 to 8 ms over calls, large arrays, RRefs, backward passes, `init_rpc` and `shutdown`.
+
+    mpiexec -n 2 python -m tests.attack.interrupts --interrupts 20000 --seconds 600
+
+Rank 0 works, the others serve it; with `--all` the others are interrupted in `init_rpc` and `shutdown`, too. Whatever was
+interrupted may fail with KeyboardInterrupt and nothing else. What comes after it must be right, and nothing may be left over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("MPIGRAD_HOST_TRANSFERS", "both_ends")  # also with more ranks than cores
+
+import numpy as np
+
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+from tests.support.eventually import eventually
+
+LARGE = np.arange(150_000, dtype=np.float64)  # 1.2 MB
+
+
+class Attack:
+    """Interrupts for the time of one action, and what came of it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.interrupts = 0
+        self.by_action: Counter[str] = Counter()
+
+    def on(self, name: str, action: Callable[[], Any]) -> None:
+        """Run an action under interrupts; it may be interrupted, or succeed, but not fail."""
+        before = self.interrupts
+        try:
+            try:
+                pause = self.random.uniform(0.001, 0.008)
+                signal.setitimer(signal.ITIMER_REAL, self.random.uniform(0, pause) + 1e-5, pause)
+                action()
+            finally:
+                self.end()
+        except KeyboardInterrupt:
+            self.interrupts += 1
+            self.end()
+        self.by_action[name] += self.interrupts - before
+
+    def end(self) -> None:
+        """No more interrupts from here on."""
+        while True:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                time.sleep(0.003)  # one that came in a finaliser is sent again
+                return
+            except KeyboardInterrupt:
+                self.interrupts += 1
+
+
+class Calls(threading.Thread):
+    """Another thread of the same worker, which nobody interrupts: all of its calls must succeed."""
+
+    def __init__(self, to: str) -> None:
+        super().__init__(daemon=True)
+        self.to, self.count, self.error, self.stopped = to, 0, "", False
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while not self.stopped:
+                assert rpc.rpc_sync(self.to, max, args=(self.count, 3), timeout=30) == max(self.count, 3)
+                self.count += 1
+                time.sleep(0.001)
+        except BaseException as error:
+            self.error = f"after {self.count} calls: {type(error).__name__}: {error}"
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.join(40)
+        assert not self.is_alive(), f"a call of another thread did not return, after {self.count} calls"
+        assert not self.error, self.error
+
+
+class Nested:
+    """Its unpickling makes a call."""
+
+    def __reduce__(self) -> Any:
+        return _nested, ()
+
+
+def _nested() -> int:
+    return rpc.rpc_sync("worker0", max, args=(4, 5))
+
+
+def give_nested() -> Nested:
+    return Nested()
+
+
+def echo(value: Any) -> Any:
+    return value
+
+
+def slow(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def small(to: str) -> None:
+    assert rpc.rpc_sync(to, max, args=(1, 2)) == 2
+
+
+def pickled(to: str) -> None:
+    assert rpc.rpc_sync(to, echo, args=({"a": [1, 2]},)) == {"a": [1, 2]}
+
+
+def large(to: str) -> None:
+    assert np.array_equal(rpc.rpc_sync(to, echo, args=(LARGE,)), LARGE)
+
+
+def long_wait(to: str) -> None:
+    rpc.rpc_sync(to, slow, args=(0.02,))
+
+
+def unpickles(to: str) -> None:
+    assert rpc.rpc_sync(to, give_nested) == 5
+
+
+def many(to: str) -> None:
+    futures = [rpc.rpc_async(to, echo, args=(np.full(8, n),)) for n in range(20)]
+    doubled = [fut.then(lambda fut: 2 * fut.value()) for fut in futures]
+    assert [fut.wait()[0] for fut in doubled] == [2 * n for n in range(20)]
+
+
+def reference(to: str) -> None:
+    rref = rpc.remote(to, echo, args=([1, 2, 3],))
+    assert rref.to_here() == [1, 2, 3]
+    assert rref.rpc_sync().count(2) == 1
+
+
+def backward(to: str) -> None:
+    x, y = (mpigrad.ones(3, requires_grad=True) for _ in range(2))
+    with dist_autograd.context() as context_id:
+        z = rpc.rpc_sync(to, mpigrad.mul, args=(x, y)) + rpc.rpc_sync(to, mpigrad.mul, args=(x, 2))
+        dist_autograd.backward(context_id, [z.sum()])
+        gradients = dist_autograd.get_gradients(context_id)
+        assert gradients[x].tolist() == [3, 3, 3] and gradients[y].tolist() == [1, 1, 1]
+
+
+def backward_large(to: str) -> None:
+    x = mpigrad.ones(100_000, requires_grad=True)
+    with dist_autograd.context() as context_id:
+        dist_autograd.backward(context_id, [rpc.rpc_sync(to, mpigrad.mul, args=(x, 3)).sum()])
+        assert dist_autograd.get_gradients(context_id)[x].sum().item() == 300_000
+
+
+ACTIONS = (small, small, pickled, large, large, long_wait, unpickles, many, reference, backward, backward, backward_large)
+
+
+def nothing_left() -> None:
+    """All that the interrupted actions began has ended."""
+    agent = rpc.api._get_current_rpc_agent()
+    transport = agent.transport
+    eventually(lambda: not agent.calls.pending)
+    eventually(lambda: not transport.unsent() and not getattr(transport, "_coming", None))
+    if hasattr(transport, "_offers"):
+        eventually(lambda: not transport._offers.out)
+    eventually(lambda: agent.quiet() and agent.autograd.idle)
+    assert not agent.autograd.container.contexts, agent.autograd.container.contexts
+    assert not agent.autograd.initiated
+
+
+def work(attack: Attack, others: list[str], actions: int) -> None:
+    """Rank 0: interrupted actions, each followed by the same uninterrupted one, while another thread makes calls."""
+    calls = Calls(others[0])
+    for _ in range(actions):
+        to = attack.random.choice(others)
+        action = attack.random.choice(ACTIONS)
+        attack.on(action.__name__, lambda: [action(to) for _ in range(attack.random.choice((1, 5, 20)))])
+        attack.random.choice(ACTIONS)(to)
+    calls.stop()
+    for action in set(ACTIONS):
+        for to in others:
+            action(to)
+    nothing_left()
+
+
+def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int) -> None:
+    """From `init_rpc` to `shutdown`, interrupted in both."""
+    def begin() -> None:
+        if not rpc._is_current_rpc_agent_set():
+            rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+
+    def end() -> None:
+        if rpc._is_current_rpc_agent_set():
+            rpc.shutdown(timeout=60)
+
+    attacked = rank == 0 or everybody
+    while not rpc._is_current_rpc_agent_set():
+        attack.on("init_rpc", begin) if attacked else begin()
+    if rank == 0:
+        work(attack, [f"worker{other}" for other in range(1, size)] or ["worker0"], actions)
+    while rpc._is_current_rpc_agent_set():
+        attack.on("shutdown", end) if attacked else end()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--interrupts", type=int, default=20_000)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--actions", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all", action="store_true")
+    given = parser.parse_args()
+    from mpi4py.MPI import COMM_WORLD as world
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    attack = Attack(given.seed + world.rank)
+    began, lives = time.monotonic(), 0
+    while True:
+        on = world.bcast(attack.interrupts < given.interrupts and time.monotonic() - began < given.seconds)
+        if not on:
+            break
+        one_life(attack, world.rank, world.size, given.all, given.actions)
+        lives += 1
+    if world.rank == 0:
+        form = "compiled" if mpigrad._compiled.running()[0] else "plain Python"
+        seconds = time.monotonic() - began
+        print(f"{attack.interrupts} interrupts in {lives} lives, {form}, {seconds:.0f} s: {dict(attack.by_action)}")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
