@@ -10,7 +10,9 @@ from typing import Any
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mpigrad\.")
 
 from ._compiled import choose as _choose
+from ._process.interpreter import refuse_free_threading as _refuse
 
+_refuse()
 _choose()
 
 from ._array import host_memory

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from contextlib import nullcontext
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from mpigrad._core.mutex import Mutex
+from mpigrad._process.mpi_end import why_unusable
 
 _abort_installed = False
 _turn = Mutex()
@@ -17,6 +19,9 @@ _turn = Mutex()
 
 def mpi() -> Any:
     """The module `mpi4py.MPI`; its first import initialises MPI."""
+    why = why_unusable()
+    if why is not None:
+        raise RuntimeError(why)
     try:
         from mpi4py import MPI
     except ImportError as error:
@@ -82,6 +87,8 @@ def abort_on_uncaught() -> None:
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         previous(kind, error, trace)
+        if why_unusable() is not None or _program_runs(sys._getframe()):
+            return
         MPI = mpi()
         if not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
             sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
@@ -91,3 +98,12 @@ def abort_on_uncaught() -> None:
             MPI.COMM_WORLD.Abort(1)
 
     sys.excepthook = hook
+
+
+def _program_runs(frame: FrameType | None) -> bool:
+    """Whether the program goes on: Python also has the hook print errors that end nothing. At the end no module runs any more."""
+    if threading.current_thread() is not threading.main_thread():
+        return True
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -28,10 +29,13 @@ class StartedJob:
         self._hydra = not launcher.library.is_open_mpi and not launcher.is_srun
         self._nprocs = nprocs
         self._daemon = daemon
+        self._starter = os.getpid()
         atexit.register(self._at_exit)
 
     def _at_exit(self) -> None:
         """Nobody has joined: wait, or end the job of daemons, as Python does with processes."""
+        if os.getpid() != self._starter:
+            return  # a forked child ends; the job is its parent's
         if self._daemon:
             self.process.terminate()
         self.process.wait()

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad._core.guard import edge, enter, leave_later
 from mpigrad._graph.grad_mode import TRACING
+from mpigrad._process.mpi_end import why_unusable
 from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError
+from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError, WorkerGoneError
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 from mpigrad.distributed.rpc._rref.adoption import Adoption
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 
+from .function_names import label
 from .owner_calls import ask_type, backward_on_owner, seconds_of
 from .table import GloballyUniqueId, Owner, Table, User, table_of
 
@@ -88,10 +90,19 @@ class RRef:
         future = agent.call(
             self._info.id, _nothing, None, None, seconds_of(agent, timeout), kind=_FETCH, extra=self._record.number
         )
-        if TRACING.on:
-            with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
-                return future.wait()
-        return future.wait()
+        try:
+            if TRACING.on:
+                with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
+                    return future.wait()
+            return future.wait()
+        except RpcTimeoutError as error:
+            raise RpcTimeoutError(str(error).replace(label(_nothing), self._origin())) from None
+
+    def _origin(self) -> str:
+        """What was asked for the value, as far as this worker knows."""
+        func = getattr(self._creation, "func", None)
+        made_by = "the value" if func is None else f"the value of {func if isinstance(func, str) else label(func)}"
+        return f"to_here() of {made_by} (RRef {_id(self._record.number)})"
 
     def _usable(self, what: str) -> Any:
         """The agent, if this fork still counts."""
@@ -99,7 +110,8 @@ class RRef:
         if record.error is not None:
             raise record.error
         if record.deleted or current.current.agent is None:
-            raise RuntimeError(
+            why = why_unusable()
+            raise RuntimeError(why) if why is not None else RuntimeError(
                 f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more"
             )
         if self._info.id in self._table.agent.gone:

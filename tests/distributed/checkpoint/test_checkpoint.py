@@ -257,7 +257,7 @@ def test_a_save_frees_what_others_left_before_it_writes(rpc_world, tmp_path: Pat
         (tmp_path / left / "worker1.pt").write_bytes(b"much")
     with pytest.raises(OSError, match="disk full"):
         checkpoint.save(tmp_path, {"broken": rpc.remote("worker1", Unwritable, args=(1, 1))})
-    assert [each.name for each in sorted(tmp_path.glob("save-*/*"))][1:] == [], "only the files of the valid save"
+    assert {each.parent.name for each in tmp_path.glob("save-*/*")} == {"save-000001"}, "only the files of the valid save"
     assert (tmp_path / "save-000008").exists(), "a worker may still be writing there: the name is not used again"
     with pytest.raises(TypeError, match="not JSON serializable"):
         checkpoint.save(tmp_path, {}, extra=object())

@@ -10,6 +10,7 @@ from typing import Any
 from mpigrad._core import future as _future
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._process import signals
+from mpigrad._process.mpi_end import when_forked, why_unusable
 
 
 class Current:
@@ -31,6 +32,9 @@ def get_agent() -> Agent:
     """The agent; RuntimeError if RPC has not been initialised."""
     agent = current.agent
     if agent is None:
+        why = why_unusable()
+        if why is not None:
+            raise RuntimeError(why)
         raise RuntimeError("RPC has not been initialized. Call mpigrad.distributed.rpc.init_rpc first.")
     return agent
 
@@ -81,3 +85,17 @@ def _start(run: Any) -> bool:
 
 
 _future.set_start_hook(_start)
+
+
+def _abandon(why: str) -> None:
+    """In a forked child: the agent is the parent's, and so are its threads. Nothing is sent, and nothing waits."""
+    agent = current.agent
+    if agent is not None:
+        agent.gone.update(dict.fromkeys([*agent.workers, *agent.gone], why))
+        for fut in agent.calls.pending.values():
+            fut._finish(2, RuntimeError(why))
+        agent.calls.pending.clear()
+        set_agent(None)
+
+
+when_forked(_abandon)

@@ -12,6 +12,7 @@ from mpigrad import _cloud_pickle
 from .worker_info import WorkerInfo
 
 _RPC = __name__.partition("._protocol")[0]  # the package whose frames remote tracebacks leave out
+LONGEST_TEXT = 1 << 16  # characters of an error's text
 
 class RemoteTraceback(Exception):
     """The cause of an exception that came from another worker: which worker, and where it happened there."""
@@ -26,9 +27,29 @@ class RemoteTraceback(Exception):
 
 def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
     """An exception as bytes: itself if it can be pickled, and always its text."""
-    lines = traceback.format_exception(type(error), error, _user_part(error))
-    text = f"On {worker}:\n{_safe_repr(error)}\n{''.join(lines)}"
-    return pickle.dumps((_pickled(error), type(error).__name__, _safe_str(error), text), 5)
+    message = _safe_str(error)
+    shown = _safe_repr(error) if len(message) <= LONGEST_TEXT else f"{type(error).__name__}({_cut(message)!r})"
+    text = f"On {worker}:\n{_cut(shown)}\n{_traceback(error)}"
+    return pickle.dumps((_pickled(error), type(error).__name__, _cut(message), text), 5)
+
+
+def _cut(text: str) -> str:
+    """A text that people can read; the exception itself travels whole."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} ... ({len(text)} characters)"
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback as text, with the errors that led to this one; each error's own text is cut."""
+    found = traceback.TracebackException(type(error), error, _user_part(error))
+    seen, left = set(), [found]
+    while left:
+        each: Any = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            if isinstance(getattr(each, "_str", None), str):
+                each._str = _cut(each._str)
+            left += [each.__cause__, each.__context__, *(getattr(each, "exceptions", None) or ())]
+    return "".join(found.format())
 
 
 def _user_part(error: BaseException) -> Any:
@@ -107,7 +128,7 @@ def unpack_error(data: Any) -> BaseException:
             error = _remake(cls, arguments, state)
         except Exception as failure:
             error = RuntimeError(f"{name}: {message} (its type cannot be made again here: {failure})\n{text}")
-    error.__cause__ = RemoteTraceback(text)
+    BaseException.__setattr__(error, "__cause__", RemoteTraceback(text))  # its class may refuse attributes
     return error
 
 
@@ -117,7 +138,7 @@ def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[st
         error = cls(*arguments)
     else:
         error = cls.__new__(cls, *arguments)
-        error.args = arguments
+        BaseException.__setattr__(error, "args", arguments)
     error.__dict__.update(state)
     return error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from mpigrad._core.rpc.agent import Agent
+from mpigrad._process.mpi_end import leave_mpi_unfinalised
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
@@ -29,6 +30,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                 agent.membership.leave(deadline)
             clean = not agent.gone
     except TimeoutError as error:
+        leave_mpi_unfinalised()  # it would wait for the same workers, without end
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
     except BaseException as error:
         ends = isinstance(error, Exception) or not agent.static
