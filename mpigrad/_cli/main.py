@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mpigrad._cli import bench, doctor, run
+from mpigrad._cli import bench, doctor, run, trace
 from mpigrad._launch.launcher import LauncherError
 from mpigrad._version import __version__
 
@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="mpigrad", description="Distributed autograd on MPI.")
     top.add_argument("--version", action="version", version=f"mpigrad {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (run, doctor, bench):
+    for module in (run, doctor, bench, trace):
         module.add_parser(commands)
     return top
 

@@ -58,6 +58,29 @@ def slices(events: list[Json], rank: int) -> list[str]:
     return [event["name"] for event in events if event["ph"] == "X" and event["pid"] == rank]
 
 
+class Stage:
+    def forward(self, a: Any) -> Any:
+        return a * 2
+
+
+@pytest.mark.mpi(min_size=2)
+def test_methods_of_rrefs_have_their_own_names(rpc_world) -> None:
+    if rpc_world.rank == 0:
+        stage = rpc.remote(rpc_world.next_name, Stage)
+        stage.rpc_sync().forward(mpigrad.ones(2))  # its type is known from now on
+        with mpigrad.profiler.trace_workers() as trace:
+            for call in (stage.rpc_sync, stage.remote):
+                call().forward(mpigrad.ones(2))
+            stage.rpc_async().forward(mpigrad.ones(2)).wait()
+        events = trace.chrome["traceEvents"]
+        here, there = slices(events, 0), slices(events, 1)
+        for kind in ("rpc_sync", "rpc_async", "rpc_remote"):
+            assert f"{kind}#Stage.forward(worker0 -> worker1)" in here
+        assert there.count("Stage.forward") == 3 and "send Stage.forward" in here
+        assert not [name for name in (*here, *there) if "_local_invoke" in name]
+    rpc_world.barrier()
+
+
 @pytest.mark.mpi(min_size=3)
 def test_calls_operators_and_phases_of_every_worker(rpc_world) -> None:
     if rpc_world.rank == 0:

@@ -28,8 +28,10 @@ def name_of(func: Callable[..., Any]) -> bytes | None:
     """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods
     ...).
     """
-    if type(func) not in _BY_NAME and not getattr(func, "_travels_by_name", False):
-        return None
+    if type(func) not in _BY_NAME:
+        name = getattr(func, "_wire_name", None)  # of the function that travels in its place
+        if name is not None or not getattr(func, "_travels_by_name", False):
+            return name
     known = _names.get(func)
     if known is not None:
         space, name, text = known

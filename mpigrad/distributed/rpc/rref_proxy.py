@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from mpigrad._core.rpc.function_names import name_of
 from mpigrad._core.rpc.owner_calls import value_of
 from mpigrad._core.rpc.remote import remote
 from mpigrad._core.rpc.rref import RRef, install_proxy
@@ -75,10 +76,25 @@ class RRefProxy:
         return future
 
 
+class _MethodCall:
+    """What calls one method on the owner: `function` travels, and errors, traces and tables show the method."""
+
+    def __init__(self, function: Any, method: str) -> None:
+        self._function, self._wire_name = function, name_of(function)
+        self.__module__, self.__qualname__ = function.__module__, method
+        self.__name__ = method.rpartition(".")[2]
+        if hasattr(function, "_wrapped_async_rpc_function"):
+            self._wrapped_async_rpc_function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*args)
+
+
+@functools.lru_cache(1024)
 def _invoker(kind: Any, name: str) -> Any:
     """What calls the method `name` of a value of that type, on its owner."""
-    method = getattr(kind, name)
-    return _local_invoke_async_execution if hasattr(method, "_wrapped_async_rpc_function") else _local_invoke
+    later = hasattr(getattr(kind, name), "_wrapped_async_rpc_function")
+    return _MethodCall(_local_invoke_async_execution if later else _local_invoke, f"{kind.__qualname__}.{name}")
 
 
 def _pass_on(answer: Future, result: Future) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from mpigrad._core.rpc.function_names import label
 from mpigrad._core.rpc.instruments import Instrument
 from mpigrad.distributed.rpc._agent.profiling import title_of
 from mpigrad.distributed.rpc._protocol.message import NAMES, NO_CALL, MessageType
@@ -33,11 +35,18 @@ def title(kind: int, function: bytes) -> str:
     return _TITLES.get(kind, known)
 
 
+class _Calling(threading.local):
+    """The function that a thread is about to call elsewhere: methods of RRefs do not travel by their own names."""
+
+    func: Any = None
+
+
 class TraceInstrument(Instrument):
     """Notes what one agent does. Other agents of the process are ignored."""
 
     def __init__(self, agent: Any, recorder: Recorder) -> None:
         self._agent, self._recorder = agent, recorder
+        self._calling = _Calling()
         self._told: Counter[str] = Counter()  # messages without an answer have no number: they are counted instead
 
     # -- messages ----------------------------------------------------------------------------------------------------------
@@ -56,6 +65,7 @@ class TraceInstrument(Instrument):
             # profilers see `to_here` itself, so its request is not noted again
             name = "" if kind == _FETCH else f"{words}#{title_of(func)}({agent.info.name} -> {to})"
             self._recorder.begin_slice(name, "rpc")
+            self._calling.func = func
 
     def after_call(self, agent: Any) -> None:
         if agent is self._agent:
@@ -66,7 +76,9 @@ class TraceInstrument(Instrument):
             if kind in _ANSWERS:
                 key, words = f"answer.{dst}.{call_id}", "answer"
             else:
-                key, words = self._key(agent.rank, dst, kind, call_id, extra, "s"), "send " + title(kind, function)
+                method = getattr(self._calling.func, "_wire_name", b"") == function and function
+                named = label(self._calling.func) if method else title(kind, function)
+                key, words = self._key(agent.rank, dst, kind, call_id, extra, "s"), "send " + named
             self._recorder.begin_slice(words, "send", key, "s")
 
     def after_send(self, agent: Any) -> None:

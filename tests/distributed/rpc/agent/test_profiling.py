@@ -136,7 +136,7 @@ def test_methods_of_rrefs_and_to_here(rpc_world) -> None:
             made = getattr(server, kind)().scale(x)
             made = made if kind == "rpc_sync" else made.wait() if kind == "rpc_async" else made.to_here()
         assert made.tolist() == [3.0, 3.0]
-        title = f"{'rpc_remote' if kind == 'remote' else kind}#_local_invoke({me} -> {to})"
+        title = f"{'rpc_remote' if kind == 'remote' else kind}#Server.scale({me} -> {to})"
         assert {title, f"{title}#remote_op: aten::mul"} <= set(names_of(prof))
         assert (f"to_here#({me})->({to})" in names_of(prof)) is (kind == "remote")
     rpc_world.barrier()

@@ -1,0 +1,31 @@
+"""`mpigrad trace`: draw a trace as a picture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mpigrad.profiler._picture import draw_trace, read_trace
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "trace", help="draw a trace (trace.json or .json.gz, of trace_workers or a profiler) as an SVG picture"
+    )
+    parser.add_argument("trace", help="the file that `trace.export` or `export_chrome_trace` wrote")
+    parser.add_argument("-o", "--output", help="the picture; by default beside the trace, with the ending .svg")
+    parser.set_defaults(action=draw)
+
+
+def draw(args: argparse.Namespace) -> int:
+    """Draw; 0 when the picture was written."""
+    output = Path(args.output or args.trace.removesuffix(".gz").removesuffix(".json") + ".svg")
+    picture = draw_trace(read_trace(args.trace))
+    try:
+        output.write_text(picture)
+    except OSError as error:
+        raise ValueError(f"cannot write {output}: {error}") from error
+    print(output)
+    return 0
