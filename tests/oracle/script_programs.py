@@ -9,7 +9,7 @@ rpc, RRef, Tensor = T.distributed.rpc, T.distributed.rpc.RRef, T.Tensor
 
 
 @T.jit.script
-def scaled(x, n: int, by: float = 1.0, word: str = "w"):
+def scaled(x, n: int, by: float = 1.0, word: str = "w", flag: bool = True):
     return x * n * by
 
 
@@ -81,7 +81,7 @@ def too_few(to: str):
 
 
 def too_many(to: str):
-    args = (T.ones(1), 1, 1.0, "w", 2)
+    args = (T.ones(1), 1, 1.0, "w", True, 2)
     return rpc.rpc_async(to, scaled, args)
 
 
@@ -109,7 +109,7 @@ def call_wrong(box: Box) -> int:
 COMPILED = [too_few, too_many, no_function, wrong_type, set_wrong, set_unknown, call_wrong]
 x = T.ones(2)
 ARGUMENTS = [
-    ((), {}), ((x,), {}), ((x, 1, 2.0, "w", 5), {}), ((x, 1), {"q": 1}), ((x, 1), {"n": 1}), ((x, 1), {"by": 2.0}),
+    ((), {}), ((x,), {}), ((x, 1, 2.0, "w", True, 5), {}), ((x, 1), {"q": 1}), ((x, 1), {"n": 1}), ((x, 1), {"by": 2.0}),
     ((x, 1, 3.0), {}),
 ]  # fmt: skip
 KEYWORDS = [{}, {"by": 2.0}, {"q": 1.0}, {"n": 1.0}]

@@ -98,7 +98,7 @@ def test_keyword_arguments_of_calls_from_scripts(both) -> None:
 
 SAID = {
     "too_few": "Argument n not provided.",
-    "too_many": "Expected at most 4 arguments but found 5 positional arguments.",
+    "too_many": "Expected at most 5 arguments but found 6 positional arguments.",
     "no_function":
         "Possible forms of call to rpc_async(..) are\nrpc_async(dst_worker_name, user_callable, args, kwargs, timeout)",
     "wrong_type": "Expected a value of type 'int' for argument 'n' but instead found type 'str'.",

@@ -30,7 +30,7 @@ class Schema(NamedTuple):
 
     def __str__(self) -> str:
         parts = [
-            f"{each.type} {each.name}{f'={_literal(each.default)}' if each.has_default else ''}" for each in self.arguments
+            f"{each.type} {each.name}{f'={_shown_default(each.default)}' if each.has_default else ''}" for each in self.arguments
         ]
         result = f"({self.returns})" if self.returns.kind == "Tuple" else self.returns
         return f"{self.name}({', '.join(parts)}) -> {result}"
@@ -98,6 +98,10 @@ class Schema(NamedTuple):
             f"{self.name}() Expected a value of type '{wanted}' for argument '{argument.name}' but instead found type "
             f"'{type(value).__name__}'.\n{why}Position: {position}\nValue: {_shown(value)}\nDeclaration: {self}"
         )
+
+
+def _shown_default(value: Any) -> str:
+    return str(value) if isinstance(value, bool) else _literal(value)  # graphs write bools as numbers, schemas do not
 
 
 def _shown(value: Any) -> str:
