@@ -24,6 +24,7 @@ any call and the next instruction. (`finally: a = b` is safe, `finally: f()` is 
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 from _thread import get_ident
 from collections.abc import Callable
@@ -103,9 +104,14 @@ def leave_later(before: int) -> None:
 def _send_again() -> None:
     numbers = list(_noted)
     _noted.clear()
-    again = threading.Timer(0.001, lambda: [_thread.interrupt_main(number) for number in numbers])
+    again = threading.Timer(0.001, _arrive, (numbers,))
     again.daemon = True
     again.start()
+
+
+def _arrive(numbers: list[int]) -> None:
+    for number in numbers:
+        _thread.interrupt_main(signal.Signals(number))
 
 
 def suspend() -> int:

@@ -86,9 +86,14 @@ def _send_again():
     numbers = list(_noted)
     _noted.clear()
     _attention = _at_leave is not None
-    again = threading.Timer(0.001, lambda: [_thread.interrupt_main(number) for number in numbers])
+    again = threading.Timer(0.001, _arrive, (numbers,))
     again.daemon = True
     again.start()
+
+
+def _arrive(numbers):
+    for number in numbers:
+        _thread.interrupt_main(number)
 
 
 cpdef int suspend() except -2:

@@ -183,7 +183,7 @@ def _worker_lost(agent: Agent, rank: int) -> None:
 
 register_handler(_HOLD, _handle_hold)
 register_handler(_DONE, _handle_done)
-register_handler(_FAILED, _handle_failed)
+register_handler(_FAILED, _handle_failed, in_place=False)  # makes the exception again, whose class may be a user's
 register_handler(_REACHED, _handle_reached, in_place=False)
 register_handler(_ABORT, _handle_abort)
 worker_lost_hooks.append(_worker_lost)

@@ -288,7 +288,7 @@ class CallTable:
             except BaseException as error:  # an interrupt or `sys.exit` in user code: its thread gets it, the call its text
                 value, state, fatal = _decoding_ended(error), 2, error
         if fut is not None and fut.context_id != NO_CONTEXT and not flags & HAS_CONTEXT and header.kind != EXCEPTION:
-            self._interceptor.on_unrecorded(self._agent, header.src, fut.context_id)
+            self._interceptor.on_unrecorded(self._agent, header.src, fut.context_id)  # type: ignore[union-attr]
         fut = self.pending.pop(call_id, None)
         if fut is not None:
             self._finish(fut, call_id, state, value)
