@@ -192,4 +192,5 @@ def edge(function: F) -> F:
     return function
 
 
+edge(enter)
 edge(resume)

@@ -161,7 +161,21 @@ def backward_large(to: str) -> None:
         assert dist_autograd.get_gradients(context_id)[x].sum().item() == 300_000
 
 
-ACTIONS = (small, small, pickled, large, large, long_wait, unpickles, many, reference, backward, backward, backward_large)
+def handler_calls(to: str) -> None:
+    """A handler of another signal that makes a call itself, in the middle of this one."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(rpc.rpc_sync(to, max, args=(7, 8))))
+    try:
+        fut = rpc.rpc_async(to, slow, args=(0.005,))
+        os.kill(os.getpid(), signal.SIGUSR1)
+        fut.wait()
+        assert heard == [8]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+ACTIONS = (small, small, pickled, large, large, long_wait, unpickles, handler_calls, many, reference)
+ACTIONS += (backward, backward, backward_large)
 
 
 def nothing_left() -> None:
@@ -192,11 +206,11 @@ def work(attack: Attack, others: list[str], actions: int) -> None:
     nothing_left()
 
 
-def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int) -> None:
-    """From `init_rpc` to `shutdown`, interrupted in both."""
+def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int, meet: Any = None) -> None:
+    """From `init_rpc` to `shutdown`, interrupted in both; in a dynamic group if there is a function to `meet` the others."""
     def begin() -> None:
         if not rpc._is_current_rpc_agent_set():
-            rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+            rpc.init_rpc(f"worker{rank}", rank=rank, world_size=None if meet else size)
 
     def end() -> None:
         if rpc._is_current_rpc_agent_set():
@@ -207,6 +221,8 @@ def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int
         attack.on("init_rpc", begin) if attacked else begin()
     if rank == 0:
         work(attack, [f"worker{other}" for other in range(1, size)] or ["worker0"], actions)
+    if meet is not None:
+        meet()
     while rpc._is_current_rpc_agent_set():
         attack.on("shutdown", end) if attacked else end()
 
@@ -218,6 +234,7 @@ def main() -> None:
     parser.add_argument("--actions", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--dynamic", action="store_true", help="a dynamic group")
     given = parser.parse_args()
     from mpi4py.MPI import COMM_WORLD as world
 
@@ -228,7 +245,7 @@ def main() -> None:
         on = world.bcast(attack.interrupts < given.interrupts and time.monotonic() - began < given.seconds)
         if not on:
             break
-        one_life(attack, world.rank, world.size, given.all, given.actions)
+        one_life(attack, world.rank, world.size, given.all, given.actions, world.Barrier if given.dynamic else None)
         lives += 1
     if world.rank == 0:
         form = "compiled" if mpigrad._compiled.running()[0] else "plain Python"

@@ -38,13 +38,14 @@ class context:
     def __enter__(self) -> int:
         self._worker = this_worker()
         before = enter()
+        self.autograd_context = None
         try:
             self.autograd_context = self._worker.container.new_context()
         finally:
             try:
                 leave(before)
-            except BaseException:  # an interrupt: there will be no `__exit__`
-                self._end()
+            except BaseException:  # an interrupt: `with` will not call `__exit__`
+                self.__exit__()
                 raise
         return self.autograd_context.context_id
 
@@ -58,6 +59,8 @@ class context:
 
     def _end(self) -> None:
         """Release the context; another worker may have done so already, or RPC may have ended, and all contexts with it."""
+        if self.autograd_context is None:
+            return
         if self._worker.serves():
             release(self._worker, self.autograd_context.context_id)
         if CURRENT.context is self.autograd_context:

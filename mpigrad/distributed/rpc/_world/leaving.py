@@ -28,7 +28,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                     hook(agent)
                 assert agent.membership is not None
                 agent.membership.leave(deadline)
-            clean = not agent.gone
+            clean = agent.gone.keys() <= agent.closing_protocol.left
     except TimeoutError as error:
         leave_mpi_unfinalised()  # it would wait for the same workers, without end
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None

@@ -43,6 +43,7 @@ class Closing:
         self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
         self._changed = Future()
         self.closed = Future()
+        self.left: set[int] = set()  # ranks that left together, as had been agreed, without this one
 
     def run(self, deadline: float | None) -> None:
         """Return when all workers may leave; TimeoutError after the deadline."""
@@ -143,7 +144,8 @@ class Closing:
 
     def on_close(self) -> None:
         if not self._entered:  # this worker was interrupted after all had agreed, itself included: they leave without it
-            for rank in self._others():
+            self.left = set(self._others())
+            for rank in self.left:
                 self._agent.lose(rank, f"{self._agent.workers[rank]} has left this RPC world, so calls to it cannot be answered")
         if not self.closed.done():
             self.closed.set_result(None)
