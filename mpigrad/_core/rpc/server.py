@@ -268,7 +268,12 @@ class Server:
 
     def send_error(self, dst: int, call_id: int, error: BaseException) -> None:
         """Answer a call with an exception."""
-        self._sender.send(dst, _EXCEPTION, encode_raw(pack_error(self._agent.info, error), []), 0, call_id)
+        try:
+            packed = pack_error(self._agent.info, error)
+        except BaseException as failure:  # in methods of the user's exception: the caller must have an answer all the same
+            text = f"{type(error).__name__}, which cannot be described: {type(failure).__name__} in its methods"
+            packed = pack_error(self._agent.info, RuntimeError(text))
+        self._sender.send(dst, _EXCEPTION, encode_raw(packed, []), 0, call_id)
 
     def _done(self, header: Header) -> None:
         """Count a call as handled, once: an answer that could not be sent is followed by an error."""

@@ -39,6 +39,13 @@ class CallsInItsError(Exception):
         return made
 
 
+class ExitsWhenShown(Exception):
+    def __str__(self) -> str:
+        sys.exit("enough")
+
+    __repr__ = __str__
+
+
 class ExitsWhenUnpickled:
     def __reduce__(self) -> Any:
         return sys.exit, ("enough",)
@@ -147,6 +154,16 @@ def test_whatever_a_callback_raises_on_the_thread_that_completes(error) -> None:
     with pytest.raises(error):
         fut.set_result(1)
     assert chained.done() and others == [fut]
+
+
+def fail_unspeakably() -> None:
+    raise ExitsWhenShown
+
+
+def test_an_exception_that_cannot_be_described() -> None:
+    with world_in_memory(2, rpc_timeout=5) as agents, acting_as(agents[0]):
+        with pytest.raises(RuntimeError, match="ExitsWhenShown, which cannot be described: SystemExit in its methods"):
+            rpc.rpc_sync("worker1", fail_unspeakably)
 
 
 @pytest.mark.parametrize("function", [sys.exit, give])
