@@ -7,7 +7,7 @@ cdef class Future:
     cdef object __weakref__
     cdef public object _callbacks, _sleepers, _value
     cdef public int _state
-    cdef public bint _foreign
+    cdef public bint _foreign, _given_error
 
     cpdef _set(self, int state, value)
     cpdef _finish(self, int state, value)

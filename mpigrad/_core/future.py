@@ -87,7 +87,9 @@ class Future:
     42
     """
 
-    __slots__ = ("__weakref__", "_callbacks", "_foreign", "_sleepers", "_state", "_value")
+    __slots__ = ("__weakref__", "_callbacks", "_foreign", "_given_error", "_sleepers", "_state", "_value")
+
+    _given_error: bool  # the error came by `set_exception`; no value otherwise
 
     __class_getitem__ = classmethod(types.GenericAlias)  # type: ignore[var-annotated]
 
@@ -147,7 +149,7 @@ class Future:
         2
         """
         if not callable(callback):
-            raise TypeError(f"then(): expected a callable, but got {callback!r}")
+            raise _not_callable("then", self, callback)
         result = Future()
         callback = carried(callback)
 
@@ -155,7 +157,7 @@ class Future:
             try:
                 value = callback(fut)
             except BaseException as error:
-                result.set_exception(_callback_error(error))
+                result._set(2, _callback_error(error))
                 if not isinstance(error, Exception):
                     raise
             else:
@@ -172,7 +174,7 @@ class Future:
         ready
         """
         if not callable(callback):
-            raise TypeError(f"add_done_callback(): expected a callable, but got {callback!r}")
+            raise _not_callable("add_done_callback", self, callback)
         self._foreign = True
         self._add(carried(callback))
 
@@ -191,6 +193,8 @@ class Future:
         True
         """
         assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
+        if not self._state:
+            self._given_error = True
         self._set(2, result)
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -338,6 +342,13 @@ def release(lock: Any) -> None:
             lock.release()
     except RuntimeError:
         pass
+
+
+def _not_callable(name: str, *given: Any) -> TypeError:
+    return TypeError(
+        f"{name}(): incompatible function arguments. The following argument types are supported:\n"
+        f"    1. (self: mpigrad.futures.Future, arg0: collections.abc.Callable)\n\nInvoked with: {given[0]!r}, {given[1]!r}"
+    )
 
 
 def _callback_error(error: BaseException) -> Exception:

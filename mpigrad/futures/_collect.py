@@ -12,6 +12,9 @@ from mpigrad._core.future import Future
 def collect_all(futures: Iterable[Future]) -> Future:
     """Return a future of the list `futures`, completed once every one of them is (with the first error, if any failed).
 
+    As soon as a call (or a callback of `then`) has failed, it fails with that error. An error that was given to a future by
+    `set_exception` counts as a value until all are done.
+
     >>> from mpigrad.futures import Future, collect_all
     >>> a, b = Future(), Future()
     >>> both = collect_all([a, b])
@@ -27,17 +30,20 @@ def collect_all(futures: Iterable[Future]) -> Future:
     left = len(futures)
     lock = threading.Lock()
 
-    def one_done(_: Future) -> None:
+    def one_done(fut: Future) -> None:
         nonlocal left
+        failed = fut._state == 2 and not getattr(fut, "_given_error", False)
         with lock:
-            left -= 1
+            if not left:
+                return  # one had failed
+            left = 0 if failed else left - 1
             if left:
                 return
-        failed = next((f for f in futures if f._state == 2), None)
-        if failed is None:
+        first = fut if failed else next((f for f in futures if f._state == 2), None)
+        if first is None:
             everything.set_result(futures)
         else:
-            everything.set_exception(failed._value)
+            everything._set(2, first._value)
 
     for fut in futures:
         fut._add(one_done)  # the library's own: may run on any thread
@@ -45,7 +51,7 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
-    """Wait for every future and return the list of their values; raise the first error met.
+    """Wait for every future and return the list of their values; raise the first error (see `collect_all`).
 
     >>> from mpigrad.futures import Future, wait_all
     >>> a = Future(); a.set_result(3)

@@ -74,7 +74,7 @@ def test_done_callback_that_raises_does_not_stop_the_others(caplog) -> None:
 
 def test_callbacks_must_be_callable() -> None:
     for add in (Future().then, Future().add_done_callback):
-        with pytest.raises(TypeError, match="expected a callable"):
+        with pytest.raises(TypeError, match="incompatible function arguments."):
             add(3)
 
 

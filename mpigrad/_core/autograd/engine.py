@@ -17,6 +17,7 @@ from mpigrad._core.guard import enter, leave
 from mpigrad._core.node import Edge, edge_of
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
+from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.futures import Future
@@ -106,7 +107,7 @@ class DistEngine:
         if not branch.over:
             branch.wait(deadline)
         if branch.error is not None:
-            error = branch.error
+            error = as_runtime_error(branch.error)
             try:
                 raise error
             finally:

@@ -52,6 +52,7 @@ class Agent:
         self.workers = {self.rank: self.info}
         self.by_name = {name: self.info}
         self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
+        self.left: dict[int, WorkerInfo] = {}  # workers of a static group that are gone: calls to them fail
         self.epochs: dict[int, int] = {}  # rank -> which of its incarnations we talk to (dynamic groups)
         self.static = True
         self.autograd = cast("Worker", None)
@@ -240,6 +241,8 @@ class Agent:
         if found is None and self.unknown_worker is not None:
             found = self.unknown_worker(to)
         if found is None:
+            found = next((info for info in self.left.values() if to in (info.name, info.id)), None)
+        if found is None:
             raise self._unknown(what, to)
         return found
 
@@ -263,6 +266,8 @@ class Agent:
         info = self.workers.pop(rank, None)
         if info is not None and self.by_name.get(info.name) is info:
             del self.by_name[info.name]
+        if info is not None and self.static:
+            self.left[rank] = info
         self.calls.fail_calls_to(rank)
 
     def fail_everything(self, why: str) -> None:

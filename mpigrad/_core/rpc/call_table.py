@@ -137,6 +137,8 @@ class CallTable:
         self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
     ) -> CallFuture:
         payload: Payload | None
+        if dst in self._gone:
+            return self._failed(dst, func, timeout)
         name = name_of(func)
         if name is None:
             name = b""
@@ -171,6 +173,12 @@ class CallTable:
             raise
         if dst in self._gone:
             self.fail_calls_to(dst)
+        return fut
+
+    def _failed(self, dst: int, func: Any, timeout: float) -> CallFuture:
+        """The future of a call to a worker that is gone."""
+        fut = self._begin(dst, func, timeout, _monotonic())
+        fut._finish(2, WorkerGoneError(self._gone[dst]))
         return fut
 
     def request(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
+from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 
+from ..future import Future
 from .table import Owner, table_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def value_of(number: int) -> Any:
 
 def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:
     """Call `func(number, *args)` on the owner; the RRef stays alive until the answer is there."""
-    agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(func.__name__.strip("_"))
+    agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(f"{func.__name__.strip('_')}()")
     future = agent.call(rref._info.id, func, (rref._record.number, *args), None, seconds_of(agent, timeout))
     future._add(lambda fut: rref)
     return future
@@ -40,10 +42,24 @@ def _type_of(number: int) -> Any:
     return type(value_of(number))
 
 
+def _type_once_made(value: Future) -> Future:
+    """The future of a value's type; it fails as the value does."""
+    known = Future()
+
+    def made(fut: Future) -> None:
+        if fut._state == 2:
+            known.set_exception(fut._value)
+        else:
+            known.set_result(type(fut._value))
+
+    value._add(made)
+    return known
+
+
 def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
     """The type of an RRef's value, or a Future of it; asked once."""
     if isinstance(rref._record, Owner):
-        future = rref._record.value.then(lambda fut: type(fut.value()))
+        future = _type_once_made(rref._record.value)
     else:
         if rref._record.type_name is None:
             rref._record.type_name = call_owner(rref, _type_of, (), timeout)
@@ -70,4 +86,7 @@ def backward_on_owner(rref: RRef, context_id: int, retain_graph: bool) -> None:
         return
     if context_id == -1:
         raise RuntimeError("User RRefs require 'dist_autograd_ctx_id' to be specified")
-    call_owner(rref, _backward, (context_id, retain_graph), UNSET_RPC_TIMEOUT).wait()
+    try:
+        call_owner(rref, _backward, (context_id, retain_graph), UNSET_RPC_TIMEOUT).wait()
+    except Exception as error:
+        raise as_runtime_error(error) from error.__cause__

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import pack_error, unpack_error
+from mpigrad.distributed.rpc._protocol.errors import pack_error, print_error, unpack_error
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from mpigrad.futures import Future
@@ -17,7 +17,7 @@ from ..guard import enter, leave
 from .function_names import check_call
 from .owner_calls import seconds_of
 from .rref import RRef, make
-from .table import Owner, User, table_of
+from .table import Owner, User, creation_error, table_of
 
 if TYPE_CHECKING:
     from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
@@ -79,7 +79,7 @@ def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: f
 def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:
     """remote() to oneself: the record is here, and filled by a call to oneself."""
     table = table_of(agent)
-    owner = table.owner(number)
+    owner = table.new_owner(number)
     answer = agent.call(agent.rank, func, args, kwargs, seconds, kind=_REMOTE, extra=number)
     rref = make(table, owner, answer)
     answer._add(lambda fut: _fail_if_unfilled(owner, fut))
@@ -88,8 +88,17 @@ def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: 
 
 def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
     error = _error_of(answer)
-    if error is not None and not owner.value.done():
-        owner.value._set(2, error)
+    if error is not None:
+        _complete(owner, 2, creation_error(error))
+
+
+def _complete(owner: Owner, state: int, value: Any) -> None:
+    """Set the value (1) or the error of making it (2), unless the creation has timed out."""
+    try:
+        owner.value._set(state, value)
+    except RuntimeError:
+        if not owner.value.done():
+            raise
 
 
 def _error_of(fut: Any) -> BaseException | None:
@@ -103,19 +112,20 @@ def _error_of(fut: Any) -> BaseException | None:
 def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
     """Make the value of an RRef. An error of the function becomes the RRef's; the caller has its record either way."""
     table = table_of(agent)
-    owner = table.owner(header.extra)
+    owner = table.new_owner(header.extra)
     if header.extra2 == _NEW:
         table.count_child(owner, header.src)
     table.keep(owner)
     try:
         result = execute()
     except BaseException as error:
-        owner.value._set(2, _portable(agent, error))
+        print_error(agent.info, error)
+        _complete(owner, 2, _portable(agent, error))
     else:
         if isinstance(result, Future):
             result._add(lambda fut: _fill_from(agent, owner, fut))
             return result.then(lambda fut: table.unkeep(owner.number))
-        owner.value.set_result(result)
+        _complete(owner, 1, result)
     table.unkeep(owner.number)
     return None
 
@@ -128,9 +138,9 @@ def _portable(agent: Agent, error: BaseException) -> Any:
 def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
     error = _error_of(fut)
     if error is None:
-        owner.value.set_result(fut.value())
+        _complete(owner, 1, fut.value())
     else:
-        owner.value._set(2, _portable(agent, error))
+        _complete(owner, 2, _portable(agent, error))
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:

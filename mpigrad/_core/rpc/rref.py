@@ -13,7 +13,7 @@ from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError, WorkerGoneError
+from mpigrad.distributed.rpc._protocol.errors import CreationTimedOutError, RpcTimeoutError, WorkerGoneError
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 from mpigrad.distributed.rpc._rref.adoption import Adoption
@@ -21,7 +21,7 @@ from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 
 from .function_names import label
 from .owner_calls import ask_type, backward_on_owner, seconds_of
-from .table import GloballyUniqueId, Owner, Table, User, table_of
+from .table import GloballyUniqueId, Owner, Table, User, creation_error, table_of
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -51,7 +51,7 @@ class RRef:
             _check_hint(value, type_hint)
         agent = get_agent()
         table = table_of(agent)
-        record = table.owner(table.new_id())
+        record = table.new_owner(table.new_id())
         record.value.set_result(value)
         _fill(self, table, record, agent.info)
 
@@ -77,8 +77,8 @@ class RRef:
         """The value, on its owner; waits until it has been made."""
         if not isinstance(self._record, Owner):
             raise RuntimeError(
-                f"For UserRRef(rref_id={_id(self._record.number)}, fork_id={_id(self._record.fork)}), can't call localValue() "
-                f"on user {current_info()}. Call it on owner {self._info}"
+                f"For {_described(self._record)}, can't call localValue() on user {self._table.agent.info}. "
+                f"Call it on owner {self._info}"
             )
         return self._record.value.wait()
 
@@ -86,7 +86,7 @@ class RRef:
         """The value, copied from the owner if need be; waits until it has been made, `timeout` seconds at most."""
         if isinstance(self._record, Owner):
             return self._record.value.wait()
-        agent = self._usable("to_here")
+        agent = self._usable("to_here()")
         future = agent.call(
             self._info.id, _nothing, None, None, seconds_of(agent, timeout), kind=_FETCH, extra=self._record.number
         )
@@ -108,11 +108,11 @@ class RRef:
         """The agent, if this fork still counts."""
         record = self._record
         if record.error is not None:
-            raise record.error
+            raise creation_error(record.error)
         if record.deleted or current.current.agent is None:
-            why = why_unusable()
-            raise RuntimeError(why) if why is not None else RuntimeError(
-                f"{what}() was called on {self!r} after rpc was shut down: it refers to nothing any more"
+            raise RuntimeError(
+                why_unusable()
+                or f"{_described(record)} has been deleted. Cannot call {what} on it after deletion."
             )
         if self._info.id in self._table.agent.gone:
             raise WorkerGoneError(self._table.agent.gone[self._info.id])
@@ -129,6 +129,7 @@ class RRef:
         return ask_type(self, timeout, blocking)
 
     def _serialize(self) -> Any:
+        check_forkable(self._record)
         raise RuntimeError(_ONLY_IN_RPC)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -155,7 +156,7 @@ class RRef:
         record = self._record
         if isinstance(record, Owner):
             return f"OwnerRRef({_id(record.number)})"
-        return f"UserRRef(RRefId = {_id(record.number)}, ForkId = {_id(record.fork)})"
+        return f"UserRRef(RRefId = {_id(record.number)}, ForkId = {_id(record.fork - 1)})"
 
     @edge
     def __del__(self) -> None:
@@ -191,13 +192,23 @@ def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
     """The Python object of a record."""
     agent = table.agent
     rank = agent.rank if isinstance(record, Owner) else record.owner
-    info = agent.workers.get(rank) or WorkerInfo(f"rank {rank}", rank)
+    info = agent.workers.get(rank) or agent.left.get(rank) or WorkerInfo(f"rank{rank}", rank)
     return _fill(object.__new__(RRef), table, record, info, creation)
 
 
-def current_info() -> Any:
-    """This worker, for messages."""
-    return None if current.current.agent is None else current.current.agent.info
+def check_forkable(record: Owner | User) -> None:
+    """Raise if an RRef cannot be sent: it was never made, or it has ended."""
+    if isinstance(record, Owner):
+        if record.value._state == 2 and isinstance(record.value._value, CreationTimedOutError):
+            raise CreationTimedOutError from record.value._value
+    elif record.error is not None:
+        raise creation_error(record.error)
+    elif record.deleted:
+        raise RuntimeError(f"{_described(record)} has been deleted. Cannot call fork an UserRRef after deletion.")
+
+
+def _described(user: User) -> str:
+    return f"UserRRef(rref_id={_id(user.number)}, fork_id={_id(user.fork - 1)})"
 
 
 def _id(number: int) -> GloballyUniqueId:
@@ -221,12 +232,7 @@ def _start(agent: Agent) -> None:
     agent.rrefs = Table(agent, Adoption)
 
 
-def _last_call(agent: Agent) -> None:
-    agent.rrefs.delete_users()
-
-
 extensions.start_hooks.append(_start)
-extensions.before_shutdown_hooks.append(_last_call)
 extensions.worker_lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad.distributed.rpc._agent.counter import Counter
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import RemoteTraceback, pack_error
+from mpigrad.distributed.rpc._protocol.errors import RemoteTraceback, pack_error, print_error
 from mpigrad.distributed.rpc._protocol.message import (
     CUSTOM,
     FLAT,
@@ -120,6 +120,7 @@ class Server:
             finally:
                 current.context = before
         except BaseException as error:
+            print_error(self._agent.info, error)
             self._answer_error(header, error)
 
     def _serve_special(self, frame: Any, header: Header, handler: extensions.CallHandler) -> None:

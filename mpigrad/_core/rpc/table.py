@@ -24,7 +24,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError
+from mpigrad.distributed.rpc._protocol.errors import CreationTimedOutError, RpcTimeoutError, SendFailedError, copied
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
 from ..guard import enter, leave
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _DELETE = int(MessageType.RREF_USER_DELETE)
 _LOCAL_BITS = 48
 ORPHAN = -1  # parent of a fork whose parent has left
-_numbers = itertools.count(0)  # of the process: forks of an RRef may outlive the life of the worker that made it
+_numbers = itertools.count(0)  # of dynamic groups: forks of an RRef may outlive the life of the worker that made it
 
 
 class GloballyUniqueId(NamedTuple):
@@ -59,10 +59,11 @@ class GloballyUniqueId(NamedTuple):
 class Owner:
     """The owner's record of one RRef: its value, or the error of making it, and how many forks it was parent of."""
 
-    __slots__ = ("__weakref__", "children", "number", "value")
+    __slots__ = ("__weakref__", "awaited", "children", "number", "value")
 
     def __init__(self, number: int, value: Any) -> None:
         self.number = number
+        self.awaited = True  # a message has named it, and the call that makes the value has yet to come
         self.children: Counter[int] = Counter()  # by the rank that they are on; -1 - rank while orphans are looked for
         self.value = value
 
@@ -85,7 +86,7 @@ class User:
     )
 
     def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
-        self.number, self.owner, self.fork = number, owner, fork
+        self.number, self.owner, self.fork = number, owner, fork  # the fork's id is one less: 0 stands for the owner's record
         self.parent, self.parent_fork = (
             parent,
             parent_fork,
@@ -94,7 +95,7 @@ class User:
         self.alive = True
         self.confirmed = confirmed  # the owner has said that the value's record exists
         self.deleted = False  # by shutdown, while its object lives
-        self.error: BaseException | None = None  # why the owner could not be reached
+        self.error: BaseException | None = None  # why the owner could not be reached; never raised itself
         self.type_name: Any = None
 
 
@@ -107,15 +108,16 @@ class Table:
         self.owners: weakref.WeakValueDictionary[int, Owner] = weakref.WeakValueDictionary()
         self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
         self.users: dict[int, User] = {}
-        self.deleting: set[int] = set()  # forks whose parents have not yet heard of their end
+        self.deleting: set[object] = set()  # forks whose parents have not yet heard of their end
         self.lost: dict[int, int] = {}  # rank -> the latest of its lives (epochs) that is gone
+        self._numbers = itertools.count(0) if agent.static else _numbers
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
     def new_id(self) -> int:
         """A number no other worker gives."""
-        return self.agent.rank << _LOCAL_BITS | next(_numbers)
+        return self.agent.rank << _LOCAL_BITS | next(self._numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
     def enqueue(self, change: Callable[..., None], *args: Any) -> None:
@@ -181,7 +183,7 @@ class Table:
         self._end_if_unused(user)
 
     def _confirmed(self, user: User, error: BaseException | None) -> None:
-        user.confirmed, user.error = error is None, error
+        user.confirmed, user.error = error is None, None if error is None else copied(error)
         if error is not None and not isinstance(error, RpcTimeoutError):
             self.users.pop(user.fork, None)  # the owner never made a record: nobody counts this fork
             return
@@ -200,11 +202,17 @@ class Table:
             return
         if rank == ORPHAN or rank in self.agent.gone:
             return
-        token = self.new_id()
+        token = object()
         self.deleting.add(token)
         self.agent.request_with_retries(rank, _DELETE, b"", fork, number, lambda reply: self.deleting.discard(token))
 
     # -- what the rest of the layer does -----------------------------------------------------------------------------
+    def new_owner(self, number: int) -> Owner:
+        """The owner's record for the call that makes the value."""
+        owner = self.owner(number)
+        owner.awaited = False
+        return owner
+
     def owner(self, number: int) -> Owner:
         """The owner's record, made if a message names it before the call that fills it has come."""
         with self._making:
@@ -271,12 +279,23 @@ class Table:
         """Counters, as strings, by PyTorch's names."""
         users, kept = list(self.users.values()), list(self.kept.values())
         return {
-            "num_owner_rrefs": str(len(self.owners)),
-            "num_pending_futures": str(sum(not owner.value.done() for owner in kept)),
-            "num_pending_users": str(sum(not user.confirmed for user in users)),
+            "num_owner_rrefs": str(len(kept)),
+            "num_pending_futures": str(sum(owner.awaited for owner in kept)),
+            "num_pending_users": str(sum(not (user.confirmed or user.error) for user in users)),
             "num_pending_children": str(sum(user.children.total() for user in users)),
             "num_forks": str(sum(owner.children.total() for owner in kept)),
         }
+
+
+def creation_error(error: BaseException) -> BaseException:
+    """What a use of an RRef raises whose creation failed with this error: a new one each time, since the traceback of a raised
+    error holds the frames that saw it, and these the RRef."""
+    found = copied(error)
+    if not isinstance(found, (RpcTimeoutError, SendFailedError)):
+        return found
+    made = CreationTimedOutError()
+    made.__cause__ = found
+    return made
 
 
 def table_of(agent: Agent) -> Table:

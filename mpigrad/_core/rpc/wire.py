@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from .rref import RRef, make
+from .rref import RRef, check_forkable, make
 from .table import Owner, User, table_of
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ class _Hook:
         table, made = table_of(agent), []
         for rref in rrefs:
             record = rref._record
-            if isinstance(record, User) and (record.deleted or record.error is not None):
-                raise record.error or RuntimeError(f"{rref!r} cannot be sent: it ended when rpc was shut down")
+            check_forkable(record)
             table.count_child(record, dst)
             own = 0 if isinstance(record, Owner) else record.fork
             made.append(_FORK.pack(record.number, rref._info.id, table.new_id() + 1, own))

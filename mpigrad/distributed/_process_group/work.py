@@ -145,7 +145,7 @@ def _completed(work: Work, future: Future, deadline: float | None) -> bool:
             raise work._error
         result = work._result
     except Exception as error:
-        future.set_exception(error)
+        future._set(2, error)
     else:
         future.set_result(result)
     return True

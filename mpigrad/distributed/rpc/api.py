@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import MethodType
 from typing import Any
 
@@ -252,15 +253,22 @@ def _to_worker_info(to: Any) -> WorkerInfo:
     return get_agent().find(to)
 
 
-def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 100.0) -> None:
-    """End all references to values of other workers, whoever still holds them; waits until their owners know."""
+def _delete_all_user_and_unforked_owner_rrefs(timeoutMillis: timedelta = timedelta(seconds=100)) -> None:
+    """End all references to values of other workers, whoever still holds them; waits until their owners know.
+
+    `shutdown` calls it by its name in this module.
+    """
     agent = _get_current_rpc_agent()
     agent.rrefs.delete_users()
+    timeout = timeoutMillis.total_seconds()
     deadline = time.monotonic() + timeout
     while not agent.rrefs.quiet():
         if time.monotonic() > deadline:
             raise RuntimeError(f"owners of RRefs did not answer within {timeout} s")
         block(Future(), time.monotonic() + 0.002)
+
+
+extensions.before_shutdown_hooks.append(lambda agent: _delete_all_user_and_unforked_owner_rrefs())
 
 
 def _get_worker_infos() -> list[WorkerInfo]:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NamedTuple
 
 from mpigrad._core.rpc.pickling import InternalPickler, internal_pickler
 from mpigrad._tensor import Tensor
+
+__all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serialize"]
+
+
+class RPCExecMode(Enum):
+    """The ways to make a call, as they are spelled in the names of profiled calls."""
+
+    SYNC = "sync"
+    ASYNC = "async"
+    ASYNC_JIT = "async_jit"
+    REMOTE = "remote"
 
 
 class PythonUDF(NamedTuple):
@@ -35,3 +47,8 @@ def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:
 def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
     """Unpickle with the default pickler."""
     return _internal_rpc_pickler.deserialize(binary_data, tensor_table)
+
+
+def _build_rpc_profiling_key(exec_type: RPCExecMode, func_name: str, current_worker_name: str, dst_worker_name: str) -> str:
+    """The name of a call in a profiler."""
+    return f"rpc_{exec_type.value}#{func_name}({current_worker_name} -> {dst_worker_name})"

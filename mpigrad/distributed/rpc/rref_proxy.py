@@ -62,7 +62,7 @@ class RRefProxy:
                         sent = self._send(fut, name, arguments)
                 sent._add(lambda answer: _pass_on(answer, result))
             except Exception as error:
-                result.set_exception(error)
+                result._set(2, error)
 
         known.add_done_callback(go_on)
         if collected is not None:
@@ -99,7 +99,7 @@ def _invoker(kind: Any, name: str) -> Any:
 
 def _pass_on(answer: Future, result: Future) -> None:
     if answer._state == 2:
-        result.set_exception(answer._value)
+        result._set(2, answer._value)
     else:
         result.set_result(answer._value)
 

@@ -90,7 +90,7 @@ class _Call:
                 result.set_result(self.arrived(fut.value()))
             except BaseException as error:
                 self.over()
-                result.set_exception(error)
+                result._set(2, error)
 
         answer._add(ended)
         return result

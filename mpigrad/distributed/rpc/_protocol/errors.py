@@ -1,8 +1,17 @@
-"""Errors across workers: the remote exception itself on the caller, with the remote traceback as its cause."""
+"""Errors across workers: the remote exception itself on the caller, with the remote traceback as its cause.
+
+PyTorch's callers get a RuntimeError for most types: all but ValueError and TypeError, and for every type whose constructor wants
+more than a text, whose message then says "Original exception on remote side was". Programs catch and compare that. So an
+exception of such a type is an instance of a class derived from its own and from RuntimeError: both `except` clauses catch it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import pickle
+import sys
 import traceback
 from types import FunctionType
 from typing import Any
@@ -11,7 +20,7 @@ from mpigrad import _cloud_pickle
 
 from .worker_info import WorkerInfo
 
-_RPC = __name__.partition("._protocol")[0]  # the package whose frames remote tracebacks leave out
+_RPC = ("mpigrad.distributed.rpc.", "mpigrad._core.rpc.")  # packages whose frames remote tracebacks leave out
 LONGEST_TEXT = 1 << 16  # characters of an error's text
 
 class RemoteTraceback(Exception):
@@ -27,10 +36,19 @@ class RemoteTraceback(Exception):
 
 def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
     """An exception as bytes: itself if it can be pickled, and always its text."""
+    return pickle.dumps((_pickled(error), type(error).__name__, _cut(_safe_str(error)), _text(worker, error)), 5)
+
+
+def print_error(worker: WorkerInfo, error: BaseException) -> None:
+    """Show an error of a user's function on this worker's stderr, as PyTorch does."""
+    with contextlib.suppress(Exception):  # there may be no stderr, or it may be closed
+        print(_text(worker, error), file=sys.stderr)
+
+
+def _text(worker: WorkerInfo, error: BaseException) -> str:
     message = _safe_str(error)
     shown = _safe_repr(error) if len(message) <= LONGEST_TEXT else f"{type(error).__name__}({_cut(message)!r})"
-    text = f"On {worker}:\n{_cut(shown)}\n{_traceback(error)}"
-    return pickle.dumps((_pickled(error), type(error).__name__, _cut(message), text), 5)
+    return f"On {worker}:\n{_cut(shown)}\n{_traceback(error)}"
 
 
 def _cut(text: str) -> str:
@@ -56,7 +74,9 @@ def _user_part(error: BaseException) -> Any:
     """The traceback without the frames of RPC itself."""
     trace = error.__traceback__
     while (
-        trace is not None and trace.tb_next is not None and _RPC in trace.tb_frame.f_globals.get("__name__", "")
+        trace is not None
+        and trace.tb_next is not None
+        and trace.tb_frame.f_globals.get("__name__", "").startswith(_RPC)
     ):
         trace = trace.tb_next
     return trace
@@ -79,7 +99,7 @@ def _safe_str(error: BaseException) -> str:
 def _pickled(error: BaseException) -> bytes:
     """The exception's type, arguments and attributes; empty if they cannot travel."""
     try:
-        cls, arguments, state = type(error), _arguments(error), dict(error.__dict__)
+        cls, arguments, state = _own_type(error), _arguments(error), dict(error.__dict__)
     except Exception:
         return b""
     state.pop("__notes__", None)
@@ -96,7 +116,7 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
     constructor.
     """
     if _is_builtin(type(error)):
-        reduced = error.__reduce__()
+        reduced = _own_type(error).__reduce__(error)
         if isinstance(reduced, tuple) and reduced[0] is type(error):
             return reduced[1]  # OSError keeps its file name apart from `args`
     return error.args
@@ -122,12 +142,15 @@ def unpack_error(data: Any) -> BaseException:
     except Exception:
         cls = None
     if cls is None or not issubclass(cls, Exception):
-        error: BaseException = RuntimeError(f"{name}: {message}\n{text}")
+        error: BaseException = RuntimeError(f"{name}: {message}\nOriginal exception on remote side was {text}")
     else:
         try:
-            error = _remake(cls, arguments, state)
+            error = _remake(_type_for_callers(cls), arguments, state)
         except Exception as failure:
-            error = RuntimeError(f"{name}: {message} (its type cannot be made again here: {failure})\n{text}")
+            error = RuntimeError(
+                f"{name}: {message}\nFailed to create original exception type. Error msg was {failure} "
+                f"Original exception on remote side was {text}"
+            )
     BaseException.__setattr__(error, "__cause__", RemoteTraceback(text))  # its class may refuse attributes
     return error
 
@@ -143,12 +166,89 @@ def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[st
     return error
 
 
+def as_runtime_error(error: BaseException) -> BaseException:
+    """The error, as a RuntimeError too: one of a class derived from both types, or one with the error as its cause."""
+    if isinstance(error, RuntimeError) or not isinstance(error, Exception):
+        return error
+    try:
+        made = _remake(_derived(type(error), (), (RuntimeError,)), _arguments(error), dict(error.__dict__))
+    except Exception:
+        made = RuntimeError(f"{type(error).__name__}: {_safe_str(error)}")
+        made.__cause__ = error
+        return made
+    for name in ("__cause__", "__context__", "__traceback__"):
+        BaseException.__setattr__(made, name, getattr(error, name))  # its class may refuse attributes
+    return made
+
+
+def copied(error: BaseException) -> BaseException:
+    """The error again, without its traceback."""
+    made = _remake(type(error), _arguments(error), dict(error.__dict__))
+    BaseException.__setattr__(made, "__cause__", error.__cause__)
+    return made
+
+
+def _type_for_callers(cls: type[BaseException]) -> type[BaseException]:
+    """What an exception of the type `cls` is on the caller: see the top of this file."""
+    simple = _made_from_text(cls)
+    if simple and issubclass(cls, (RuntimeError, ValueError, TypeError)):
+        return cls
+    return _derived(cls, () if simple else (_Explained,), () if issubclass(cls, RuntimeError) else (RuntimeError,))
+
+
+@functools.lru_cache(maxsize=256)
+def _made_from_text(cls: type[BaseException]) -> bool:
+    """Whether the constructor can be called with a text alone."""
+    if issubclass(cls, (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)):
+        return False
+    if _is_builtin(cls):
+        return True
+    try:
+        inspect.signature(cls).bind("")
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+class _Explained:
+    """The text that PyTorch's callers know from exceptions that cannot be made from a text."""
+
+    def __str__(self: Any) -> str:
+        return f"{_own_type(self).__str__(self)} (Original exception on remote side was {BaseException.__repr__(self)})"
+
+
+@functools.lru_cache(maxsize=256)
+def _derived(cls: type[BaseException], before: tuple[type, ...], after: tuple[type, ...]) -> type[BaseException]:
+    """A class named as `cls`, derived from it and from others."""
+    space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_derived_from": cls, "__reduce__": _reduced}
+    return type(cls)(cls.__name__, (*before, cls, *after), space)
+
+
+def _own_type(error: BaseException) -> type[BaseException]:
+    """The type that an exception was raised with."""
+    return getattr(type(error), "_derived_from", type(error))
+
+
+def _reduced(error: BaseException) -> Any:
+    """Pickles as an exception of the type that it was raised with."""
+    return _remake, (_own_type(error), _arguments(error), dict(error.__dict__))
+
+
 class WorkerGoneError(RuntimeError):
     """A call to a worker that has left, or that left before it answered."""
 
 
 class RpcTimeoutError(RuntimeError, TimeoutError):
     """A call was not answered in time."""
+
+
+class CreationTimedOutError(RpcTimeoutError):
+    """An RRef was used whose creation timed out or could not be sent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "RRef creation via rpc.remote() timed out, and it is possible that the RRef on the owner node does not exist."
+        )
 
 
 class SendFailedError(RuntimeError):

@@ -18,7 +18,12 @@ class WorkerInfo:
     __slots__ = ("id", "name")
 
     def __init__(self, name: str, id: int) -> None:
-        self.name = name
+        if not isinstance(name, str) or not hasattr(id, "__index__"):
+            raise TypeError(
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                f"    1. mpigrad.distributed.rpc.WorkerInfo(name: str, id: int)\n\nInvoked with: {name!r}, {id!r}"
+            )
+        self.name = check_name(name)
         self.id = id
 
     def __eq__(self, other: object) -> bool:

@@ -14,6 +14,7 @@ live until then.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import time
 from typing import TYPE_CHECKING
@@ -38,7 +39,8 @@ class Closing:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._entered = False
-        self._last_called = False
+        self._last_called = False  # nobody has work left: everybody is to end its RRefs
+        self._last_call_done = False
         self._number = 0
         self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
         self._changed = Future()
@@ -57,7 +59,10 @@ class Closing:
     def _run(self, deadline: float | None) -> None:
         agent = self._agent
         told: int | None = None
-        while not self.closed.done():
+        while True:
+            self._changed = Future()
+            if self.closed.done():
+                return
             coordinator = min(agent.workers)
             if coordinator == agent.rank:
                 self._coordinate(deadline)
@@ -65,11 +70,12 @@ class Closing:
             if coordinator != told:
                 told = coordinator
                 agent.notify(coordinator, MessageType.REPORT, self._report(0))
-            self._pause(self.closed, 0.05, deadline)
+            if not self._heed_last_call():
+                self._pause(self._changed, 0.05, deadline)
 
     def _coordinate(self, deadline: float | None) -> None:
         self._agree(deadline)
-        self._last_call()
+        self._last_called = True
         self._agree(deadline)
         for rank in self._others():
             self._agent.notify(rank, MessageType.CLOSE)
@@ -79,6 +85,7 @@ class Closing:
         before: tuple[int, int] | None = None
         pause = 0.0005
         while True:
+            self._heed_last_call()
             self._number += 1
             sums = self._round(self._number, deadline)
             if sums is not None and sums == before:
@@ -87,12 +94,14 @@ class Closing:
             self._pause(Future(), pause, deadline)
             pause = min(pause * 1.5, _MAX_PAUSE)
 
-    def _last_call(self) -> None:
-        """No worker has work left: drop what is kept for others."""
-        if not self._last_called:
-            self._last_called = True
-            for hook in extensions.before_shutdown_hooks:
-                hook(self._agent)
+    def _heed_last_call(self) -> bool:
+        """After the last call, once: end what is kept for others. On the thread that is in `shutdown`: this may block."""
+        if not self._last_called or self._last_call_done:
+            return False
+        for hook in extensions.before_shutdown_hooks:
+            hook(self._agent)
+        self._last_call_done = True
+        return True
 
     def _others(self) -> list[int]:
         return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
@@ -117,7 +126,8 @@ class Closing:
     def _report(self, number: int) -> bytes:
         agent = self._agent
         issued, handled = agent.issued_and_handled()
-        quiet = self._entered and agent.quiet() and all(hook(agent) for hook in extensions.quiet_hooks)
+        entered = self._entered and self._last_called == self._last_call_done
+        quiet = entered and agent.quiet() and all(hook(agent) for hook in extensions.quiet_hooks)
         return _REPORT.pack(number, quiet, issued, handled)
 
     def _pause(self, fut: Future, seconds: float, deadline: float | None, missing: list[int] | None = None) -> None:
@@ -131,7 +141,8 @@ class Closing:
 
     def on_probe(self, message: extensions.RawMessage) -> None:
         if message.extra2:
-            self._last_call()
+            self._last_called = True
+            self._tell_changed()
         self._agent.notify(message.src, MessageType.REPORT, self._report(message.extra))
 
     def on_report(self, message: extensions.RawMessage) -> None:
@@ -139,8 +150,7 @@ class Closing:
         # two threads may handle a worker's reports in the wrong order: an old one must not hide the newest
         if report[0] >= self._reports.get(message.src, report)[0]:
             self._reports[message.src] = report
-        if not self._changed.done():
-            self._changed.set_result(None)
+        self._tell_changed()
 
     def on_close(self) -> None:
         if not self._entered:  # this worker was interrupted after all had agreed, itself included: they leave without it
@@ -149,6 +159,12 @@ class Closing:
                 self._agent.lose(rank, f"{self._agent.workers[rank]} has left this RPC world, so calls to it cannot be answered")
         if not self.closed.done():
             self.closed.set_result(None)
+        self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        with contextlib.suppress(RuntimeError):  # two messages at once: it is done either way
+            if not self._changed.done():
+                self._changed.set_result(None)
 
 
 def _register() -> None:

@@ -53,5 +53,5 @@ def test_calls_whose_worker_leaves(recorded: bool) -> None:
             for fut in futures:
                 with pytest.raises(RuntimeError, match="has left"):
                     fut.wait()
-        gone = {"Agent.gone": 1, "CallTable._gone": 1, "Agent.workers": 1, "Agent.by_name": 1}
+        gone = {"Agent.gone": 1, "Agent.left": 1, "CallTable._gone": 1, "Agent.workers": 1, "Agent.by_name": 1}
         eventually(lambda: things_kept(agents[0]), equals={**before, **gone})

@@ -79,7 +79,7 @@ def test_failed_sends_leave_nothing(kind: str, failures: int) -> None:
                 assert rpc.rpc_sync(1, wander, args=(mine, [])) == 7
                 assert rpc.remote(1, wander, args=(mine, [])).to_here() == 7
             except RuntimeError as error:
-                assert "failed intentionally" in str(error)
+                assert "failed intentionally" in f"{error} {error.__cause__}"
                 failed += 1
         assert failed == failures
         eventually(lambda: agents[0].sender.faults._failed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ def test_all_references_can_be_ended_before_shutdown(world) -> None:
     mine = rpc.RRef(world.rank)
     rpc.rpc_sync(world.next_name, hold, args=(mine,))
     rpc.api._wait_all_workers(20)
-    rpc._delete_all_user_and_unforked_owner_rrefs(20)
+    rpc._delete_all_user_and_unforked_owner_rrefs(timedelta(seconds=20))
     rpc.api._wait_all_workers(20)
     assert rpc._rref_context_get_debug_info()["num_forks"] == "0"
     with pytest.raises(RuntimeError, match="refers to nothing any more"):
