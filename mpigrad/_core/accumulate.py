@@ -2,6 +2,11 @@
 
 Who holds a buffer is counted in C (`objects`), where the engine's own references are known. In plain Python nobody is known to be
 alone, and gradients are copied.
+
+Users change gradients in place, so it matters which memory they have, and it is PyTorch's choice. The first gradient of a leaf
+is taken over if nobody else holds it and its strides are the leaf's, and is copied otherwise. Who holds the indices and values
+of a sparse one does not matter. Later ones are added to it in place. Where PyTorch would take over a view of memory that
+others hold, so that gradients of two leaves may share memory, it is copied here.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.device import guard
+from .._array.device import array_module, guard
 from .._graph.namespace import RAW
 from .._graph.waiting import waits
 from .._tensor import Tensor, counter
@@ -30,10 +35,19 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
         if F is not RAW:
             leaf._grad = grad.clone() if held is None else sum_of_tensors(held, grad)
         elif held is None:
-            leaf._grad = wrap(keep(grad, owned))
+            leaf._grad = wrap(keep(grad, leaf, owned))
         else:
-            held._array = _sum_into(held._array, grad)
-            counter(held)[0] += 1
+            leaf._grad = grown(held, grad)
+
+
+def grown(held: Tensor, grad: Any) -> Tensor:
+    """A gradient with another one added to it: in place, unless it is sparse and becomes dense."""
+    array = held._array
+    if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
+        return wrap(array + grad)
+    held._array = _sum_into(array, grad)
+    counter(held)[0] += 1
+    return held
 
 
 def sum_of_tensors(held: Any, grad: Any) -> Any:
@@ -45,35 +59,56 @@ def sum_of_tensors(held: Any, grad: Any) -> Any:
 
 def _sum_into(held: Any, grad: Any) -> Any:
     if type(held) is not ndarray or type(grad) is not ndarray:
-        if _either_sparse(held, grad):
+        if getattr(held, "is_sparse_array", False):
             return held + grad
+        if getattr(grad, "is_sparse_array", False):
+            held[...] = held + grad
+            return held
         if waits(held, grad):
             return held
     held += grad
     return held
 
 
-def _either_sparse(held: Any, grad: Any) -> bool:
-    return getattr(held, "is_sparse_array", False) or getattr(grad, "is_sparse_array", False)
-
-
-def _copied(grad: Any) -> Any:
-    if type(grad) is ndarray:
+def _copied(grad: Any, like: Any) -> Any:
+    """A copy, with the strides of the array `like` if that is dense."""
+    if getattr(grad, "is_sparse_array", False):
         return grad.copy()
     with guard(grad):
-        return grad.copy()
+        if getattr(like, "is_sparse_array", False) or like.flags.c_contiguous or not _is_dense(like):
+            return grad.copy()
+        made = (np if type(grad) is ndarray else array_module(grad)).empty_like(like, dtype=grad.dtype)
+        made[...] = grad
+        return made
 
 
-def keep(grad: Any, owned: bool) -> Any:
-    """`grad` itself if no one else can see its memory, else a copy. `owned`: nobody else holds `grad`."""
+def _obeys(grad: Any, like: Any) -> bool:
+    """Whether the strides of a gradient are those of its variable, or plain ones if that has gaps or repeats elements."""
+    if getattr(like, "is_sparse_array", False) or like.flags.c_contiguous:
+        return grad.flags.c_contiguous
+    if like.flags.f_contiguous:
+        return grad.flags.f_contiguous
+    return grad.strides == like.strides if _is_dense(like) else grad.flags.c_contiguous
+
+
+def _is_dense(array: Any) -> bool:
+    """Whether the elements of an array lie side by side, in whatever order."""
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    return array.transpose(order).flags.c_contiguous
+
+
+def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
+    """The gradient of `variable` itself if no one else can see its memory and its layout is right, else a copy. `owned`: nobody
+    else holds `grad`."""
     if type(grad) is ndarray and type(grad.base) is bytearray:
         return grad.copy()  # a small one from another worker, in the middle of its message
     if owned:
         if getattr(grad, "is_sparse_array", False):
-            return type(grad)(_unshared(grad, "indices"), _unshared(grad, "values"), grad.shape, grad.is_coalesced)
-        if owns_memory(grad):
+            if _can_be_kept(grad.indices) and _can_be_kept(grad.values):
+                return grad
+        elif owns_memory(grad) and _obeys(grad, variable._array):
             return grad
-    return np.asarray(grad) if isinstance(grad, np.generic) else _copied(grad)
+    return np.asarray(grad) if isinstance(grad, np.generic) else _copied(grad, variable._array)
 
 
 def owns_memory(grad: Any) -> bool:
@@ -86,13 +121,12 @@ def owns_memory(grad: Any) -> bool:
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
 
 
-def _unshared(sparse: Any, name: str) -> Any:
-    """The indices or values of a sparse gradient; a copy if their memory has other holders."""
-    alone = sole_part(sparse, name)
-    array = getattr(sparse, name)
-    if type(array) is not ndarray:
-        return array if alone and array.base is None else array.copy()
-    return array if alone and array.flags.writeable and sole_bases(array) else array.copy()
+def _can_be_kept(part: Any) -> bool:
+    """Whether the indices or values of a sparse gradient need no copy: they lie side by side, and are not a view of memory that
+    others hold. Who else holds them is of no concern."""
+    if type(part) is not ndarray:
+        return part.flags.c_contiguous and part.base is None
+    return part.flags.c_contiguous and part.flags.writeable and (part.base is None or sole_bases(part))
 
 
 def take_saved(node: Any) -> list[tuple[Any, bool]]:

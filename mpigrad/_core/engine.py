@@ -249,8 +249,10 @@ class GraphTask:
                 else:
                     leaves.append(below)
             outs = out = held = None
-            while leaves:
-                self._end(leaves.pop())
+            if leaves:
+                for leaf in leaves:
+                    self._end(leaf)
+                leaves.clear()
 
     def _end(self, leaf: Node) -> None:
         """Bring what arrived for a leaf to where it belongs."""

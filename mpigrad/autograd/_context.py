@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from .._array.device import device_of, module_for, on_device
-from .._core.engine import as_array
+from .._core.engine import as_array, current_task
 from .._core.node import Hooks, Node, edge_of
 from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
@@ -121,7 +122,8 @@ class BackwardCFunction(Node, FunctionCtx):
         for nr, (place, meta, edge) in enumerate(zip(self._places, self._inputs, self.edges)):
             value = self._outgoing(results[place], meta, nr, F)
             values.append(None if edge is None else value)
-        return tuple(values)
+        task = current_task() if F is RAW else None
+        return tuple(values) if task is None or task.sink is None else tuple(_apart(values))
 
     def _incoming(self, value: Any, meta: Any) -> Tensor | None:
         """A gradient as `backward` gets it."""
@@ -173,6 +175,12 @@ class BackwardCFunction(Node, FunctionCtx):
         if found.shape == shape and found.dtype == kind or getattr(found, "is_sparse_array", False):
             return value
         return F.conform(value, (shape, kind))
+
+
+def _apart(values: list[Any]) -> list[Any]:
+    """Gradients for a context: one that was returned for several inputs is copied for each of them, as in PyTorch."""
+    counts = Counter([id(each) for each in values if each is not None])
+    return [each.copy() if counts[id(each)] > 1 else each for each in values]
 
 
 def _zeros(meta: Any) -> Tensor:

@@ -12,7 +12,7 @@ from mpigrad._core.autograd.nodes cimport MessageGradients
 cdef class DistAutogradContext:
     cdef public object context_id, origins
     cdef public dict gradients, joined, reached, recvs, roots, sends
-    cdef public set known_workers, unseen
+    cdef public set known_workers
     cdef public object missing
     cdef public Mutex lock
     cdef public Parts parts

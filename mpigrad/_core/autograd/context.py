@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mpigrad._array.device import device, guard
-from mpigrad._core.accumulate import keep, sum_of_tensors
+from mpigrad._core.accumulate import grown, keep, sum_of_tensors
 from mpigrad._core.engine import as_array, check_hook_results
 from mpigrad._core.guard import enter, leave
 from mpigrad._core.mutex import Mutex
@@ -51,7 +49,6 @@ class DistAutogradContext:
         "released",
         "roots",
         "sends",
-        "unseen",
     )
 
     def __init__(self, context_id: int) -> None:
@@ -60,7 +57,6 @@ class DistAutogradContext:
         self.recvs: dict[int, RecvRpcBackward] = {}
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
-        self.unseen: set[Tensor] = set()  # leaves whose sum was made here and not given out since: it may grow in place
         self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
         self.lock = Mutex()
         self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
@@ -133,15 +129,10 @@ class DistAutogradContext:
             if F is not RAW:
                 self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
             elif held is None:
-                self.gradients[variable] = wrap(keep(grad, owned))
-                self.unseen.add(variable)
-            elif variable in self.unseen and type(held._array) is type(grad) is np.ndarray and grad.ndim:
-                held._array += grad
-            else:  # out of place: what was given out must not change
-                array = held._array  # with a name: NumPy may write over what it takes for a temporary array
-                with guard(array):
-                    self.gradients[variable] = wrap(as_array(array + grad))
-                self.unseen.add(variable)
+                self.gradients[variable] = wrap(keep(grad, variable, owned))
+            else:
+                with guard(held._array):
+                    self.gradients[variable] = grown(held, grad)
         finally:
             self.lock.release()
             leave(before)
@@ -154,7 +145,6 @@ class DistAutogradContext:
     def give_gradients(self) -> dict[Tensor, Tensor]:
         """What passes have gathered here, by leaf."""
         with self.lock:
-            self.unseen.clear()
             return dict(self.gradients)
 
 

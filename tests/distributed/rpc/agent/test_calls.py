@@ -80,7 +80,7 @@ def test_exceptions_keep_type_arguments_and_say_where(rpc_world) -> None:
     assert "in fail" in str(caught.value.__cause__)
     with pytest.raises(far.CustomError) as custom:
         rpc.rpc_async(to, far.fail_custom).wait()
-    assert (custom.value.code, custom.value.hint, str(custom.value)) == (7, "left", "code 7: left")
+    assert (custom.value.code, custom.value.hint, custom.value.args) == (7, "left", ("code 7: left",))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_builtin_exceptions_with_state(rpc_world, error) -> None:
     arguments = error.__reduce__()[1]
     with pytest.raises(type(error)) as caught:
         rpc.rpc_sync(rpc_world.next_name, far.fail, args=(type(error), *arguments))
-    assert caught.value.args == error.args and str(caught.value) == str(error)
+    assert caught.value.args == error.args and str(caught.value).startswith(str(error))
 
 
 def test_exception_type_that_the_caller_cannot_know(rpc_world) -> None:
