@@ -114,8 +114,10 @@ def translate(extensions: list[Extension], processes: int) -> None:
     import numpy
     from Cython.Build import cythonize
 
+    if any(HOST_KERNELS in extension.sources for extension in extensions):
+        write_host_kernels()
     written = cythonize(
-        [Extension(extension.name, extension.sources) for extension in extensions],
+        [Extension(extension.name, extension.sources, language=extension.language) for extension in extensions],
         build_dir="build/cython",
         nthreads=processes,
         language_level=3,
@@ -128,10 +130,37 @@ def translate(extensions: list[Extension], processes: int) -> None:
     sources = {extension.name: extension.sources for extension in written}
     for extension in extensions:
         extension.sources = sources[extension.name]
-        extension.include_dirs = [numpy.get_include()]
+        extension.include_dirs = [*extension.include_dirs, numpy.get_include()]
+
+
+# Rows and elements in any order, as NumPy's own loops take them; nan and inf stay what they are.
+VECTORS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fassociative-math", "-fno-signed-zeros"]
+HOST_KERNELS = os.path.join("build", "host_kernels.cpp")
+
+
+def kernels() -> Extension:
+    """The kernels' bodies for the host, in C++ that is written from the text of the GPU's kernels; and what calls them."""
+    return Extension(
+        "mpigrad._core.kernels",
+        ["mpigrad/_core/kernels.pyx", HOST_KERNELS],
+        include_dirs=[os.path.join("mpigrad", "_kernels")],
+        extra_compile_args=[*VECTORS, "-g0", "-w"],
+        define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0"), ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        language="c++",
+    )
+
+
+def write_host_kernels() -> None:
+    """Write the C++ of the kernels, with the package as plain Python."""
+    found = os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])  # with what pip gives a build
+    environment = {**os.environ, "PYTHONPATH": found, compiled["SETTING"]: "0"}
+    os.makedirs("build", exist_ok=True)
+    subprocess.run([sys.executable, "-W", "ignore", "-m", "mpigrad._kernels.on_host", HOST_KERNELS], env=environment, check=True)
 
 
 def extension(name: str) -> Extension:
+    if name == "_core.kernels":
+        return kernels()
     loops = ["-O3", "-ffp-contract=off"] if source(name).endswith(".pyx") else ["-O2"]  # with each rounding of NumPy's
     return Extension(
         f"mpigrad.{name}",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module
+from .._core import kernels
 from .kernel import Kernel, launch, letters_of
 from .table import tables
 
@@ -92,8 +93,13 @@ def followed(p: Any, g: Any, decay: float, maximize: bool, room: Room, slot: int
     return g
 
 
+_SGD, _ADAM, _ADAGRAD = kernels.find("sgd_step"), kernels.find("adam_step"), kernels.find("adagrad_step")
+
+
 def descend(p: Any, g: Any, room: Room, lr: float, decay: float, maximize: bool) -> None:
     """One step of SGD without momentum."""
+    if kernels.run(_SGD, (p, g, None, None, None, p.size, lr, 0.0, 0.0, decay, False, maximize, False)):
+        return
     made = room(p, 2)
     if maximize or decay != 0:
         g = followed(p, g, decay, maximize, room)
@@ -108,6 +114,8 @@ def sgd(
     """One step of SGD; `buffer` (None without momentum) is filled on the first one."""
     if momentum == 0:
         descend(p, g, room, lr, decay, maximize)
+        return
+    if kernels.run(_SGD, (p, g, buffer, None, None, p.size, lr, momentum, dampening, decay, nesterov, maximize, first)):
         return
     made = room(p, 2)
     if maximize or decay != 0:
@@ -135,6 +143,9 @@ def adam(
     eps: float, decay: float, size: float, spread: float, decoupled: bool, amsgrad: bool, maximize: bool,
 ) -> None:  # fmt: skip
     """One step of Adam or (`decoupled`) AdamW; `largest` is used with `amsgrad` only."""
+    numbers = p.size, lr, beta1, beta2, eps, decay, size, spread, decoupled, amsgrad, maximize
+    if kernels.run(_ADAM, (p, g, mean, square, largest, *numbers)):
+        return
     if decoupled:
         p *= 1 - lr * decay
         decay = 0
@@ -162,6 +173,8 @@ def adagrad(
     p: Any, g: Any, total: Any, room: Room, size: float, eps: float, decay: float, maximize: bool
 ) -> None:
     """One step of Adagrad."""
+    if kernels.run(_ADAGRAD, (p, g, total, None, None, p.size, size, eps, decay, maximize)):
+        return
     made = room(p, 2)
     if maximize or decay != 0:
         g = followed(p, g, decay, maximize, room)
