@@ -8,7 +8,12 @@
 #SBATCH --time=00:30:00
 #SBATCH --output=%x-%j.out
 
-source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+set -euo pipefail
+# sbatch runs a copy of this file, so ask SLURM where the original is: site.sh is beside it
+here=$(dirname "$0")
+[ -f "$here/site.sh" ] || here=$(dirname "$(scontrol show job "$SLURM_JOB_ID" | grep -oP '^ *Command=\K.*?\.sh')")
+# shellcheck source-path=SCRIPTDIR source=site.sh
+source "$here/site.sh"
 results=bench-$SLURM_JOB_ID
 per_node=$((SLURM_NTASKS / SLURM_JOB_NUM_NODES))
 mkdir -p "$results"
@@ -17,9 +22,10 @@ for ((nodes = 1; nodes <= SLURM_JOB_NUM_NODES; nodes *= 2)); do
   ranks=$((nodes * per_node))
   echo "== $nodes node(s), $ranks ranks"
   if [ "$LAUNCH" = srun ]; then
-    part=("${LAUNCHER[@]}" --nodes=$nodes --ntasks=$ranks)
+    part=("${LAUNCHER[@]}" --nodes="$nodes" --ntasks="$ranks")
   else
-    part=(mpiexec -n $ranks)
+    part=(mpiexec -n "$ranks")
   fi
-  "${part[@]}" python -m mpigrad bench --json "$results/nodes-$nodes.json" "$@" || exit
+  export MPIGRAD_EXPECTED_SIZE=$ranks
+  "${part[@]}" mpigrad bench --json "$results/nodes-$nodes.json" "$@"
 done

@@ -12,14 +12,24 @@
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.out
 
-source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+set -euo pipefail
+# sbatch runs a copy of this file, so ask SLURM where the original is: site.sh is beside it
+here=$(dirname "$0")
+[ -f "$here/site.sh" ] || here=$(dirname "$(scontrol show job "$SLURM_JOB_ID" | grep -oP '^ *Command=\K.*?\.sh')")
+# shellcheck source-path=SCRIPTDIR source=site.sh
+source "$here/site.sh"
+: "${1:?give a program: sbatch checkpoint_requeue.sh train.py ARGUMENTS}"
 echo "== start number $((${SLURM_RESTART_COUNT:-0} + 1))"
 
 "${LAUNCHER[@]}" python "$@" --checkpoint "checkpoint-$SLURM_JOB_ID" &
 job=$!
-trap 'kill -USR1 $job' USR1
+trap 'kill -USR1 $job || true' USR1
 # `wait` returns early when a trapped signal arrives, so wait until the program has really ended
-while kill -0 $job 2> /dev/null; do wait $job; code=$?; done
+code=0
+while kill -0 $job 2> /dev/null; do
+  code=0
+  wait $job || code=$?
+done
 
 if [ "$code" = 75 ]; then
   echo "== saved; back to the queue"

@@ -9,7 +9,13 @@
 #SBATCH --time=01:00:00
 #SBATCH --output=%x-%j.out
 
-source "$SLURM_SUBMIT_DIR/slurm/site.sh"
+set -euo pipefail
+# sbatch runs a copy of this file, so ask SLURM where the original is: site.sh is beside it
+here=$(dirname "$0")
+[ -f "$here/site.sh" ] || here=$(dirname "$(scontrol show job "$SLURM_JOB_ID" | grep -oP '^ *Command=\K.*?\.sh')")
+# shellcheck source-path=SCRIPTDIR source=site.sh
+source "$here/site.sh"
+: "${1:?give a program: sbatch gpu.sh train.py ARGUMENTS}"
 
 # srun binds the tasks itself. mpirun gives all GPUs of the node to every rank; there, a rank picks by its local number.
 if [ "$LAUNCH" = srun ]; then

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -25,7 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the code is 0 when all went well."""
     args = parser().parse_args(arguments)
     try:
-        return int(args.action(args))
+        code = int(args.action(args))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # `mpigrad doctor | head`: nobody reads on, also not what Python would flush at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except (LauncherError, ValueError) as error:
         print(f"mpigrad: {error}", file=sys.stderr)
         return 2

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 
-from mpigrad._launch.command import default_ranks, job_for
+from mpigrad._launch.command import default_ranks, job_for, rank_program
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_rank, launched_size
@@ -32,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     parser.add_argument("--option", action="append", default=[], metavar="OPT", help="pass to mpiexec (repeatable)")
     parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
-    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a module after -m")
+    parser.add_argument("script", nargs="?", metavar="SCRIPT", help="a Python file, or a module after -m")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the script")
     parser.set_defaults(action=run)
 
@@ -49,6 +48,8 @@ def check_outside_job() -> None:
 
 def check_script(args: argparse.Namespace) -> None:
     """Better here than once from every rank."""
+    if args.script is None:
+        raise ValueError("run what? Give a Python script, or -m and the name of a module: mpigrad run -n 4 train.py")
     if not args.module and not os.path.exists(args.script):
         raise ValueError(f"{args.script!r} is not a file; give a Python script, or -m and the name of a module")
 
@@ -60,9 +61,8 @@ def run(args: argparse.Namespace) -> int:
     ranks = default_ranks() if args.ranks is None else args.ranks
     launcher = find_launcher()
     script = ["-m", args.script] if args.module else [args.script]
-    program = [sys.executable, "-m", "mpigrad._launch.rank", *script, *args.arguments]
     options = [word for option in args.option for word in shlex.split(option)]
-    job = job_for(launcher, ranks, program, tagged=args.prefix, options=options)
+    job = job_for(launcher, ranks, rank_program(*script, *args.arguments), tagged=args.prefix, options=options)
     if args.show:
         print(shlex.join(job.command))
         return 0

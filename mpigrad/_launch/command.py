@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.launcher import Launcher
+from mpigrad._process.rank import EXPECTED_SIZE
 
-EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
+START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -18,6 +20,11 @@ class Job(NamedTuple):
 
     command: list[str]
     environment: dict[str, str]
+
+
+def rank_program(*words: str) -> list[str]:
+    """The command of one rank that runs a script, `-m` and a module, or what `spawn` has left in a directory."""
+    return [sys.executable, START, *words]
 
 
 def available_cores() -> int:

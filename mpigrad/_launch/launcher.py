@@ -16,8 +16,10 @@ from typing import NamedTuple
 VARIABLE = "MPIGRAD_MPIEXEC"
 NAMES = ("mpiexec", "mpirun", "mpiexec.hydra")
 
-# Runs in a process of its own: the library is loaded, MPI is not initialised.
+# Runs in a process of its own: the library is loaded, MPI is not initialised. Nothing is imported from the current directory.
 PROBE = """
+import sys
+sys.path[:] = filter(None, sys.path)
 import json, mpi4py
 mpi4py.rc.initialize = False
 from mpi4py import MPI

@@ -1,19 +1,24 @@
-"""Run a program as one rank of a job: python -m mpigrad._launch.rank (SCRIPT | -m MODULE) ARGUMENTS...
+"""Run a program as one rank of a job; `start.py` calls `main`.
 
 A rank that fails ends the whole job, with its traceback, instead of leaving the others waiting for it.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import runpy
+import socket
 import sys
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-from mpigrad._launch.command import EXPECTED_SIZE
+from mpigrad._launch.command import START
+from mpigrad._process.rank import EXPECTED_SIZE, check_expected_size, launched_rank
+
+TORCHRUN_PORT = "29500"
 
 
 def abort(code: int) -> NoReturn:
@@ -28,20 +33,28 @@ def abort(code: int) -> NoReturn:
 
 def check_world_size() -> None:
     """Stop when the launcher has started singletons: it belongs to another MPI than mpi4py uses."""
-    expected = os.environ.get(EXPECTED_SIZE)
-    if expected is None:
+    if EXPECTED_SIZE not in os.environ:
         return
     from mpi4py import MPI
 
-    if int(expected) != MPI.COMM_WORLD.size:
-        library = MPI.Get_library_version().split(",")[0].splitlines()[0]
-        print(
-            f"mpigrad: the job was started with {expected} ranks, but MPI sees {MPI.COMM_WORLD.size}. The launcher "
-            f"belongs to another MPI than the one mpi4py uses ({library}); `mpigrad doctor` shows both",
-            file=sys.stderr,
-            flush=True,
-        )
+    try:
+        check_expected_size(MPI.COMM_WORLD.size)
+    except RuntimeError as error:
+        print(f"mpigrad: {error}", file=sys.stderr, flush=True)
         abort(1)
+
+
+def publish_place() -> None:
+    """Set the variables that torchrun sets, for programs that look there for their rank; MPI connects the ranks all the same."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    host = world.Split_type(MPI.COMM_TYPE_SHARED)
+    os.environ |= {"RANK": str(world.rank), "WORLD_SIZE": str(world.size)}
+    os.environ |= {"LOCAL_RANK": str(host.rank), "LOCAL_WORLD_SIZE": str(host.size)}
+    host.Free()
+    os.environ.setdefault("MASTER_ADDR", world.bcast(socket.gethostname()))
+    os.environ.setdefault("MASTER_PORT", TORCHRUN_PORT)
 
 
 def guarded(body: Callable[[], object]) -> None:
@@ -61,9 +74,7 @@ def guarded(body: Callable[[], object]) -> None:
 
 def report(error: BaseException) -> None:
     """Print a traceback under the rank's name, in one piece."""
-    from mpigrad._process.rank import launched_rank
-
-    own = (__file__, runpy.__file__, "<frozen runpy>")
+    own = (__file__, START, runpy.__file__, "<frozen runpy>")
     while error.__traceback__ is not None and error.__traceback__.tb_frame.f_code.co_filename in own:
         error.__traceback__ = error.__traceback__.tb_next
     text = "".join(traceback.format_exception(error))
@@ -77,17 +88,29 @@ def line_buffered() -> None:
             stream.reconfigure(line_buffering=True, write_through=False)
 
 
+def _go_first(directory: str) -> None:
+    """Let the program import from a directory before all others, unless Python was told not to (-P)."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, directory)
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == "mpigrad"
+
+
 def main(arguments: list[str]) -> None:
     """Check the job, then become the program."""
+    if arguments[0] == "--spawned":
+        importlib.import_module("mpigrad.multiprocessing._task").main(arguments[1])
+        return
     check_world_size()
     line_buffered()
+    publish_place()
     sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
     if arguments[0] == "-m":
+        if not _is_own(arguments[1]):
+            _go_first(os.getcwd())
         guarded(lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True))
     else:
-        sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
+        _go_first(os.path.dirname(os.path.abspath(arguments[0])))
         guarded(lambda: runpy.run_path(arguments[0], run_name="__main__"))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

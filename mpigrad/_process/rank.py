@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
-LOCAL_RANK_VARIABLES = (
+LOCAL_EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
+RANK_VARIABLES = (
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
     "LOCAL_RANK",
 )  # fmt: skip
@@ -49,6 +51,16 @@ def singletons(world_size: int) -> str | None:
         f"the launcher has started {started} ranks, but MPI sees a world of one: it is not the launcher of mpi4py's MPI. "
         "With srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH; `mpigrad doctor` shows more"
     )
+
+
+def check_expected_size(world_size: int) -> None:
+    """RuntimeError if whoever started the job asked for another number of ranks than MPI sees."""
+    expected = os.environ.get(EXPECTED_SIZE)
+    if expected is not None and int(expected) != world_size:
+        raise RuntimeError(
+            f"the job was started with {expected} ranks, but MPI sees {world_size}. The launcher belongs to another MPI than "
+            "the one mpi4py uses (with srun use --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH); `mpigrad doctor` shows both"
+        )
 
 
 def local_rank() -> int | None:

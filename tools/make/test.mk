@@ -8,8 +8,9 @@ export COLUMNS = 160
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs, emulated GPUs
 	@$(PYTHON) tools/stages.py environments $(STAGES)
 
-lint: env-ompi  ## ruff
+lint: env-ompi  ## ruff, shellcheck
 	$(OMPI)/bin/ruff check .
+	$(OMPI)/bin/shellcheck -x $$(git ls-files '*.sh')
 
 types: env-ompi  ## mypy; stubs, and what users' type checkers see
 	$(OMPI)/bin/mypy

@@ -133,6 +133,15 @@ def one_node(cluster: Cluster) -> None:
     expect(output, *(rf"rank {rank} of 2 next on n\d" for rank in range(2)))
 
 
+def from_another_folder(cluster: Cluster) -> None:
+    """The script is named by its path and submitted from where there is neither it nor site.sh."""
+    script, program = cluster.directory / "slurm" / "cpu_one_node.sh", cluster.directory / "hello.py"
+    elsewhere = cluster.directory / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    job = cluster.submit(f"--chdir={elsewhere}", f"--output={cluster.directory}/%j.out", "--ntasks-per-node=2", str(script), str(program))
+    expect(cluster.finish(job), *(rf"rank {rank} of 2 next on n\d" for rank in range(2)))
+
+
 def several_nodes(cluster: Cluster) -> None:
     output = cluster.finish(cluster.submit(*TWO_NODES, "slurm/cpu_nodes.sh", "hello.py"))
     expect(output, r"^mpigrad \d", *(rf"rank {rank} of 4 next on n\d" for rank in range(4)))
@@ -205,11 +214,11 @@ def wrong_pmi(cluster: Cluster) -> None:
         programs = ("-m mpigrad doctor", "hello.py", "placed.py")
         output = cluster.batch(*(f"srun --mpi=none python {program}" for program in programs))
         expect(output, "ERROR: 4 ranks were started, but MPI sees a world of 1", "srun use --mpi=pmix for Open MPI",
-               r"launch: the launcher has started 4 ranks, but MPI sees a world of one",
+               r"RuntimeError: the job was started with 4 ranks, but MPI sees 1",
                r"RuntimeError: .* world_size=4, .* 1 ranks; the launcher has started 4 ranks")  # fmt: skip
 
 
-SCRIPTS = (one_node, several_nodes, gpus, scaling, commands, killed, wrong_pmi, requeue)
+SCRIPTS = (one_node, from_another_folder, several_nodes, gpus, scaling, commands, killed, wrong_pmi, requeue)
 
 
 def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from mpigrad._launch.command import job_for
+from mpigrad._launch.command import job_for, rank_program
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_size
@@ -49,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
         return measure_in_job(args)
     if args.ranks < 2:
         raise ValueError(f"the benchmark needs at least 2 ranks, not {args.ranks}")
-    program = [sys.executable, "-m", "mpigrad._launch.rank", "-m", "mpigrad", "bench", *arguments_of(args)]
+    program = rank_program("-m", "mpigrad", "bench", *arguments_of(args))
     return run_job(job_for(find_launcher(), args.ranks, program))

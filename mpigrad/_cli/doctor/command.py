@@ -6,12 +6,11 @@ import argparse
 import json
 import shlex
 import subprocess
-import sys
 from typing import Any
 
 from mpigrad._cli.doctor import machine, page, probe
 from mpigrad._cli.doctor.findings import findings
-from mpigrad._launch.command import default_ranks, job_for
+from mpigrad._launch.command import default_ranks, job_for, rank_program
 from mpigrad._launch.launcher import LauncherError, find_launcher
 from mpigrad._process.rank import launched_rank, launched_size
 
@@ -31,7 +30,7 @@ def _run_job(ranks: int, seconds: float) -> dict[str, Any]:
         launcher = find_launcher()
     except LauncherError as error:
         return {"job": None, "job_error": str(error), "job_command": "mpiexec"}
-    job = job_for(launcher, ranks, [sys.executable, "-m", "mpigrad._cli.doctor.probe"])
+    job = job_for(launcher, ranks, rank_program("-m", "mpigrad._cli.doctor.probe"))
     answer: dict[str, Any] = {"job": None, "job_error": None, "job_command": shlex.join(job.command)}
     try:
         done = subprocess.run(job.command, env=job.environment, capture_output=True, text=True, timeout=seconds)

@@ -2,8 +2,6 @@
 
 An MPI that cannot, and is given a device pointer all the same, reads an address that does not exist and dies. So the trial
 never runs in the job: the child is a world of one rank, sends an array of a GPU to itself, and compares what arrives.
-
-    python -m mpigrad.distributed._gpu.detection
 """
 
 from __future__ import annotations
@@ -14,12 +12,22 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 _MARK = "MPIGRAD-CUDA-AWARE "
 _LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "PMIX", "MPI_LOCAL", "HYDRA_", "HYDI_", "SLURM_", "I_MPI_", "MV2_")
 _KEPT = ("OMPI_MCA_", "OMPI_ALLOW_", "PRTE_ALLOW_")
 SECONDS = 60.0
+# The child imports nothing from the current directory, and mpigrad from where it is here
+_CHILD = """
+import sys
+sys.path[:] = [sys.argv[1], *filter(None, sys.path)]
+import mpigrad
+del sys.path[0]
+from mpigrad.distributed._gpu.detection import _main
+_main()
+"""
 
 
 class Verdict(NamedTuple):
@@ -41,7 +49,7 @@ def child_environment() -> dict[str, str]:
 @functools.cache
 def detect(seconds: float = SECONDS) -> Verdict:
     """Try CUDA-aware transfers in a child process, once."""
-    command = [sys.executable, "-m", __name__]
+    command = [sys.executable, "-c", _CHILD, str(Path(__file__).parents[3])]
     try:
         done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -84,6 +92,3 @@ def _main() -> None:
     verdict: Any = _trial()
     print("\n" + _MARK + json.dumps(list(verdict)), flush=True)
 
-
-if __name__ == "__main__":
-    _main()

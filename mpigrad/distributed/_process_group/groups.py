@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from mpigrad._process.rank import local_rank
+from mpigrad._process.rank import check_expected_size, local_rank
 
 from .. import _mpi
 from .._gpu.binding import bind_if_asked
@@ -132,6 +132,7 @@ def init_process_group(
     seconds = timeout or DEFAULT_TIMEOUT
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
+    check_expected_size(MPI.COMM_WORLD.Get_size())
     with mpi_turn():
         comm, request = MPI.COMM_WORLD.Idup()
     Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
