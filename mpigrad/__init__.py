@@ -140,6 +140,7 @@ from ._ops.tensor.pickling import *
 from ._ops.tensor.printing import *
 from ._ops.tensor.query import *
 from ._ops.tensor.serialize import *
+from ._ops.tensor.sharing import *
 from ._ops.tensor.storage import *
 from ._ops.tensor.ufuncs import *
 from ._version import __version__

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections import ChainMap
+from collections.abc import Mapping
 from types import MethodType
 from typing import Any
 
@@ -16,8 +18,8 @@ def reduced_by_name(obj: Any) -> Any:
     return NotImplemented
 
 
-def dumps(obj: Any) -> bytes:
-    """Pickle `obj` with cloudpickle, imported when first needed."""
+def dumps(obj: Any, reducers: Mapping[type, Any] | None = None) -> bytes:
+    """Pickle `obj` with cloudpickle, imported when first needed; `reducers` says how objects of some types are reduced."""
     global _class
     if _class is None:
         import cloudpickle
@@ -29,5 +31,8 @@ def dumps(obj: Any) -> bytes:
 
         _class = Pickler
     file = io.BytesIO()
-    _class(file, protocol=5).dump(obj)
+    pickler = _class(file, protocol=5)
+    if reducers:
+        pickler.dispatch_table = ChainMap(dict(reducers), pickler.dispatch_table)
+    pickler.dump(obj)
     return file.getvalue()

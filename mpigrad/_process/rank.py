@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
 
 EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
-LOCAL_EXPECTED_SIZE = "MPIGRAD_EXPECTED_SIZE"
-RANK_VARIABLES = (
+LOCAL_RANK_VARIABLES = (
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
     "LOCAL_RANK",
 )  # fmt: skip
 LOCAL_SIZE_VARIABLES = (
     "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE",
 )  # fmt: skip
+
+_LAUNCHERS = (
+    "OMPI_", "PMIX_", "PMI_", "PRTE_", "PMIX", "MPI_LOCAL", "HYDRA_", "HYDI_", "SLURM_", "I_MPI_", "MV2_", EXPECTED_SIZE,
+)  # fmt: skip
+_SETTINGS = ("OMPI_MCA_", "OMPI_ALLOW_", "PRTE_ALLOW_")
 
 
 def _first(names: tuple[str, ...]) -> int | None:
@@ -63,6 +71,31 @@ def check_expected_size(world_size: int) -> None:
         )
 
 
+def how_to_start(world_size: int | None) -> str:
+    """What to do for a process that was started by hand, or by Python, as one rank of several."""
+    size, own = world_size or "N", _command()
+    apart = f"{own} : -n 1 {own} ..." if own else "python main.py --rank 0 : -n 1 python main.py --rank 1"
+    text = (
+        f"MPI starts the ranks of a job together: `mpiexec -n {size} python main.py`, `mpigrad run -n {size} main.py`, or, if "
+        f"every rank has arguments of its own, `mpiexec -n 1 {apart}`"
+    )
+    if is_child():
+        text += "; in programs that start processes themselves, mpigrad.multiprocessing.spawn, or set_start_method('spawn')"
+    return text
+
+
+def _command() -> str:
+    """The words that this process was started with, if they say which rank it is."""
+    words = sys.argv
+    return shlex.join(["python", *words]) if any(re.match(r"--?(node[-_]?)?rank\b", word) for word in words[1:]) else ""
+
+
+def is_child() -> bool:
+    """Whether Python's multiprocessing has started this process."""
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
+
+
 def local_rank() -> int | None:
     """This process's number among those of its job on the same host, or None if no launcher says."""
     return _first(LOCAL_RANK_VARIABLES)
@@ -75,3 +108,10 @@ def local_size() -> int | None:
         tasks = os.environ.get("SLURM_STEP_TASKS_PER_NODE", "").partition("(")[0]
         return int(tasks) if tasks.isdigit() else None
     return size
+
+
+def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what makes a process a rank of a job."""
+    return {
+        name: value for name, value in environment.items() if not name.startswith(_LAUNCHERS) or name.startswith(_SETTINGS)
+    }

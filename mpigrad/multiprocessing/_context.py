@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from mpigrad._launch.process import forwarding
 from mpigrad.multiprocessing._job import StartedJob
-from mpigrad.multiprocessing._task import marks
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class ProcessContext:
-    """The ranks that `spawn(..., join=False)` has started."""
+    """The ranks that `spawn(..., join=False)` has started; `processes` has one of Python's process objects for each."""
 
-    def __init__(self, job: StartedJob | None) -> None:
+    def __init__(self, job: StartedJob | None, processes: Sequence[Any] = ()) -> None:
         self._job = job
-        self._pids = [] if job else [os.getpid()]
+        self.processes = list(processes)
 
-    def pids(self) -> list[int]:
-        """Process ids of the ranks that have begun, on whatever host they are."""
-        if self._job is not None:
-            started = marks(self._job.directory, "started")
-            self._pids = [started[rank].pid for rank in sorted(started)]
-        return self._pids
+    def pids(self) -> list[int | None]:
+        """Process ids of the ranks, on whatever host they are; waits until all have begun."""
+        return [process.pid for process in self.processes]
+
+    @property
+    def sentinels(self) -> dict[int, int]:
+        """For each rank of this host a file that is ready when it has ended, and the rank's number."""
+        return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait for all ranks; False when the time was not enough, and an exception when a rank has failed.
@@ -37,7 +39,8 @@ class ProcessContext:
         with forwarding(self._job.process) as received:
             if not self._job.deaths.wait(self._job.process, timeout):
                 return False
-        self.pids()
+        for process in self.processes:
+            process.join()
         error = self._job.error()
         self._job.clean_up()
         self._job = None
@@ -52,6 +55,6 @@ class ProcessContext:
 class SpawnContext(ProcessContext):
     """The old name of `ProcessContext`."""
 
-    def __init__(self, job: StartedJob | None) -> None:
+    def __init__(self, job: StartedJob | None, processes: Sequence[Any] = ()) -> None:
         warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
-        super().__init__(job)
+        super().__init__(job, processes)

@@ -6,15 +6,20 @@ import atexit
 import os
 import shutil
 import signal
+import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from mpigrad._launch.command import Job
-from mpigrad._launch.launcher import Launcher
+from mpigrad._launch.command import Job, job_for, rank_program
+from mpigrad._launch.launcher import Launcher, find_launcher
 from mpigrad._launch.process import start
+from mpigrad._process.logs import get_logger
 from mpigrad.multiprocessing._deaths import Deaths
 from mpigrad.multiprocessing._errors import ProcessException, ProcessExitedException, ProcessRaisedException
-from mpigrad.multiprocessing._task import Failure, marks
+from mpigrad.multiprocessing._task import Failure, Task, marks, write_tasks
 
+log = get_logger("spawn")
 # Hydra, MPICH's launcher, returns a signal's number as if it were a code, others 128 more; os._exit(9) looks the same
 DEADLY = (signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIGSEGV)
 
@@ -22,7 +27,9 @@ DEADLY = (signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIGSEGV)
 class StartedJob:
     """A job that was started here: its launcher, what its ranks leave behind, and which of them end."""
 
-    def __init__(self, launcher: Launcher, job: Job, directory: Path, nprocs: int, daemon: bool) -> None:
+    def __init__(
+        self, launcher: Launcher, job: Job, directory: Path, nprocs: int, daemon: bool, kept: object = None
+    ) -> None:
         self.directory = directory
         self.deaths = Deaths(directory, nprocs)
         self.process = start(job)
@@ -30,6 +37,9 @@ class StartedJob:
         self._nprocs = nprocs
         self._daemon = daemon
         self._starter = os.getpid()
+        self._kept = kept  # what ranks take from this process (shared memory) lives until they have ended
+        self._codes: dict[int, int] = {}
+        self._pids: dict[int, int] = {}
         atexit.register(self._at_exit)
 
     def _at_exit(self) -> None:
@@ -44,8 +54,52 @@ class StartedJob:
     def clean_up(self) -> None:
         """Remove what the job has left."""
         atexit.unregister(self._at_exit)
+        self._kept = None
         self.deaths.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def look(self, seconds: float) -> bool:
+        """Watch the ranks for some time; whether the job has ended."""
+        return self.deaths.wait(self.process, seconds)
+
+    def pids(self) -> dict[int, int]:
+        """The process ids of the ranks that have begun, by rank."""
+        if self.directory.exists():
+            self._pids = {rank: start.pid for rank, start in sorted(marks(self.directory, "started").items())}
+        return self._pids
+
+    def pid(self, rank: int) -> int | None:
+        """The process id of a rank, on whatever host it is; waits until the rank has begun."""
+        while rank not in self.pids() and self.process.poll() is None:
+            time.sleep(0.01)
+        return self._pids.get(rank)
+
+    def sentinel(self, rank: int) -> int:
+        """A file that is ready when a rank of this host has ended."""
+        pid = self.pid(rank)
+        if pid is None:
+            raise RuntimeError(f"rank {rank} has ended before it began")
+        return os.pidfd_open(pid)
+
+    def exit_code(self, rank: int) -> int | None:
+        """How a rank has ended, as Python says it; None while it runs."""
+        if rank not in self._codes and self.directory.exists():
+            if self.process.poll() is not None:
+                self._note_codes()
+            elif rank in marks(self.directory, "done"):
+                self._codes[rank] = 0
+        return self._codes.get(rank)
+
+    def _note_codes(self) -> None:
+        """The job has ended: ranks that had not finished were ended with the first that failed."""
+        self.pids()
+        error = self.error()
+        done = marks(self.directory, "done")
+        for rank in range(self._nprocs):
+            finished = error is None or rank in done
+            self._codes[rank] = 0 if finished else -int(signal.SIGTERM)
+        if error is not None and error.error_index >= 0:
+            self._codes[error.error_index] = getattr(error, "exit_code", 1)
 
     def error(self) -> ProcessException | None:
         """The error of the rank that was the first to fail."""
@@ -80,3 +134,17 @@ class StartedJob:
     def _signal_of(self, code: int) -> int:
         number = -code if code < 0 else code - 128 if code > 128 else code if self._hydra and code in DEADLY else 0
         return number if number in set(signal.Signals) else 0
+
+
+def launch(tasks: Sequence[Task], daemon: bool) -> StartedJob:
+    """Start one rank for each task, with mpiexec."""
+    launcher = find_launcher()
+    directory = Path(tempfile.mkdtemp(prefix="mpigrad-spawn-"))
+    try:
+        write_tasks(directory, tasks)
+        job = job_for(launcher, len(tasks), rank_program("--spawned", str(directory)))
+        log.debug("starting %d ranks with %s", len(tasks), launcher.path)
+        return StartedJob(launcher, job, directory, len(tasks), daemon, kept=tasks)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise

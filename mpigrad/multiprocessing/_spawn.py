@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
-import shutil
-import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from mpigrad._launch.command import job_for, rank_program
-from mpigrad._launch.launcher import find_launcher
-from mpigrad._launch.rank import guarded
-from mpigrad._process.logs import get_logger, note_ignored_addresses
+from mpigrad._process.logs import note_ignored_addresses
 from mpigrad._process.rank import launched_size
 from mpigrad.multiprocessing._context import ProcessContext
-from mpigrad.multiprocessing._job import StartedJob
-from mpigrad.multiprocessing._task import write_task
-
-log = get_logger("spawn")
+from mpigrad.multiprocessing._in_job import run_here, wait_for_all
+from mpigrad.multiprocessing._job import launch
+from mpigrad.multiprocessing._process import processes_of, this_process
+from mpigrad.multiprocessing._task import Task
 
 
 def spawn(
@@ -36,6 +30,10 @@ def spawn(
     the function itself (`join=False` does not make it return earlier); in a program started as plain `python main.py`
     the ranks are started here, with mpiexec. A job that nobody joins is waited for when the program ends, or ended then
     if it was started with `daemon=True`.
+
+    Tensors among the arguments lie in memory that the ranks share with this process, as in PyTorch: changes are seen by all.
+    Queues, locks and managers of a "spawn" context work where the ranks are started here. In a launched job every rank makes
+    the arguments itself; tensors on which it called `share_memory_` then lie in rank 0's memory.
 
     >>> import mpigrad.multiprocessing as mp
     >>> def main(rank, epochs):
@@ -66,40 +64,13 @@ def start_processes(
     note_ignored_addresses("spawn")
     size = launched_size()
     if size is not None:
-        return _run_here(fn, args, nprocs, size, join)
-    context = ProcessContext(_launch(fn, args, nprocs, daemon))
+        run_here(fn, args, nprocs, size)
+        if join:
+            wait_for_all()
+        return None if join else ProcessContext(None, this_process())
+    job = launch([Task(fn, args, {}, numbered=True)] * nprocs, daemon)
+    context = ProcessContext(job, processes_of(job, nprocs))
     if not join:
         return context
     context.join()
     return None
-
-
-def _run_here(
-    fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, size: int, join: bool
-) -> ProcessContext | None:
-    """Call the function in this rank; a failure ends the whole job, as the others may wait for this rank."""
-    if nprocs != size:
-        raise ValueError(f"spawn was asked for nprocs={nprocs}, but this job was launched with {size} ranks")
-    from mpi4py import MPI
-
-    if MPI.COMM_WORLD.size != size:
-        raise RuntimeError(
-            f"the launcher has started {size} ranks, but MPI sees {MPI.COMM_WORLD.size}: the launcher belongs to "
-            "another MPI than mpi4py uses; `mpigrad doctor` shows both"
-        )
-    guarded(lambda: fn(MPI.COMM_WORLD.rank, *args))
-    return None if join else ProcessContext(None)
-
-
-def _launch(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, daemon: bool) -> StartedJob:
-    """Start the ranks with mpiexec."""
-    launcher = find_launcher()
-    directory = Path(tempfile.mkdtemp(prefix="mpigrad-spawn-"))
-    try:
-        write_task(directory, fn, args)
-        job = job_for(launcher, nprocs, rank_program("--spawned", str(directory)))
-        log.debug("starting %d ranks with %s", nprocs, launcher.path)
-        return StartedJob(launcher, job, directory, nprocs, daemon)
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise

@@ -7,27 +7,54 @@ import pickle
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from multiprocessing import current_process
 from multiprocessing import spawn as python_spawn
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mpigrad import _cloud_pickle
 from mpigrad._launch.rank import abort, check_world_size, line_buffered, report
 from mpigrad._process.rank import launched_rank
+from mpigrad.multiprocessing.reductions import dumps_for_ranks
 
 PREPARATION = ("sys_path", "sys_argv", "dir", "orig_dir", "init_main_from_name", "init_main_from_path")
 
 
-def write_task(directory: Path, fn: Callable[..., object], args: tuple[Any, ...]) -> None:
-    """Store the function, by name where that is possible, and what a rank must know of the main module."""
+class Task(NamedTuple):
+    """What a rank calls; `numbered` puts its rank before the arguments."""
+
+    fn: Callable[..., object]
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    numbered: bool
+
+
+def write_tasks(directory: Path, tasks: Sequence[Task]) -> None:
+    """Store what each rank calls, and what it must know of this process and its main module.
+
+    Functions are stored by name where ranks can import the main module, and by value in notebooks and at the prompt.
+    """
     known = python_spawn.get_preparation_data("rank")
-    (directory / "main").write_bytes(pickle.dumps({name: known[name] for name in PREPARATION if name in known}))
-    try:
-        task = pickle.dumps((fn, args))
-    except (pickle.PicklingError, AttributeError, TypeError):
-        task = _cloud_pickle.dumps((fn, args))
-    (directory / "task").write_bytes(task)
+    if not os.path.exists(known.get("init_main_from_path", "")):
+        known.pop("init_main_from_path", None)  # Python takes the prompt for a file called <stdin>
+    importable = "init_main_from_name" in known or "init_main_from_path" in known
+    preparation = {name: known[name] for name in PREPARATION if name in known}
+    preparation["authkey"] = bytes(known["authkey"])  # the directory can be read by this user only
+    (directory / "main").write_bytes(pickle.dumps(preparation))
+    data, once = b"", True  # `once`: it has open files, which one rank can take
+    for rank, task in enumerate(tasks):
+        if once or task is not tasks[rank - 1]:
+            data, once = _dumps(task, importable)
+        (directory / f"task.{rank}").write_bytes(data)
+
+
+def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
+    if importable:
+        try:
+            return dumps_for_ranks(task, by_value=False)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            pass
+    return dumps_for_ranks(task, by_value=True)
 
 
 class Start(NamedTuple):
@@ -59,7 +86,9 @@ def marks(directory: Path, what: str) -> dict[int, Any]:
 
 
 def _prepare_main(directory: Path) -> None:
-    python_spawn.prepare(pickle.loads((directory / "main").read_bytes()))
+    known = pickle.loads((directory / "main").read_bytes())
+    current_process().authkey = known.pop("authkey")
+    python_spawn.prepare(known)
 
 
 def _exit_code(stop: SystemExit) -> int:
@@ -82,8 +111,8 @@ def main(name: str) -> None:
     rank = MPI.COMM_WORLD.rank
     try:
         _prepare_main(directory)
-        fn, args = pickle.loads((directory / "task").read_bytes())
-        fn(rank, *args)
+        task: Task = pickle.loads((directory / f"task.{rank}").read_bytes())
+        task.fn(*([rank] if task.numbered else []), *task.args, **task.keywords)
     except SystemExit as stop:
         if code := _exit_code(stop):
             _leave(directory, "failure", rank, Failure(pid, None, code))

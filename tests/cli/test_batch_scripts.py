@@ -32,11 +32,13 @@ def batch(tmp_path: Path):
         executable(tools / name, PRINTS.format(name=name))
 
     def run(script: str, *arguments: str, vendor: str = "Open MPI of the site", **variables: str):
-        executable(tools / "scontrol", f'#!/bin/bash\necho "   UserId=me"\necho "   Command={folder / script} {" ".join(arguments)}"\n')
+        words = " ".join([str(folder / script), *arguments])
+        executable(tools / "scontrol", f'#!/bin/bash\necho "   UserId=me"\necho "   Command={words}"\n')
         executable(venv / "bin" / "python", f'#!/bin/bash\n[ "$1" = -c ] && echo "{vendor}"\n')
         executable(venv / "bin" / "mpigrad", "#!/bin/bash\n")
         copy = shutil.copy(folder / script, spool / "slurm_script")
-        job = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "4", "SLURM_JOB_NUM_NODES": "2", "SLURM_CPUS_PER_TASK": "3", "VENV": str(venv)}
+        job = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "4", "SLURM_JOB_NUM_NODES": "2", "SLURM_CPUS_PER_TASK": "3"}
+        job["VENV"] = str(venv)
         environment = {**clean_environment(), "PATH": f"{tools}:{os.environ['PATH']}", **job, **variables}
         environment.pop("OMP_NUM_THREADS", None)
         command = ["bash", copy, *arguments]

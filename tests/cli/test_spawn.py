@@ -231,10 +231,11 @@ def test_under_mpiexec_itself(program: str, tmp_path) -> None:
 
 
 def test_under_a_launcher_it_runs_here(python, program: str) -> None:
-    done = python("-m", "mpigrad", "run", "-n", "2", program, "fine", MASTER_ADDR="localhost", MPIGRAD_LOG="debug")
+    said = {"MASTER_ADDR": "localhost", "MASTER_PORT": "1", "MPIGRAD_LOG": "debug"}
+    done = python("-m", "mpigrad", "run", "-n", "2", program, "fine", **said)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     assert sorted(lines) == ["joined", "joined", "rank 0 of 2 fine", "rank 1 of 2 fine"], done.stderr
-    assert done.stderr.count("spawn: MASTER_ADDR=localhost is ignored") == 2
+    assert done.stderr.count("spawn: MASTER_ADDR=localhost and MASTER_PORT=1 are ignored") == 2
 
 
 def test_number_of_ranks_must_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,7 +138,8 @@ def from_another_folder(cluster: Cluster) -> None:
     script, program = cluster.directory / "slurm" / "cpu_one_node.sh", cluster.directory / "hello.py"
     elsewhere = cluster.directory / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
-    job = cluster.submit(f"--chdir={elsewhere}", f"--output={cluster.directory}/%j.out", "--ntasks-per-node=2", str(script), str(program))
+    options = (f"--chdir={elsewhere}", f"--output={cluster.directory}/%j.out", "--ntasks-per-node=2")
+    job = cluster.submit(*options, str(script), str(program))
     expect(cluster.finish(job), *(rf"rank {rank} of 2 next on n\d" for rank in range(2)))
 
 

@@ -180,10 +180,4 @@ def _set(self: Tensor, source: Tensor | None = None) -> Tensor:
 method(_set, "set_")
 
 
-@method
-def share_memory_(self: Tensor) -> Tensor:
-    """Nothing to do: ranks exchange tensors through MPI. For programs written for several processes."""
-    return self
-
-
 __all__ = ["fill"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mpigrad._array.device import CPU, device, device_of, pointer
 from mpigrad._array.dtype import as_dtype, dtype
+from mpigrad._array.shared import block_behind
 from mpigrad._core.tensor import wrap, wrap_as
 from mpigrad._tensor import Tensor, counter, method
 
@@ -50,6 +51,10 @@ class UntypedStorage:
         """Whether they are on a GPU."""
         return self.device.type == "cuda"
 
+    def is_shared(self) -> bool:
+        """Whether other processes may see the bytes."""
+        return self.is_cuda or block_behind(self._whole) is not None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and other._whole is self._whole
 
@@ -73,12 +78,6 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same elements of the same memory."""
     a, b = self._array, tensor._array
     return pointer(a) == pointer(b) and a.shape == b.shape and a.strides == b.strides
-
-
-@method
-def is_shared(self: Tensor) -> bool:
-    """Whether other processes see this memory: those on a GPU only."""
-    return self.is_cuda
 
 
 @method

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mpigrad._process.rank import without_launcher
+
 _MARK = "MPIGRAD-CUDA-AWARE "
-_LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "PMIX", "MPI_LOCAL", "HYDRA_", "HYDI_", "SLURM_", "I_MPI_", "MV2_")
-_KEPT = ("OMPI_MCA_", "OMPI_ALLOW_", "PRTE_ALLOW_")
 SECONDS = 60.0
 # The child imports nothing from the current directory, and mpigrad from where it is here
 _CHILD = """
@@ -37,21 +37,12 @@ class Verdict(NamedTuple):
     why: str
 
 
-def child_environment() -> dict[str, str]:
-    """The environment without what makes a process a rank of this job."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_LAUNCHERS) or name.startswith(_KEPT)
-    }
-
-
 @functools.cache
 def detect(seconds: float = SECONDS) -> Verdict:
     """Try CUDA-aware transfers in a child process, once."""
     command = [sys.executable, "-c", _CHILD, str(Path(__file__).parents[3])]
     try:
-        done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(command, env=without_launcher(os.environ), capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return Verdict(False, f"the trial gave no answer within {seconds:.0f} s")
     for line in done.stdout.splitlines():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from mpigrad._process.rank import check_expected_size, local_rank
+from mpigrad._process.rank import check_expected_size, how_to_start, local_rank
 
 from .. import _mpi
 from .._gpu.binding import bind_if_asked
@@ -124,8 +124,8 @@ def init_process_group(
     for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
         if given not in (-1, None) and given != found:
             raise ValueError(
-                f"init_process_group was given {what}={given}, but MPI says {found}; leave it out, or start the "
-                f"program with `mpiexec -n {world_size}`"
+                f"init_process_group was given {what}={given}, but MPI says {found}; leave it out. "
+                + how_to_start(world_size if world_size and world_size > 0 else None)
             )
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")

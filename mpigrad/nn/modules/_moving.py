@@ -11,6 +11,7 @@ from mpigrad._array.device import move, resolve
 from mpigrad._array.dtype import dtype as Dtype
 
 from ..._core.tensor import wrap
+from ..._ops.tensor.sharing import share
 from ..._tensor import Tensor
 from ..parameter import Buffer
 from ._traversal import Traversal
@@ -101,7 +102,9 @@ class Moving(Traversal):
         return self._apply(lambda tensor: wrap(move(tensor._array.copy(), place)), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """Every tensor of one process is shared by its threads already."""
+        """Move parameters, buffers and gradients to memory that other processes of this host can see."""
+        tensors = [*self.parameters(), *self.buffers()]
+        share([*tensors, *(each.grad for each in tensors if each.grad is not None)])
         return self
 
 

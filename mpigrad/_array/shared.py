@@ -1,0 +1,107 @@
+"""Memory that several processes of one host see at the same time: a file without a name, which each of them maps.
+
+A process that wants to take part opens the file by the list of open files of one that has it (`/proc/PID/fd`), so nothing is left
+behind when the last of them ends. Every process keeps the file open as long as it uses the memory: it can pass it on in turn.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Reference(NamedTuple):
+    """Where another process finds a block."""
+
+    host: bytes
+    pid: int
+    handle: int
+    file: tuple[int, int]
+    nbytes: int
+
+
+class SharedBlock(mmap.mmap):
+    """A mapped block; `memory` is an array of its bytes, which keeps it alive."""
+
+    handle: int
+
+    def __new__(cls, handle: int, nbytes: int) -> SharedBlock:
+        made = super().__new__(cls, handle, max(nbytes, 1))
+        made.handle, made.size_of_data = handle, nbytes
+        weakref.finalize(made, os.close, handle).atexit = False
+        _known[_file_of(handle)] = made
+        return made
+
+    size_of_data: int
+
+    def memory(self) -> np.ndarray:
+        """The bytes as an array."""
+        return np.ndarray((self.size_of_data,), np.uint8, buffer=self)
+
+    def reference(self) -> Reference:
+        """What another process of this host needs to map the block, while this one has it."""
+        return Reference(_host(), os.getpid(), self.handle, _file_of(self.handle), self.size_of_data)
+
+
+_known: weakref.WeakValueDictionary[tuple[int, int], SharedBlock] = weakref.WeakValueDictionary()
+
+
+@functools.cache
+def _host() -> bytes:
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        return file.read().strip()
+
+
+def _file_of(handle: int) -> tuple[int, int]:
+    status = os.fstat(handle)
+    return status.st_dev, status.st_ino
+
+
+def new_block(nbytes: int) -> SharedBlock:
+    """A block of zeros."""
+    handle = os.memfd_create("mpigrad-shared", os.MFD_CLOEXEC)
+    os.ftruncate(handle, max(nbytes, 1))
+    return SharedBlock(handle, nbytes)
+
+
+def block_of_handle(handle: int, nbytes: int) -> SharedBlock:
+    """The block of an open file, which is closed if the block is known here already."""
+    known = _known.get(_file_of(handle))
+    if known is not None:
+        os.close(handle)
+        return known
+    return SharedBlock(handle, nbytes)
+
+
+def attach(reference: Reference) -> SharedBlock:
+    """Map a block of another process; RuntimeError if that cannot be done."""
+    if reference.host != _host():
+        raise RuntimeError(
+            "a tensor in shared memory was made on another host: share_memory_() reaches processes of one host only. Start all "
+            "ranks there, or send the tensor by RPC or a collective"
+        )
+    known = _known.get(reference.file)
+    if known is not None:
+        return known
+    try:
+        handle = os.open(f"/proc/{reference.pid}/fd/{reference.handle}", os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise RuntimeError(
+            f"the memory of a shared tensor cannot be opened ({error.strerror}): process {reference.pid} has ended or let go of "
+            "it, or runs in another container"
+        ) from None
+    if _file_of(handle) != reference.file:
+        os.close(handle)
+        raise RuntimeError(f"process {reference.pid} has let go of the memory of a shared tensor")
+    return SharedBlock(handle, reference.nbytes)
+
+
+def block_behind(memory: Any) -> SharedBlock | None:
+    """The block that an array of a whole memory lies in, or None."""
+    base = getattr(memory, "base", None)
+    return base if isinstance(base, SharedBlock) else None

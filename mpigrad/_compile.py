@@ -1,0 +1,43 @@
+"""`compile`: PyTorch's name for a program that works the same and may be faster. Here it works the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad._process.logs import get_logger
+
+log = get_logger("compile")
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    **others: Any,
+) -> Any:
+    """Return the function or module as it is, for programs that compile theirs; `mpigrad.jit.script` compiles.
+
+    >>> import mpigrad
+    >>> @mpigrad.compile(mode="reduce-overhead")
+    ... def double(x): return x * 2
+    >>> double(mpigrad.ones(2))
+    tensor([2., 2.])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if model is None:
+        return lambda model: compile(model)
+    if not callable(model):
+        raise TypeError(f"compile expects a function or a module, not {type(model).__name__}")
+    name = getattr(model, "__name__", type(model).__name__)
+    log.info("compile leaves %s as it is; mpigrad.jit.script compiles functions", name)
+    return model
+
+
+__all__ = ["compile"]

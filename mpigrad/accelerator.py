@@ -1,0 +1,133 @@
+"""The accelerator of this machine, whatever its kind, by the names of `torch.accelerator`: here CUDA, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import cuda
+from ._array.device import device as Device
+from ._array.device import device_count as device_count
+from ._array.device import is_available as is_available
+
+
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """The device of the accelerator without a number, or None where there is none.
+
+    >>> import mpigrad
+    >>> device = mpigrad.accelerator.current_accelerator() or mpigrad.device("cpu")
+    """
+    return Device("cuda") if is_available() else None
+
+
+def _available() -> None:
+    if not is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def _index(device: Any) -> int | None:
+    """The number that a device, a string or a number means; None for the current one."""
+    if device is None or isinstance(device, int):
+        return device
+    found = Device(device) if isinstance(device, str) else device
+    if found.type != "cuda":
+        raise ValueError(f"{found.type} doesn't match the current accelerator cuda.")
+    return found.index
+
+
+def current_device_index() -> int:
+    """The number of the current device."""
+    _available()
+    return cuda.current_device()
+
+
+def set_device_index(device: Any, /) -> None:
+    """Make a device the current one; a negative number or None changes nothing."""
+    _available()
+    index = _index(device)
+    if index is not None and index >= 0:
+        cuda.set_device(index)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
+
+
+class device_index:
+    """Make a device the current one inside a `with` block; None changes nothing."""
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx, self.prev_idx = device, -1
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            self.prev_idx = current_device_index()
+            set_device_index(self.idx)
+
+    def __exit__(self, *_: object) -> None:
+        if self.idx is not None:
+            set_device_index(self.prev_idx)
+
+
+def current_stream(device: Any = None, /) -> Any:
+    """The current stream of a device."""
+    _available()
+    return cuda.current_stream(_index(device))
+
+
+def set_stream(stream: Any) -> None:
+    """Make a stream the current one."""
+    _available()
+    cuda.set_stream(stream)
+
+
+def synchronize(device: Any = None, /) -> None:
+    """Wait for all work of a device."""
+    _available()
+    cuda.synchronize(_index(device))
+
+
+def empty_cache() -> None:
+    """Give memory that is kept for later arrays back to the device."""
+    _available()
+    cuda.empty_cache()
+
+
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+    """Free and total memory of a device, in bytes."""
+    _available()
+    return cuda.mem_get_info(_index(device_index))
+
+
+def memory_allocated(device_index: Any = None, /) -> int:
+    """Bytes of a device that arrays use."""
+    _available()
+    return cuda.memory_allocated(_index(device_index))
+
+
+def memory_reserved(device_index: Any = None, /) -> int:
+    """Bytes of a device that this process has taken."""
+    _available()
+    return cuda.memory_reserved(_index(device_index))
+
+
+def max_memory_allocated(device_index: Any = None, /) -> int:
+    """The largest number of bytes that arrays have used."""
+    _available()
+    return cuda.max_memory_allocated(_index(device_index))
+
+
+def max_memory_reserved(device_index: Any = None, /) -> int:
+    """The largest number of bytes that this process has taken."""
+    _available()
+    return cuda.max_memory_reserved(_index(device_index))
+
+
+def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
+    """Counters of a device's memory by name."""
+    _available()
+    return cuda.memory_stats(_index(device_index))
+
+
+def reset_peak_memory_stats(device_index: Any = None, /) -> None:
+    """Let the largest numbers begin anew."""
+    _available()
+    cuda.reset_peak_memory_stats(_index(device_index))

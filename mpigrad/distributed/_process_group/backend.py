@@ -1,0 +1,75 @@
+"""Names of backends. MPI is the only one; programs written for others name theirs, which means MPI here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mpigrad._array.device import device as Device
+
+from .. import _mpi
+
+
+class Backend(str):
+    """The name of a backend, in lower case.
+
+    >>> import mpigrad.distributed as dist
+    >>> dist.Backend("GLOO")
+    'gloo'
+    """
+
+    UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
+    backend_list = [UNDEFINED, MPI]
+    default_device_backend_map = {"cpu": MPI, "cuda": MPI}
+
+    def __new__(cls, name: str) -> Any:
+        if not isinstance(name, str):
+            raise ValueError(f"Backend constructor parameter must be string-ish: {name}")
+        return name.lower()
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether a backend can be used: MPI, where mpi4py is installed.
+
+    >>> is_backend_available("mpi"), is_backend_available("nccl")
+    (True, False)
+    """
+    return backend.lower() == Backend.MPI and _mpi.available()
+
+
+def is_gloo_available() -> bool:
+    """Always False: there is no Gloo; a program that names it gets MPI."""
+    return False
+
+
+def is_nccl_available() -> bool:
+    """Always False: there is no NCCL; a program that names it gets MPI."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """Always False: there is no UCC; a program that names it gets MPI."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """Always False: there is no XCCL; a program that names it gets MPI."""
+    return False
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether torchelastic has started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend for tensors of a device.
+
+    >>> get_default_backend_for_device("cuda:0")
+    'mpi'
+    """
+    kind = device.type if isinstance(device, Device) else Device(device).type
+    found = Backend.default_device_backend_map.get(kind)
+    if found is None:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return found
