@@ -51,6 +51,7 @@ from ._array.layout import (
     sparse_coo,
     strided,
 )
+from ._compile import compile
 from ._generator import Generator, default_generator
 from ._graph.grad_mode import (
     enable_grad,
@@ -150,7 +151,7 @@ from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, se
 
 # Loaded when first used, so that `import mpigrad` stays quick.
 _LAZY = {
-    "_jit_internal", "classes", "ops",
+    "_jit_internal", "accelerator", "classes", "ops",
     "backends", "cuda", "distributed", "distributions", "fft", "func", "futures", "jit", "linalg", "multiprocessing", "nn",
     "optim", "profiler", "random", "serialization", "sparse", "special", "testing", "utils", "version",
 }

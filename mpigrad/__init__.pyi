@@ -3,6 +3,7 @@
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from mpigrad import (
+    accelerator as accelerator,
     autograd as autograd,
     backends as backends,
     cuda as cuda,
@@ -311,6 +312,8 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     """Join tensors as columns; vectors become columns first."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of `r` elements of a vector, as rows."""
+def compile(model: Callable[..., Any] | None = None, *, fullgraph: _bool = False, dynamic: _bool | None = None, backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None, disable: _bool = False, **others: Any) -> Any:
+    """Return the function or module as it is, for programs that compile theirs; `mpigrad.jit.script` compiles."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 complex128: dtype
@@ -778,7 +781,7 @@ def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int],
     """The largest element of each window; with `return_indices`, also where it was."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; nan if one is."""
-def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
     """The mean of all elements, or over the given dimensions; of float or complex tensors only."""
 @overload
 def median(input: Tensor, dim: None=None, keepdim: _bool=False, *, out: Any=None) -> Tensor: ...
@@ -1094,7 +1097,7 @@ def sub(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | No
     """`input - alpha * other`."""
 def subtract(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`."""
-def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
     """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64."""
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd:
     """U, S and V with A = U diag(S) V^H."""

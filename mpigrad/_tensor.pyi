@@ -696,7 +696,7 @@ class Tensor:
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether both are the same elements of the same memory."""
     def is_shared(self) -> _bool:
-        """Whether other processes see this memory: those on a GPU only."""
+        """Whether other processes may see this memory: on a GPU, or after `share_memory_`."""
     def is_signed(self) -> _bool:
         """Whether the elements can be negative."""
     @property
@@ -856,7 +856,7 @@ class Tensor:
     def max(self, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _max: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The larger of two elements; nan if one is."""
-    def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
         """The mean of all elements, or over the given dimensions; of float or complex tensors only."""
     @overload
     def median(self, dim: None=None, keepdim: _bool=False, *, out: Any=None) -> Tensor: ...
@@ -1103,7 +1103,7 @@ class Tensor:
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
-        """Nothing to do: ranks exchange tensors through MPI. For programs written for several processes."""
+        """Move the memory of this tensor and its views to where other processes of this host can see it."""
     def short(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.int16."""
     def sigmoid(self, *, out: Tensor | None = None) -> Tensor:
@@ -1180,7 +1180,7 @@ class Tensor:
         """`input - alpha * other`."""
     def subtract_(self, other: _Operand, **kw: Any) -> Self:
         """In-place version of `sub`."""
-    def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
         """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64."""
     def sum_to_size(self, *size: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
         """Summed to a shape that broadcasts to this one: what the gradient of broadcasting needs."""

@@ -21,11 +21,11 @@ _turn = Mutex()
 
 def mpi() -> Any:
     """The module `mpi4py.MPI`; its first import initialises MPI."""
+    if _process != os.getpid():
+        _refuse_children()
     why = why_unusable()
     if why is not None:
         raise RuntimeError(why)
-    if _process != os.getpid():
-        _refuse_children()
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, a library is not

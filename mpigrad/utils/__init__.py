@@ -1,11 +1,11 @@
-"""Tools beside the library proper: data sets and loaders, files of other libraries."""
+"""Tools beside the library proper: data sets and loaders, activation checkpoints, DLPack, files of other libraries."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-_LAZY = ("data", "safetensors")
+_LAZY = ("checkpoint", "data", "dlpack", "safetensors")
 
 
 def __getattr__(name: str) -> Any:
@@ -14,4 +14,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'mpigrad.utils' has no attribute {name!r}")
 
 
-__all__ = ["data", "safetensors"]
+__all__ = ["checkpoint", "data", "dlpack", "safetensors"]

@@ -136,20 +136,29 @@ def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: boo
     return op(x, **kw) if found is None else found
 
 
+def numpy_names(function: str, dim: Any, keepdim: bool, axis: Any, keepdims: bool | None) -> tuple[Any, bool]:
+    """What `dim` and `keepdim` are if they may be called `axis` and `keepdims`, as NumPy does."""
+    if axis is not None and dim is not None:
+        raise TypeError(f"{function}() got an unexpected keyword argument 'axis'")
+    return (dim if axis is None else axis), (keepdim if keepdims is None else keepdims)
+
+
 def sum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
+    axis: Any = None, keepdims: bool | None = None,
+) -> Tensor:  # fmt: skip
     """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3).sum(dim=1)
     tensor([3., 3.])
     """
-    if dim is None and dtype is None and out is None and not keepdim:
+    if dim is None and dtype is None and out is None and not keepdim and axis is None and keepdims is None:
         found = _quick(SUM_ALL, input, _NO_KW)
         if found is not None:
             return found
     need_tensors("sum", input=input)
+    dim, keepdim = numpy_names("sum", dim, keepdim, axis, keepdims)
     kind = as_dtype(dtype) if dtype is not None else int64 if input._array.dtype.kind in "biu" else None
     x = input if kind is None else to_dtype(input, kind)
     found = _reduced(SUM_ALL, SUM_DIM, x, dim, keepdim)
@@ -157,19 +166,21 @@ def sum(
 
 
 def mean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
+    axis: Any = None, keepdims: bool | None = None,
+) -> Tensor:  # fmt: skip
     """The mean of all elements, or over the given dimensions; of float or complex tensors only.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1.0, 2.0, 6.0]).mean()
     tensor(3.)
     """
-    if dim is None and dtype is None and out is None and not keepdim:
+    if dim is None and dtype is None and out is None and not keepdim and axis is None and keepdims is None:
         found = _quick(MEAN_ALL, input, _NO_KW)
         if found is not None:
             return found
     need_tensors("mean", input=input)
+    dim, keepdim = numpy_names("mean", dim, keepdim, axis, keepdims)
     x = input if dtype is None else to_dtype(input, as_dtype(dtype))
     if x._array.dtype.kind not in "fc":
         which = "Input" if dtype is None else "Optional"

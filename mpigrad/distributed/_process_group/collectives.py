@@ -124,17 +124,8 @@ def _reduction(
     )  # fmt: skip
 
 
-def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Combine the ranks' elements and give everyone the result, in place.
-
-    >>> import mpigrad, mpigrad.distributed as dist
-    >>> dist.init_process_group("mpi")
-    >>> x = mpigrad.ones(2)
-    >>> dist.all_reduce(x)    # the sum over all ranks: here there is one
-    >>> x
-    tensor([1., 1.])
-    >>> dist.destroy_process_group()
-    """
+def all_reduce_dense(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """`all_reduce` of a dense tensor."""
     if (found := resolve(group)) is None:
         return None
     return _reduction("all_reduce", found, tensor, _for_reduction(tensor), op, found.comm.Iallreduce, async_op)

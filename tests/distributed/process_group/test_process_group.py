@@ -39,6 +39,21 @@ def test_all_reduce_sums_every_type(group, dtype) -> None:
     assert tensor.dtype is dtype and np.allclose(tensor.numpy(), wanted)
 
 
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.host
+def test_all_reduce_sums_sparse_tensors(group) -> None:
+    tensor = mpigrad.sparse_coo_tensor([[group.rank, 3]], [1.0, 2.0], (20,))
+    work = dist.all_reduce(tensor, async_op=True)
+    work.wait()
+    wanted = np.zeros(20)
+    for rank in range(group.world_size):
+        np.add.at(wanted, [rank, 3], [1.0, 2.0])
+    assert tensor.is_sparse and tensor.is_coalesced()
+    assert tensor.to_dense().tolist() == wanted.tolist()
+    with pytest.raises(RuntimeError, match="supports ReduceOp.SUM only"):
+        dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+
+
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.parametrize(
     ("op", "how"),
