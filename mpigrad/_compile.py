@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mpigrad._process.logs import get_logger
-
-log = get_logger("compile")
-
 
 def compile(
     model: Callable[..., Any] | None = None,
@@ -35,8 +31,10 @@ def compile(
         return lambda model: compile(model)
     if not callable(model):
         raise TypeError(f"compile expects a function or a module, not {type(model).__name__}")
+    from mpigrad._process.logs import get_logger  # not at import: `import mpigrad` does without logging
+
     name = getattr(model, "__name__", type(model).__name__)
-    log.info("compile leaves %s as it is; mpigrad.jit.script compiles functions", name)
+    get_logger("compile").info("compile leaves %s as it is; mpigrad.jit.script compiles functions", name)
     return model
 
 

@@ -32,16 +32,30 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """How memory can be shared: by open files without names."""
+    """How memory can be shared: by open files without names.
+
+    >>> import mpigrad.multiprocessing as mp
+    >>> mp.get_all_sharing_strategies()
+    {'file_descriptor'}
+    """
     return {"file_descriptor"}
 
 
 def get_sharing_strategy() -> str:
-    """How memory is shared: by open files without names."""
+    """How memory is shared: by open files without names.
+
+    >>> import mpigrad.multiprocessing as mp
+    >>> mp.get_sharing_strategy()
+    'file_descriptor'
+    """
     return "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how memory is shared; there is one way."""
+    """Choose how memory is shared; there is one way.
+
+    >>> import mpigrad.multiprocessing as mp
+    >>> mp.set_sharing_strategy("file_descriptor")
+    """
     if new_strategy not in get_all_sharing_strategies():
         raise ValueError(f"set_sharing_strategy got {new_strategy!r}; it can be {sorted(get_all_sharing_strategies())}")

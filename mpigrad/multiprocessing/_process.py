@@ -264,5 +264,10 @@ class Context:
 
 
 def get_context(method: str | None = None) -> Any:
-    """The context of a start method ("spawn", "fork", "forkserver"), or the default one."""
+    """The context of a start method ("spawn", "fork", "forkserver"), or the default one.
+
+    >>> import mpigrad.multiprocessing as mp
+    >>> mp.get_context("spawn").get_start_method()
+    'spawn'
+    """
     return Context(multiprocessing.get_context(method))

@@ -97,7 +97,11 @@ def rebuild_tensor(cls: type[Tensor], where: Any, place: tuple[Any, ...], requir
 
 
 def init_reductions() -> None:
-    """Let Python's processes and queues treat tensors so."""
+    """Let Python's processes and queues treat tensors so; importing `mpigrad.multiprocessing` does it.
+
+    >>> import mpigrad.multiprocessing as mp
+    >>> mp.init_reductions()
+    """
     for cls in (Tensor, Parameter, Buffer):
         ForkingPickler.register(cls, reduce_tensor)
 

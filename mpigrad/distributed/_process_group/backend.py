@@ -38,27 +38,47 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Always False: there is no Gloo; a program that names it gets MPI."""
+    """Always False: there is no Gloo; a program that names it gets MPI.
+
+    >>> is_gloo_available()
+    False
+    """
     return False
 
 
 def is_nccl_available() -> bool:
-    """Always False: there is no NCCL; a program that names it gets MPI."""
+    """Always False: there is no NCCL; a program that names it gets MPI.
+
+    >>> is_nccl_available()
+    False
+    """
     return False
 
 
 def is_ucc_available() -> bool:
-    """Always False: there is no UCC; a program that names it gets MPI."""
+    """Always False: there is no UCC; a program that names it gets MPI.
+
+    >>> is_ucc_available()
+    False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
-    """Always False: there is no XCCL; a program that names it gets MPI."""
+    """Always False: there is no XCCL; a program that names it gets MPI.
+
+    >>> is_xccl_available()
+    False
+    """
     return False
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether torchelastic has started this process."""
+    """Whether torchelastic has started this process.
+
+    >>> is_torchelastic_launched()
+    False
+    """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 

@@ -18,6 +18,7 @@ from . import rref_proxy as rref_proxy  # RRefs make proxies with it
 from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
+from ._world.start import size_of_world
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,
@@ -72,12 +73,14 @@ def init_rpc(
     rank: int = -1,
     world_size: int | None = None,
     rpc_backend_options: RpcBackendOptions | None = None,
+    *,
+    dynamic: bool | None = None,
 ) -> None:
     """Make this rank a worker called `name`.
 
-    With `world_size` it returns when all ranks of the communicator have called it. Without, the group is dynamic: ranks
-    join and leave at any time. Rank and size come from MPI and need not be given; given ones are checked. After Ctrl-C while it
-    waits for the others it can be called again, with the same arguments.
+    Rank and size come from MPI and need not be given; given ones are checked. It returns when all ranks of the communicator have
+    called it. With `dynamic=True`, and in PyTorch's form with a `rank` and no `world_size`, ranks join and leave at any time.
+    After Ctrl-C while it waits for the others it can be called again, with the same arguments.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)
@@ -102,6 +105,11 @@ def init_rpc(
         if chosen is not None:
             given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
         chosen = backend_registry.construct_rpc_backend_options(backend, **given)
+    if dynamic and world_size is not None:
+        raise ValueError(f"a dynamic group has no world_size (got {world_size})")
+    if world_size is None and not dynamic and isinstance(chosen, MPIRpcBackendOptions):
+        if dynamic is False or rank in (-1, None):
+            world_size = size_of_world(chosen)
     note_ignored_addresses("rpc", chosen.init_method)
     signals.protect()
     before = guard.enter()

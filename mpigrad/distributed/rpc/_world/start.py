@@ -8,8 +8,8 @@ from typing import Any
 
 from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.mpi import MPITransport, wait_for
-from mpigrad._process.rank import singletons
+from mpigrad._core.rpc.mpi import MPITransport
+from mpigrad._process.rank import check_expected_size, how_to_start, singletons
 from mpigrad.distributed import _mpi
 
 from .._agent import current
@@ -17,6 +17,7 @@ from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
 from .leaving import stop
+from .roll_call import RollCall
 from .static import start_static
 
 
@@ -28,6 +29,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     if world_size == 1 and comm.Get_size() != 1:
         comm = MPI.COMM_SELF  # a world of its own on one rank of a larger job
     check_place(rank, world_size, comm)
+    check_expected_size(MPI.COMM_WORLD.Get_size())
     _mpi.abort_on_uncaught()
     atexit.unregister(_leave_at_exit)
     atexit.register(_leave_at_exit)
@@ -41,12 +43,13 @@ class _Meeting:
     """What this rank has begun with the others: a private duplicate of the communicator, and the transport on it."""
 
     def __init__(self, comm: Any) -> None:
-        self.duplicate, self._request = comm.Idup()
+        self._roll_call = RollCall(comm)
+        self.duplicate = self._roll_call.duplicate
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
         """The transport, from the beginning; TimeoutError after the deadline."""
-        wait_for(self._request, deadline, "the other ranks to call init_rpc")
+        self._roll_call.meet(deadline)
         if self._transport is None:
             self._transport = open_transport(self.duplicate)
         self._transport.gather_again()
@@ -69,13 +72,18 @@ def _join_static(name: str, handle: int, comm: Any, options: Any, deadline: floa
     return agent
 
 
+def size_of_world(options: Any) -> int:
+    """The number of ranks that a world of these options has."""
+    comm = _mpi.mpi().COMM_WORLD if getattr(options, "comm", None) is None else options.comm
+    return comm.Get_size()
+
+
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
     """Rank and size come from MPI; given ones must agree."""
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and world_size != size:
         remedy = singletons(size) or (
-            f"start the program with `mpiexec -n {world_size}`, or pass a communicator of that size as "
-            "MPIRpcBackendOptions(comm=...)"
+            how_to_start(world_size) + ". Or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
         )
         raise RuntimeError(
             f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; {remedy}"
@@ -84,7 +92,7 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
         cause = singletons(size)
         raise RuntimeError(
             f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator"
-            + (f"; {cause}" if cause else "")
+            + (f"; {cause}" if cause else f". {how_to_start(None)}" if size == 1 else "")
         )
 
 

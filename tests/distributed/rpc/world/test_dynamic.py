@@ -19,7 +19,7 @@ def test_a_rank_that_left_before_another_joined_is_not_waited_for(world) -> None
     """Its word that it joined is found by whoever joins later, and so must be its word that it left."""
     for turn in range(world.world_size):
         if world.rank == turn:
-            rpc.init_rpc(f"{world.name}-{turn}")
+            rpc.init_rpc(f"{world.name}-{turn}", dynamic=True)
             assert [info.id for info in rpc.api._get_worker_infos()] == [world.rank]
             rpc.shutdown(timeout=20)
         world.barrier()
@@ -29,7 +29,7 @@ def test_ranks_that_join_and_leave_in_any_order(world) -> None:
     waits = random.Random(world.rank)
     for turn in range(4):
         time.sleep(waits.uniform(0, 0.3))
-        rpc.init_rpc(f"{world.name}-{turn}")
+        rpc.init_rpc(f"{world.name}-{turn}", dynamic=True)
         assert rpc.rpc_sync(world.rank, far.whoami) == f"{world.name}-{turn}"
         rpc.shutdown(graceful=waits.random() < 0.7, timeout=30)
     world.barrier()
@@ -37,12 +37,12 @@ def test_ranks_that_join_and_leave_in_any_order(world) -> None:
 
 def test_a_refused_rank_is_nobodys_member(world) -> None:
     if world.rank == 0:
-        rpc.init_rpc("taken")
+        rpc.init_rpc("taken", dynamic=True)
     world.barrier()
     if world.rank == 1:
         with pytest.raises(RuntimeError, match="name taken is not unique: rank 0 uses it"):
-            rpc.init_rpc("taken")
-        rpc.init_rpc("free")
+            rpc.init_rpc("taken", dynamic=True)
+        rpc.init_rpc("free", dynamic=True)
         assert rpc.rpc_sync("taken", far.whoami) == "taken"
     world.barrier()
     if world.rank < 2:
@@ -56,7 +56,7 @@ def test_one_of_two_that_want_a_name_at_once_may_have_it(world) -> None:
     world.barrier()
     if world.rank < 2:
         try:
-            rpc.init_rpc("wanted")
+            rpc.init_rpc("wanted", dynamic=True)
         except RuntimeError as error:
             refused = str(error)
     outcomes = world.gather(refused)[:2]
@@ -69,14 +69,14 @@ def test_one_of_two_that_want_a_name_at_once_may_have_it(world) -> None:
 def test_an_answer_to_an_earlier_life_is_not_taken_for_one_to_a_later(world) -> None:
     """The first calls of both lives go to the same worker, and the first life leaves before its call is answered."""
     if world.rank == 0:
-        rpc.init_rpc("server")
+        rpc.init_rpc("server", dynamic=True)
     world.barrier()
     if world.rank == 1:
-        rpc.init_rpc("first")
+        rpc.init_rpc("first", dynamic=True)
         rpc.rpc_async("server", far.poll_flag, args=("first life",))
         eventually(lambda: rpc.rpc_sync("server", serving) > 1)
         rpc.shutdown(graceful=False)
-        rpc.init_rpc("second")
+        rpc.init_rpc("second", dynamic=True)
         fut = rpc.rpc_async("server", far.poll_flag, args=("second life",))
         for index in range(5):
             assert rpc.rpc_sync("server", far.add, args=(index, 1)) == index + 1
@@ -100,11 +100,11 @@ def serving() -> int:
 def test_forks_of_an_earlier_life_do_not_meet_rrefs_of_a_later(world) -> None:
     """The server still holds a value that the first life made; the second makes another."""
     if world.rank == 0:
-        rpc.init_rpc("server")
+        rpc.init_rpc("server", dynamic=True)
     world.barrier()
     if world.rank == 1:
         for name in ("first", "second"):
-            rpc.init_rpc(name)
+            rpc.init_rpc(name, dynamic=True)
             made = rpc.remote("server", far.echo, args=(name,))
             assert made.to_here() == name
             rpc.rpc_sync("server", far.hold, args=(made,))
@@ -127,7 +127,7 @@ def hold_there(rref, to) -> None:
 def test_a_fork_outlives_the_member_through_which_it_came(world, graceful: bool) -> None:
     """The owner has let go of its value, and whoever brought the fork has left: the fork alone keeps it."""
     if world.rank < 3:
-        rpc.init_rpc(world.name)
+        rpc.init_rpc(world.name, dynamic=True)
     world.barrier()
     if world.rank == 0:
         eventually(lambda: len(rpc.api._get_worker_infos()) == 3)
