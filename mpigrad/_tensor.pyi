@@ -6,7 +6,6 @@ from mpigrad._array.device import device as _device
 from mpigrad._array.dtype import dtype as _dtype
 from mpigrad._array.layout import layout as _layout, memory_format
 from mpigrad._core.node import Node, RemovableHandle
-from mpigrad._core.views import View
 from mpigrad._generator import Generator
 from mpigrad._ops.tensor.storage import UntypedStorage
 from mpigrad.autograd._edge import GradientEdge
@@ -61,14 +60,6 @@ class Extra:
 class Tensor:
     """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
 
-    _array: Any
-    _requires: _bool
-    _grad_fn: Node | None
-    _nr: _int
-    _grad: Tensor | None
-    _counter: list[Any] | None
-    _view: View | None
-    _extra: Extra | None
     @property
     def H(self) -> Tensor: ...
     @property
