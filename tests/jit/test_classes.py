@@ -178,6 +178,35 @@ def test_a_class_without_init_is_made_without_arguments() -> None:
         mpigrad.jit.script(too_many)
 
 
+def local_class(by: int):
+    @mpigrad.jit.script
+    class Same:
+        def __init__(self, a: int) -> None:
+            self.a = a
+
+        def get(self) -> int:
+            return self.a
+
+    @mpigrad.jit.script
+    def use(a: int) -> int:
+        return Same(a).get()
+
+    @mpigrad.jit.script
+    def take(each: Same) -> int:
+        return each.get()
+
+    return Same, use, take
+
+
+def test_two_classes_of_one_name_are_kept_apart() -> None:
+    (first, use_first, take_first), (second, use_second, take_second) = local_class(1), local_class(2)
+    assert first is not second and mpigrad.jit.script(first) is first
+    assert use_first(3) == use_second(3) == take_first(first(3)) == take_second(second(3)) == 3
+    for take, other in ((take_first, second), (take_second, first)):
+        with pytest.raises(RuntimeError, match=r"take\(\) Expected a value of type '__mpigrad__.*Same.*' for argument 'each'"):
+            take(other(3))
+
+
 def test_code_shows_objects() -> None:
     text = mpigrad.jit.script(use).code
     assert "Counter.__new__(" in text and "Counter.joined(first, first)" in text and "second.value = 7" in text

@@ -12,7 +12,7 @@ from typing import Any
 
 from mpigrad.nn.modules.module import Module
 
-from .._ir.types import Type, qualified, script_classes
+from .._ir.types import Type, qualified, script_class_names, script_classes
 from .._lower.scope import Scope
 from .compile_function import compile_function
 from .function import ScriptFunction
@@ -22,7 +22,7 @@ class ScriptClass:
     """The compiled methods of one class, and the types of its attributes."""
 
     def __init__(self, cls: type, names: dict[str, Any]) -> None:
-        self.cls, self.type_name, self.names = cls, qualified(cls), names
+        self.cls, self.type_name, self.names = cls, _new_name(cls), names
         self.attributes: dict[str, Type] = {}
         self.methods: dict[str, ScriptFunction | None] = {}  # None while a method is compiled
         self.defining = True  # `__init__` is being compiled: what it sets is an attribute from now on
@@ -78,14 +78,21 @@ def script_class(cls: type, names: dict[str, Any]) -> type:
         raise RuntimeError(
             "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'."
         )
+    if cls in script_class_names:
+        return cls
     record = ScriptClass(cls, names)
-    before = script_classes.get(record.type_name)
-    script_classes[record.type_name] = record
+    script_classes[record.type_name], script_class_names[cls] = record, record.type_name
     try:
         record.compile()
     except BaseException:
-        script_classes.pop(record.type_name)
-        if before is not None:
-            script_classes[record.type_name] = before
+        del script_classes[record.type_name], script_class_names[cls]
         raise
     return cls
+
+
+def _new_name(cls: type) -> str:
+    """The name of a class in graphs; another one if a class of that name was scripted before."""
+    name, count = qualified(cls), 0
+    while name in script_classes:
+        name, count = f"{qualified(cls)}___mangle_{count}", count + 1
+    return name

@@ -86,6 +86,7 @@ _BY_CLASS: dict[Any, Type] = {
 }  # fmt: skip
 interfaces: dict[str, dict[str, Any]] = {}  # name of a class decorated with @jit.interface -> the schemas of its methods
 script_classes: dict[str, Any] = {}  # name of a class that was scripted -> its `ScriptClass`
+script_class_names: dict[type, str] = {}  # and the other way: two classes of one name have different ones here
 
 
 def from_annotation(given: Any) -> Type:
@@ -114,7 +115,7 @@ def from_annotation(given: Any) -> Type:
         if "_is_jit_interface" in vars(given) or getattr(given, "_is_script_module", False):
             return Type(qualified(given))
         if is_script_class(given):
-            return Type(qualified(given))
+            return Type(script_class_names[given])
         if is_named_tuple(given):
             return _named_tuple(given)
         if issubclass(given, enum.Enum):
@@ -124,8 +125,7 @@ def from_annotation(given: Any) -> Type:
 
 def is_script_class(given: Any) -> bool:
     """Whether an object is a class that was scripted."""
-    found = script_classes.get(qualified(given)) if isinstance(given, type) else None
-    return found is not None and found.cls is given
+    return isinstance(given, type) and given in script_class_names
 
 
 def is_module(kind: Type) -> bool:
@@ -199,7 +199,7 @@ def type_of(value: Any) -> Type | None:
         return Type("Dict", pairs.pop()) if len(pairs) == 1 and not any(None in pair for pair in pairs) else None  # type: ignore[arg-type]
     if is_rref(value):
         return _rref_type(value)
-    return Type(qualified(type(value))) if is_script_class(type(value)) else None
+    return from_annotation(type(value)) if is_script_class(type(value)) else None
 
 
 def is_rref(value: Any) -> bool:

@@ -22,7 +22,7 @@ from .._ir.types import (
     interfaces,
     is_module,
     list_of,
-    qualified,
+    script_class_names,
     script_classes,
 )
 from .builder import BoundMethod, PythonObject, StaticTuple
@@ -119,7 +119,7 @@ class Calls(Expressions):
         return self.add(node, "prim::TupleConstruct", inputs, kind, "named")
 
     def _as_class(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        record = script_classes[qualified(obj)]
+        record = script_classes[script_class_names[obj]]
         method = record.method("__init__")
         nothing = Schema(obj.__name__, (), NONE)
         inputs = self.bind(node, nothing if method is None else method.schema, args, kwargs)
