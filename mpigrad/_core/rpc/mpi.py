@@ -47,6 +47,7 @@ from .base import (
     transfer_sizes,
 )
 from .codec import flags_of, kind_of, transfers_of
+from .direct import connect
 from .offers import OfferReceive, Offers
 from .receive_pool import receive_array
 
@@ -91,6 +92,7 @@ class MPITransport(Transport):
         self._offers = Offers(self)
         self._gathers: list[tuple[bytes, bytearray, Any]] = []  # what was told and heard when the world started, with requests
         self._gathered = 0  # how many of them are over
+        self._direct: Any = None  # sends and receives frames without mpi4py, if the module is compiled
         self._open_ring()
 
     def _open_ring(self) -> None:
@@ -99,6 +101,7 @@ class MPITransport(Transport):
         self._ring = [self._comm.Recv_init([b, MPI.BYTE], MPI.ANY_SOURCE, self._frame_tag) for b in self._buffers]
         self._at = 0
         MPI.Prequest.Startall(self._ring)
+        self._direct = connect(MPI, self._comm, self._frame_tag, self._ring, self._buffers)
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         if dst == self.rank:
@@ -110,6 +113,13 @@ class MPITransport(Transport):
             self._send(dst, frame, follow, tag)
 
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        direct = self._direct
+        if direct is not None and not follow:
+            self.bytes_sent += len(frame)
+            sending = direct.send(frame, dst)
+            if sending is not None:
+                self._keep(sending, dst)
+            return
         offered = self._offers.make(dst, frame, follow, tag) if follow else None
         if offered is not None:
             frame = offered[0]
@@ -176,8 +186,6 @@ class MPITransport(Transport):
     def poll(self, tries: int) -> bytearray | None:
         if self._ready:
             return self._ready.popleft()
-        at = self._at
-        test = self._ring[at].Test
         if self._sends:
             self._recycle()
             if self._offers.out:
@@ -185,24 +193,34 @@ class MPITransport(Transport):
         if self._coming:
             self._complete_bulk()
             tries = 1
-        while not test():
-            tries -= 1
-            if tries <= 0:
-                return self._ready.popleft() if self._ready else None
-        buffer = self._buffers[at]
-        length = _length_at(buffer, LENGTH_OFFSET)[0]
-        frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX else HEADER_SIZE]
-        buffer[:HEADER_SIZE] = _NO_HEADER  # a message that is too short must not be taken for this one
-        self._ring[at].Start()
-        self._at = at + 1 if at + 1 < RING else 0
-        self.bytes_received += length
-        if not length:
+        direct = self._direct
+        frame = self._take(tries) if direct is None else direct.take(tries)
+        if frame is None:
+            return self._ready.popleft() if self._ready else None
+        self.bytes_received += len(frame)
+        if not frame:
             logger.error("a message without a header was dropped")
             return None
         if transfers_of(frame):
             self._fetch(frame)
             self._complete_bulk()
             return self._ready.popleft() if self._ready else None
+        return frame
+
+    def _take(self, tries: int) -> bytearray | None:
+        """The next frame of the ring, which is looked for so many times; empty if it has no header."""
+        at = self._at
+        request = self._ring[at]
+        while not request.Test():
+            tries -= 1
+            if tries <= 0:
+                return None
+        buffer = self._buffers[at]
+        length = _length_at(buffer, LENGTH_OFFSET)[0]
+        frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX or not length else HEADER_SIZE]
+        buffer[:HEADER_SIZE] = _NO_HEADER  # a message that is too short must not be taken for this one
+        request.Start()
+        self._at = at + 1 if at + 1 < RING else 0
         return frame
 
     def _fetch(self, frame: bytearray) -> None:
@@ -333,7 +351,7 @@ class MPITransport(Transport):
         _abandoned.extend(self._coming)
 
     def _close_ring(self) -> None:
-        ring, self._ring = self._ring, []
+        ring, self._ring, self._direct = self._ring, [], None
         for request in ring:
             request.Cancel()
         limit = time.monotonic() + CLOSE_SECONDS
