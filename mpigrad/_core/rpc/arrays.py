@@ -34,7 +34,7 @@ _PAD = [b"\0" * n for n in range(16)]
 _KINDS = "biufcmM?SU"  # dtypes whose text says everything
 
 # Kinds of entries of a layout. Odd ones follow on their own.
-ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN = 2, 4, 6, 8, 10
+ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN, AGAIN = 2, 4, 6, 8, 10, 12
 MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
 texts: dict[Any, tuple[bytes, bytes | None, Any]] = {}  # by `layout_key`: layout text, padding of inline ones, dtype
@@ -107,7 +107,10 @@ def _place(code: int) -> device:
 
 
 def parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
-    """The entries (kind, dtype, shape, bytes) of a layout text; ValueError when it is malformed."""
+    """The entries (kind, dtype, shape, bytes) of a layout text; ValueError when it is malformed.
+
+    AGAIN, a tensor that was there before, has its place among the tensors instead of the bytes.
+    """
     entries = _entries.get(layout)
     if entries is None:
         entries = _parse(layout)
@@ -128,6 +131,10 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
                 entries.append((PLAIN, None, None, 0))
                 at += 1
                 continue
+            if kind == AGAIN:
+                entries.append((AGAIN, None, None, layout[at + 1]))
+                at += 2
+                continue
             _, length, ndim = _ONE.unpack_from(layout, at)
             at += 3
             dtype = _checked_dtype(layout[at : at + length].decode("ascii"))
@@ -141,7 +148,7 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
                 entries.append((kind, dtype, moving, dtype.itemsize * _product(shape)))
                 continue
             entries.append((_checked_kind(kind), dtype, shape, dtype.itemsize * _product(shape)))
-    except (struct.error, TypeError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
     return entries
 
@@ -187,6 +194,11 @@ def take(
         if kind == PLAIN:
             values.append(plain[nth_plain])
             nth_plain += 1
+            continue
+        if kind == AGAIN:
+            if nbytes >= len(tensors):
+                raise ValueError(f"malformed message: tensor {nbytes} is named a second time before it came")
+            values.append(tensors[nbytes])
             continue
         if kind > MOVING:
             values, tensors = _origins(values, tensors)

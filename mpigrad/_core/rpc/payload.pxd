@@ -13,8 +13,9 @@ cdef class Payload:
 
 @cython.locals(made=Payload)
 cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
-cpdef bint _one_is_twice_in(list tensors) except? -1
-@cython.locals(tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
+@cython.locals(place=cython.int)
+cpdef int _place_of(tensor, list tensors) except? -2
+@cython.locals(place=cython.int, tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
 cpdef Payload encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef Payload encode_raw(body, arrays, to=*)

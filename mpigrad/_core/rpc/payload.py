@@ -30,7 +30,7 @@ from mpigrad.distributed.rpc._protocol.message import (
     TRANSFER,
 )
 
-from .arrays import ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
+from .arrays import AGAIN, ARRAY, BUFFER, PLAIN, TENSOR, TENSOR_GRAD, known, parse, put, take, texts
 from .codec import Header, layout_key, length_at, length_prefixed, padded_bytes, slice_bytes
 from .pickling import Tables, dumps, internal_pickler, loads
 
@@ -43,6 +43,7 @@ _NO_LAYOUT = _U32.pack(0)
 _flat: dict[bytes, Any] = {}  # meta of messages without plain scalars -> entries of their layout
 _PLAIN_TYPES = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _PLAIN_MARK = bytes([PLAIN])
+_AGAIN_MARKS = [bytes([AGAIN, place]) for place in range(8)]  # of the tensors that are looked for when another one comes
 _ndarray = np.ndarray
 
 
@@ -94,7 +95,9 @@ def count_host_maps(change: int) -> None:
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
-    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it, or a tensor twice."""
+    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it. A tensor that is in it twice arrives
+    as one: it is named again if it is one of the first; otherwise pickle sees to that, and this returns None.
+    """
     if _never_flat or type(items) is not tuple:
         return None
     text = b""
@@ -106,6 +109,11 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
         kind = type(item)
         if kind is Tensor:
             tensor = item
+            if tensors:
+                place = _place_of(tensor, tensors)
+                if place >= 0:
+                    text += _AGAIN_MARKS[place]
+                    continue
             array, code = tensor._array, TENSOR_GRAD if tensor._requires else TENSOR
             tensors.append(tensor)
         elif kind in _PLAIN_TYPES:
@@ -127,16 +135,18 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             layout: list[bytes] = []
             put(code, array, layout, data, follow)
             text += layout[0]
-    if len(tensors) > 1 and _one_is_twice_in(tensors):
-        return None  # it arrives as one: pickle sees to that
+    if len(tensors) > len(_AGAIN_MARKS) and len(set(map(id, tensors))) != len(tensors):
+        return None
     meta = length_prefixed(text, pickle.dumps(tuple(plain), 5) if plain else b"")
     return _payload(FLAT, b"".join(data), meta, follow, tensors)
 
 
-def _one_is_twice_in(tensors: list[Tensor]) -> bool:
-    if len(tensors) == 2:
-        return tensors[0] is tensors[1]
-    return len(set(map(id, tensors))) != len(tensors)
+def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
+    """The place of a tensor among the first ones; -1 if it is none of them."""
+    for place in range(min(len(tensors), len(_AGAIN_MARKS))):
+        if tensors[place] is tensor:
+            return place
+    return -1
 
 
 def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Payload:

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from mpigrad._core.rpc.arrays import ARRAY, INLINE_MAX, parse
+from mpigrad._core.rpc.arrays import AGAIN, ARRAY, INLINE_MAX, parse
 from mpigrad._core.rpc.base import transfer_sizes
 from mpigrad._core.rpc.codec import pack_header, read_header
 from mpigrad._core.rpc.payload import _decode, encode_any, encode_flat, encode_raw, parts
@@ -75,6 +75,30 @@ def test_plain_scalars_travel_flat() -> None:
     items = (1, -(2**80), 2.5, None, True, "text", b"bytes", 1j)
     payload = encode_flat(items)
     assert payload.mode == FLAT and travel(payload)[0] == list(items)
+
+
+@pytest.mark.parametrize("before", [0, 3, 7])
+def test_the_same_tensor_twice_stays_one_without_a_pickle(before: int) -> None:
+    others, tensor = [wrap(np.full(2, float(n))) for n in range(before)], wrap(np.ones(3)).requires_grad_()
+    payload = encode_flat((*others, tensor, 5, tensor))
+    assert payload.mode == FLAT and len(payload.tensors) == before + 1
+    values, tensors = travel(payload)
+    assert values[before] is values[-1] is tensors[before] and values[-2] == 5
+    assert values[-1].requires_grad and values[-1].tolist() == [1, 1, 1] and len(tensors) == before + 1
+
+
+def test_the_same_tensor_twice_behind_many_others_is_pickled() -> None:
+    many = [wrap(np.ones(1)) for _ in range(9)]
+    assert encode_flat((*many, many[8])) is None
+    assert encode_flat((*many, many[7])).mode == FLAT
+
+
+def test_a_tensor_that_is_named_before_it_came_is_an_error() -> None:
+    meta = (2).to_bytes(4, "little") + bytes([AGAIN, 0])
+    with pytest.raises(ValueError, match="malformed message: tensor 0 is named a second time before it came"):
+        _decode(None, 0, FLAT, bytearray(HEADER_SIZE), HEADER_SIZE, meta, [])
+    with pytest.raises(ValueError, match="malformed message: bad array layout"):
+        parse(bytes([AGAIN]))
 
 
 def test_the_same_tensor_twice_in_a_pickle_stays_one() -> None:
