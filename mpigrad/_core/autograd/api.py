@@ -134,6 +134,7 @@ def _backward_of_rref(context_id: int, roots: list[Tensor], retain_graph: bool) 
 
 
 extensions.backward = _backward_of_rref
+extensions.debug_info_hooks.append(lambda: _get_debug_info())
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:

@@ -22,6 +22,7 @@ from ._world.start import size_of_world
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_current_rpc_agent,
+    _get_debug_info,
     _is_current_rpc_agent_set,
     _rref_context_get_debug_info,
     _set_rpc_timeout,
@@ -33,6 +34,7 @@ from .api import (
 )
 from .backend_registry import BackendType
 from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBackendOptions
+from .server_process_global_profiler import _server_process_global_profile as _server_process_global_profile
 
 __all__ = [
     "BackendType",

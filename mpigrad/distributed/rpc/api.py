@@ -281,14 +281,26 @@ def _rref_context_get_debug_info() -> dict[str, str]:
     return _get_current_rpc_agent().rrefs.debug_info()
 
 
+def _get_debug_info() -> dict[str, str]:
+    """What this worker's agent, RRefs and distributed autograd count, together."""
+    found = _rref_context_get_debug_info()
+    found.update(_get_current_rpc_agent().get_debug_info())
+    for counted in extensions.debug_info_hooks:
+        found.update(counted())
+    return found
+
+
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
     """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""
+    global _default_pickler
+    default, _default_pickler = _default_pickler, rpc_pickler
     before = payload.use_pickler(rpc_pickler)
     try:
         yield
     finally:
         payload.use_pickler(before)
+        _default_pickler = default
 
 
 use_rpc_pickler = _use_rpc_pickler

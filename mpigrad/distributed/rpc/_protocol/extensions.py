@@ -105,6 +105,7 @@ call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
 worker_lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
+debug_info_hooks: list[Callable[[], dict[str, Any]]] = []  # what other layers count, for `rpc._get_debug_info`
 quiet_hooks: list[
     Callable[[Agent], bool]
 ] = []  # False while a layer still has work of its own; asked by graceful shutdown
