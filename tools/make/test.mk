@@ -40,10 +40,12 @@ test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 
 # Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
 .PHONY: test-attack
-test-attack: env-mpich compile  ## Ctrl-C at any time, for minutes, in both forms and with both MPIs
+test-attack: env-mpich compile  ## Ctrl-C at any time and broken frames, for minutes, in both forms and with both MPIs
 	$(COMPILED) tools/mpirun.sh $(OMPI) 2 400 -m tests.attack.interrupts --interrupts 20000 --seconds 300 --all
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
 	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
+	$(COMPILED) tools/mpirun.sh $(OMPI) 3 200 -m tests.attack.frames --frames 40000 --seconds 100
+	$(COMPILED) tools/mpirun.sh $(MPICH) 2 200 -m tests.attack.frames --frames 40000 --seconds 100
 
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
