@@ -59,7 +59,9 @@ class Attack:
         while True:
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                time.sleep(0.003)  # one that came in a finaliser is sent again
+                while any(isinstance(each, threading.Timer) for each in threading.enumerate()):
+                    time.sleep(0.001)  # one that came in a finaliser is sent again
+                time.sleep(0.001)
                 return
             except KeyboardInterrupt:
                 self.interrupts += 1
