@@ -29,4 +29,4 @@ class profiler:
 
 for _name, _operator in vars(profiler).items():
     if isinstance(_operator, staticmethod):
-        _operator.__func__._jit_mark = "special"  # has a lowering of its own in scripts: see `mpigrad.jit._lower.calls`
+        vars(_operator.__func__)["_jit_mark"] = "special"  # lowered in a way of its own: see `mpigrad.jit._lower.calls`

@@ -207,10 +207,10 @@ class Calls(Expressions):
             found_static = script_classes[kind.kind].static(name)
             if isinstance(found_static, staticmethod):
                 return self._as_function(node, found_static.__func__, args, kwargs)
-            made = self.class_method(node, owner, name, args, kwargs)
-            if made is None:
+            called = self.class_method(node, owner, name, args, kwargs)
+            if called is None:
                 raise self.fail(node, f"'{kind.kind}' object has no attribute or method '{name}'.")
-            return made
+            return called
         if kind.kind.startswith("__mpigrad__"):
             return self._interface_method(node, owner, name, args, kwargs)
         found_type = method_result(kind, name, [each.type for each in args])

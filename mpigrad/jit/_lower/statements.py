@@ -242,7 +242,7 @@ class Lowering(Calls):
     def _With(self, node: ast.With) -> None:
         item, *others = node.items
         name, inputs = self._entered(node, item)
-        body = [ast.copy_location(ast.With(others, node.body), node)] if others else node.body
+        body: list[ast.stmt] = [ast.copy_location(ast.With(others, node.body), node)] if others else node.body
         block, env = self.sub_block(lambda: self.statements(body), self.env)
         made = self.append(node, "prim::With", inputs, "with", block)
         made.attributes = {"name": name}
