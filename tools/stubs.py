@@ -344,8 +344,9 @@ def tensor_stub() -> str:
 
 def tensor_class(stub: Stub, cls: type) -> None:
     """The class, with the fields that it declares and what it has."""
-    stub.lines.append(f'\nclass {cls.__name__}:\n    """{cls.__doc__}"""\n\n')
-    for name, given in vars(cls)["__annotations__"].items():
+    bases = ", ".join(shown(stub, base) for base in cls.__bases__)
+    stub.lines.append(f'\nclass {cls.__name__}({bases}):\n    """{cls.__doc__}"""\n\n')
+    for name, given in vars(cls).get("__annotations__", {}).items():
         stub.lines.append(f"    {name}: {annotation(stub, given, cls)}\n")
     members(stub, cls)
     stub.lines.append("\n")
@@ -409,7 +410,8 @@ def module_stub(name: str) -> str:
         elif inspect.isfunction(value):
             function(stub, value, key)
         else:
-            stub.lines.append(f"{key}: {shown(stub, type(value))}\n")
+            kind = next(each for each in type(value).__mro__ if not each.__name__.startswith("_"))
+            stub.lines.append(f"{key}: {shown(stub, kind)}\n")
     if hasattr(module, "__all__"):
         stub.lines.append(f"\n__all__ = {sorted(module.__all__)!r}\n")
     return stub.text((module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " "))

@@ -133,12 +133,12 @@ def _batched(
     from .._ops.shape.joining import stack
 
     count = next(len(each) for each in batches if each is not None)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for i in range(count):
         last = i == count - 1
         row = [None if each is None else each[i] for each in batches]
         rows.append(grad(roots, targets, row, keep or not last, create, True, rest[0], False, rest[1]))
-    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))
+    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))  # type: ignore[misc]
 
 
 def run_backward(

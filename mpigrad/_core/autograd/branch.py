@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.future import Future
 from mpigrad._core.mutex import Mutex
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.futures import Future
 
 from ..rpc.call_table import CallFuture
 from .coordination import register_hold, report_failure

@@ -23,7 +23,7 @@ from ..rpc.raw_message import RawMessage
 from .release import worker_left
 
 if TYPE_CHECKING:
-    from mpigrad.futures import Future
+    from mpigrad._core.future import Future
 
     from ..rpc.agent import Agent
     from .backward_pass import Pass

@@ -13,6 +13,7 @@ import numpy as np
 
 from mpigrad._array.device import array_module, guard
 from mpigrad._core.engine import Captures
+from mpigrad._core.future import Future
 from mpigrad._core.guard import enter, leave
 from mpigrad._core.node import Edge, edge_of
 from mpigrad._core.tensor import wrap
@@ -20,7 +21,6 @@ from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.futures import Future
 
 from ..rpc.raw_message import RawMessage
 from .backward_pass import Pass

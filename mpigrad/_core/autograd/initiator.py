@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mpigrad.futures import Future
+from mpigrad._core.future import Future
 
 from ..rpc.call_table import CallFuture
 from ..rpc.instruments import INSTRUMENTS, tell

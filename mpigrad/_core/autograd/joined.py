@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpigrad._core.engine import GraphTask
-from mpigrad.futures import Future
+from mpigrad._core.future import Future
 
 from ..rpc.instruments import INSTRUMENTS, tell
 from .context import Sink

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mpigrad._core.future import Future
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.futures import Future
 
 from ..rpc.raw_message import RawMessage
 

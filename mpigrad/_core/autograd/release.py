@@ -17,7 +17,7 @@ from ..rpc.raw_message import RawMessage
 from .container import LOCAL_BITS, Worker
 
 if TYPE_CHECKING:
-    from mpigrad.futures import Future
+    from mpigrad._core.future import Future
 
     from ..rpc.agent import Agent
     from .context import DistAutogradContext

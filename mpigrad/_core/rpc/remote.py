@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import pack_error, print_error, unpack_error
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.worker_info import Args, Kwargs, To
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from mpigrad.futures import Future
 
@@ -24,10 +25,19 @@ if TYPE_CHECKING:
 
     from .agent import Agent
 
+T = TypeVar("T")
 _REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
 _NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the owner counts
 
 
+@overload
+def remote(
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef[T]: ...
+@overload
+def remote(
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef[T]: ...
 def remote(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:

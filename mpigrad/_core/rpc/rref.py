@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mpigrad._core.guard import edge, enter, leave_later
 from mpigrad._graph.grad_mode import TRACING
@@ -26,10 +25,11 @@ from .table import GloballyUniqueId, Owner, Table, User, creation_error, table_o
 if TYPE_CHECKING:
     from .agent import Agent
 
+T = TypeVar("T")
 _FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
 
 
-class RRef:
+class RRef(Generic[T]):
     """A reference to `value`, owned by this worker; `rpc.remote` gives references to values on other workers.
 
     >>> import mpigrad.distributed.rpc as rpc
@@ -40,13 +40,12 @@ class RRef:
     """
 
     __slots__ = ("__weakref__", "_creation", "_info", "_record", "_table")
-    __class_getitem__: Any = classmethod(types.GenericAlias)
     _table: Table
     _record: Any  # an Owner here, a User elsewhere
     _info: WorkerInfo  # of the owner
     _creation: Any  # the Future of the call that makes the value; None for forks
 
-    def __init__(self, value: Any, type_hint: Any = None) -> None:
+    def __init__(self, value: T, type_hint: Any = None) -> None:
         if type_hint is not None or getattr(value, "_is_script_module", False):
             _check_hint(value, type_hint)
         agent = get_agent()
@@ -73,7 +72,7 @@ class RRef:
         return isinstance(self._record, Owner) or self._record.confirmed
 
     # -- the value ---------------------------------------------------------------------------------------------------
-    def local_value(self) -> Any:
+    def local_value(self) -> T:
         """The value, on its owner; waits until it has been made."""
         if not isinstance(self._record, Owner):
             raise RuntimeError(
@@ -82,7 +81,7 @@ class RRef:
             )
         return self._record.value.wait()
 
-    def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
+    def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
         """The value, copied from the owner if need be; waits until it has been made, `timeout` seconds at most."""
         if isinstance(self._record, Owner):
             return self._record.value.wait()
@@ -136,8 +135,9 @@ class RRef:
         raise RuntimeError(_ONLY_IN_RPC)
 
     # -- calls -------------------------------------------------------------------------------------------------------
-    def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and gives its result."""
+    def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
+        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and gives its result. It has the methods of
+        the value, so type checkers take it for one."""
         return _proxy(self, "rpc_sync", timeout)
 
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:

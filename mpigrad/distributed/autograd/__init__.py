@@ -8,16 +8,16 @@ from mpigrad._core.autograd.api import (
     _get_max_id,
     _has_valid_context,
     _init,
-    _is_valid_context,
     _new_context,
     _num_unacknowledged_releases,
     _release_context,
-    _retrieve_context,
     backward,
     context,
     get_gradients,
     grad,
 )
+from mpigrad._core.autograd.api import _is_valid_context as _is_valid_context
+from mpigrad._core.autograd.api import _retrieve_context as _retrieve_context
 from mpigrad._core.autograd.container import Container as DistAutogradContainer
 from mpigrad._core.autograd.context import DistAutogradContext
 from mpigrad._core.autograd.engine import DistEngine

@@ -21,7 +21,6 @@ from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from ._world.start import size_of_world
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
-    _get_current_rpc_agent,
     _get_debug_info,
     _is_current_rpc_agent_set,
     _rref_context_get_debug_info,
@@ -32,6 +31,7 @@ from .api import (
     rpc_sync,
     shutdown,
 )
+from .api import _get_current_rpc_agent as _get_current_rpc_agent
 from .backend_registry import BackendType
 from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBackendOptions
 from .server_process_global_profiler import _server_process_global_profile as _server_process_global_profile

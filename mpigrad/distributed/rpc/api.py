@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from mpigrad._core import guard
 from mpigrad._core.future import block
@@ -24,12 +24,13 @@ from mpigrad.futures import Future, wait_all
 from ._agent import current
 from ._agent.current import get_agent, set_agent
 from ._protocol import extensions
-from ._protocol.worker_info import WorkerInfo
+from ._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ._world.gather import all_gather
 from ._world.leaving import leave
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 from .internal import _internal_rpc_pickler
 
+T = TypeVar("T")
 _thread_local_var = threading.local()
 _ignore_rref_leak = True  # whether `shutdown` only warns of RRefs that others still refer to
 _default_pickler = _internal_rpc_pickler
@@ -68,6 +69,14 @@ def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+@overload
+def rpc_sync(
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> T: ...
+@overload
+def rpc_sync(
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> T: ...
 def rpc_sync(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
@@ -100,6 +109,14 @@ def rpc_sync(
     return agent.call_sync(info.id, func, args, kwargs, timeout)
 
 
+@overload
+def rpc_async(
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> Future[T]: ...
+@overload
+def rpc_async(
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> Future[T]: ...
 def rpc_async(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Future:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from mpigrad._core.future import Future
 from mpigrad._core.rpc.function_names import name_of
 from mpigrad._core.rpc.owner_calls import value_of
 from mpigrad._core.rpc.remote import remote
 from mpigrad._core.rpc.rref import RRef, install_proxy
-from mpigrad.futures import Future
 
 from . import api
 from ._protocol import extensions

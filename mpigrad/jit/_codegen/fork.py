@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpigrad._core.future import carried, start
+from mpigrad._core.future import Future, carried, start
 from mpigrad._graph.grad_mode import MODE, set_grad_enabled
-from mpigrad.futures import Future
 
 from .._ir.operators import special_form
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from mpigrad._array.device import CPU, device
+from mpigrad._core.future import Future
 from mpigrad._core.rpc import payload
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.base import FrameWithArrays
@@ -15,7 +16,6 @@ from mpigrad._core.rpc.call_table import CallFuture, CallTable
 from mpigrad._core.rpc.codec import Header, kind_of, read_header
 from mpigrad._core.rpc.server import Server
 from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
-from mpigrad.futures import Future
 
 from .._protocol import extensions
 from .._protocol.message import MessageType

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from mpigrad._core.future import Future
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.function_names import function_of, is_library, label, name_of
 from mpigrad.autograd import profiler
-from mpigrad.futures import Future
 
 from .._protocol import extensions
 from .._protocol.message import MessageType

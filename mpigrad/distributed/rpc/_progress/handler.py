@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from mpigrad.futures import Future
+    from mpigrad._core.future import Future
 
 
 class MessageHandler(Protocol):

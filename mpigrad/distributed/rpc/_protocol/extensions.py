@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mpigrad._core.rpc.raw_message import RawMessage
+from mpigrad._core.rpc.raw_message import RawMessage as RawMessage
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9\-_:]+\Z")
 MAX_NAME_LENGTH = 128
@@ -49,3 +50,9 @@ def check_name(name: object) -> str:
             f"{MAX_NAME_LENGTH} chars, but got {name}"
         )
     return name
+
+
+# What calls are given. `args` has no relation to the function's parameters: type checkers cannot spread a tuple over them.
+To = str | int | WorkerInfo
+Args = tuple[Any, ...] | list[Any] | None
+Kwargs = dict[str, Any] | None

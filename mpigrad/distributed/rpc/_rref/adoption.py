@@ -14,8 +14,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._core.future import Future
 from mpigrad._core.rpc.table import ORPHAN, Owner, User
-from mpigrad.futures import Future
 
 from .._protocol import extensions
 from .._protocol.message import MessageType

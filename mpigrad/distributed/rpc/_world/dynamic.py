@@ -27,9 +27,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._core import guard
-from mpigrad._core.future import block
+from mpigrad._core.future import Future, block
 from mpigrad.distributed._mpi import mpi
-from mpigrad.futures import Future
 
 from .._agent import current
 from .._agent.device_maps import Profile

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mpigrad.futures import Future
+from mpigrad._core.future import Future
 
 from .._agent.current import get_agent
 from ..constants import UNSET_RPC_TIMEOUT

@@ -20,8 +20,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mpigrad._core import guard
-from mpigrad._core.future import block
-from mpigrad.futures import Future
+from mpigrad._core.future import Future, block
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
