@@ -18,8 +18,8 @@ _choose()
 from ._array import host_memory
 from ._array.device import device, get_default_device, set_default_device
 from ._array.device_pool import OutOfMemoryError
-from ._array.dtype import bool_ as bool
 from ._array.dtype import (
+    bfloat16,
     can_cast,
     complex64,
     complex128,
@@ -41,6 +41,7 @@ from ._array.dtype import (
     uint32,
     uint64,
 )
+from ._array.dtype import bool_ as bool
 from ._array.layout import (
     channels_last,
     channels_last_3d,

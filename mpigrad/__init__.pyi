@@ -65,6 +65,7 @@ from numpy import generic, ndarray
 from typing import Any, Literal, SupportsIndex, TypeAlias, overload
 
 _Operand: TypeAlias = Tensor | ndarray[Any, Any] | generic | _complex
+BFloat16Tensor: type[Tensor]
 BoolTensor: type[Tensor]
 ByteTensor: type[Tensor]
 CharTensor: type[Tensor]
@@ -227,6 +228,7 @@ def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: dtype
     """A triangle."""
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise."""
+bfloat16: dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1^T W_k x2 + b_k for each output feature k."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:

@@ -6,6 +6,7 @@ from mpigrad._array.device import device as _device
 from mpigrad._array.dtype import dtype as _dtype
 from mpigrad._array.layout import layout as _layout, memory_format
 from mpigrad._core.node import Node, RemovableHandle
+from mpigrad._core.tensor import TensorBase
 from mpigrad._generator import Generator
 from mpigrad._ops.tensor.storage import UntypedStorage
 from mpigrad.autograd._edge import GradientEdge
@@ -57,7 +58,7 @@ class Extra:
     name: str | None
     undo: tuple[Any, ...]
 
-class Tensor:
+class Tensor(TensorBase):
     """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
 
     @property
@@ -281,6 +282,8 @@ class Tensor:
         """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones with probability `p` (a number or a tensor), zeros otherwise."""
+    def bfloat16(self, memory_format: memory_format | None = None) -> Tensor:
+        """This tensor with elements of mpigrad.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each small integer occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:

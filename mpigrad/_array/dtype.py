@@ -1,12 +1,19 @@
-"""Element types: PyTorch's `dtype` objects over NumPy's, and PyTorch's rules of type promotion."""
+"""Element types: PyTorch's `dtype` objects over NumPy's, and PyTorch's rules of type promotion.
+
+bfloat16 is the type of that name of the package ml_dtypes, which is imported when it is first asked for. NumPy says that its
+kind is "V", which no other array of a tensor has: `from_numpy_dtype` refuses them. So "fV" are the real floating-point types,
+"fcV" those that have gradients. NumPy's functions would give float32 where a bfloat16 array meets a number, and would add up in
+bfloat16. Operators therefore compute in float32 and round their results once (`_ops/_define/narrow.py`), as PyTorch does.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-_CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3, "V": 2}
 
 
 class dtype:
@@ -47,12 +54,50 @@ class dtype:
         return complex128 if self in (float64, complex128) else complex64
 
 
+class NARROW:
+    """Whether there can be arrays of bfloat16 in this process: it has been asked for."""
+
+    used = False
+
+
+class _BFloat16(dtype):
+    """The type with float32's exponents and seven bits of precision, from ml_dtypes."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.name, self.itemsize = "bfloat16", 2
+        self.is_floating_point, self.is_complex, self.is_signed = True, False, True
+
+    category = 2  # type: ignore[assignment]
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]
+        """NumPy's dtype."""
+        return _ml_bfloat16()
+
+
+@cache
+def _ml_bfloat16() -> np.dtype:
+    try:
+        from ml_dtypes import bfloat16 as scalar
+    except ImportError:
+        raise RuntimeError(
+            "mpigrad.bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or install mpigrad with its extra 'bfloat16'"
+        ) from None
+    found = np.dtype(scalar)
+    _BY_NUMPY[found] = bfloat16
+    NARROW.used = True
+    return found
+
+
 uint8, int8, int16 = dtype("uint8", "u1"), dtype("int8", "i1"), dtype("int16", "i2")
 int32, int64 = dtype("int32", "i4"), dtype("int64", "i8")
 uint16, uint32, uint64 = dtype("uint16", "u2"), dtype("uint32", "u4"), dtype("uint64", "u8")
 float16, float32, float64 = dtype("float16", "f2"), dtype("float32", "f4"), dtype("float64", "f8")
 complex64, complex128 = dtype("complex64", "c8"), dtype("complex128", "c16")
 bool_ = dtype("bool", "?")
+bfloat16 = _BFloat16()
 
 ALL = (uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128, bool_)
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16}
@@ -60,7 +105,7 @@ ALIASES |= {"cfloat": complex64, "cdouble": complex128}
 _TITLES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool"}
 _TITLES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
 _REAL = {complex64: float32, complex128: float64}
-_BY_NAME = {each.name: each for each in ALL}
+_BY_NAME: dict[str, dtype] = {**{each.name: each for each in ALL}, "bfloat16": bfloat16}
 _BY_NUMPY = {each.numpy: each for each in ALL}
 _PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
@@ -72,6 +117,8 @@ def _named(name: str) -> dtype:
 def from_numpy_dtype(found: np.dtype) -> dtype:
     """The dtype of an array's element type, whatever its byte order."""
     kind = _BY_NUMPY.get(found)
+    if kind is None and found.name == "bfloat16":  # the first one, made by the user with ml_dtypes
+        kind = _BY_NUMPY.get(bfloat16.numpy)
     if kind is None:
         kind = _BY_NUMPY.get(found.newbyteorder("="))
     if kind is None:
@@ -146,6 +193,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return high
     if high.is_complex and low.is_floating_point:
         return complex128 if low is float64 else high
+    if bfloat16 in (low, high):  # it and float16 hold none of each other
+        return float64 if float64 in (low, high) else float32
     return _BY_NUMPY[np.promote_types(low.numpy, high.numpy)]
 
 
@@ -174,6 +223,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
+def _finfo(kind: dtype) -> Any:
+    if kind is not bfloat16:
+        return np.finfo(kind.numpy)
+    found = kind.numpy  # says what is missing, if it is
+    from ml_dtypes import finfo as ml_finfo
+
+    return ml_finfo(found)
+
+
 class finfo:
     """Numerical limits of a floating-point dtype, as attributes `eps`, `max`, `min`, `tiny`, `bits`."""
 
@@ -181,7 +239,7 @@ class finfo:
         kind = type or _Default.dtype
         if not (kind.is_floating_point or kind.is_complex):
             raise TypeError("mpigrad.finfo() requires a floating point input type. Use mpigrad.iinfo to handle 'mpigrad.finfo'")
-        info = np.finfo(kind.numpy)
+        info = _finfo(kind)
         self.bits, self.dtype = kind.to_real().itemsize * 8, kind.to_real().name
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
@@ -207,3 +265,13 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def text_of(found: np.dtype) -> str:
+    """The name of a NumPy dtype in messages and files, from which `of_text` makes it again."""
+    return found.name if found.kind == "V" and found.name == "bfloat16" else found.str
+
+
+def of_text(text: str) -> np.dtype:
+    """The dtype of a name that `text_of` gave."""
+    return bfloat16.numpy if text == "bfloat16" else np.dtype(text)

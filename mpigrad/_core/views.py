@@ -117,7 +117,7 @@ def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) ->
         made._view = View(of, (step,), shared[0], fixed, 0 if of._extra is None else len(of._extra.undo))
     else:
         made._view = View(above.base, (*above.chain, step), shared[0], fixed or above.fixed, above.age)
-    if made._grad_fn is None and made._array.dtype.kind in "fc":
+    if made._grad_fn is None and made._array.dtype.kind in "fcV":
         shared[1].add(weakref.ref(made, shared[1].discard))
         if made._view.base._requires:
             made._requires = made._view.inherits = True

@@ -148,7 +148,7 @@ def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
     """An alias of a node's output as that output."""
     made = wrap(alias._array)
     made._counter = alias._counter
-    if alias._array.dtype.kind in "fc":  # indices that an operator gave as well have no gradient
+    if alias._array.dtype.kind in "fcV":  # indices that an operator gave as well have no gradient
         made._grad_fn, made._nr, made._requires = node, nr, True
     return made
 

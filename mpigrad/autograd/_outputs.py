@@ -88,7 +88,7 @@ def _wrap(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...], nr: int, recor
     if not isinstance(out, Tensor):
         return out
     place = next((place for place, each in enumerate(args) if each is out), None)
-    recorded = recorded and out._array.dtype.kind in "fc" and not any(each is out for each in ctx.non_differentiable)
+    recorded = recorded and out._array.dtype.kind in "fcV" and not any(each is out for each in ctx.non_differentiable)
     if any(each is out for each in ctx.dirty_tensors):
         if recorded:
             _wrap_dirty(ctx, out, place, nr, len(outs))

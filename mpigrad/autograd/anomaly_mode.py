@@ -82,7 +82,7 @@ def _outside(frames: list[Any]) -> list[Any]:
 def _has_nan(array: Any) -> bool:
     if getattr(array, "is_sparse_array", False):
         array = array.values
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in "fcV":
         return False
     return bool(array_module(array).isnan(array).any())
 

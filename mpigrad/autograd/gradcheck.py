@@ -365,7 +365,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _floats(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._array.dtype.kind in "fc"
+    return isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
 
 
 def _needs(value: Any) -> bool:

@@ -30,7 +30,7 @@ class Parameter(Tensor):
             data = wrap(np.empty(0, np.float32))
         if not isinstance(data, Tensor):
             raise TypeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires a Tensor")
-        if requires_grad and data._array.dtype.kind not in "fc":
+        if requires_grad and data._array.dtype.kind not in "fcV":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = wrap_as(cls, data._array)
         made.requires_grad_(requires_grad)

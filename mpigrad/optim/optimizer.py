@@ -18,9 +18,11 @@ import numpy as np
 
 from .._array.device import array_module, guard
 from .._core.node import RemovableHandle
+from .._core.tensor import wrap
 from .._graph.grad_mode import enable_grad
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
+from .._ops._define.narrow import narrowed, widened
 from .._ops.tensor.zero_grad import clear_grad
 from .._tensor import Tensor, counter
 from ._layout import load_state, saved_state
@@ -33,6 +35,7 @@ Closure = Callable[[], Any]
 
 _PRE: OrderedDict[int, Any] = OrderedDict()
 _POST: OrderedDict[int, Any] = OrderedDict()
+_SINGLE = ("eta", "mu", "mu_product", "step")  # numbers in the state of a parameter: in float32 whatever its type is
 
 
 def _add(hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -173,6 +176,8 @@ class Optimizer:
                     if grad.__class__ is ndarray:
                         if grad.dtype.kind == "c":
                             self._complex(parameter, grad, state, group)
+                        elif grad.dtype.kind == "V":
+                            self._narrow(parameter, grad, state, group)
                         else:
                             self._dense(parameter, grad, state, group)
                     elif getattr(grad, "is_sparse_array", False):
@@ -200,6 +205,8 @@ class Optimizer:
             with guard(array):
                 if array.dtype.kind == "c":
                     self._complex(parameter, grad, state, group)
+                elif array.dtype.kind == "V":
+                    self._narrow(parameter, grad, state, group)
                 elif self._kernel is None or array.dtype.kind != "f" or not (array.flags.c_contiguous and alike((array, grad))):
                     self._dense(parameter, grad, state, group)
                 else:
@@ -223,6 +230,21 @@ class Optimizer:
         self._dense(as_real(parameter), real_view(grad), seen, group)
         for name in seen.keys() - state.keys():
             state[name] = as_complex(seen[name], parameter)
+
+    def _narrow(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
+        """Update one parameter of bfloat16 in float32; it and its state are rounded once a step, as PyTorch keeps them."""
+        before = {name: value for name, value in state.items() if isinstance(value, Tensor) and value._array.dtype.kind == "V"}
+        seen = {**state, **{name: wrap(widened(value._array)) for name, value in before.items()}}
+        wide = wrap(widened(parameter._array))
+        self._dense(wide, widened(grad), seen, group)
+        parameter._array[...] = wide._array
+        for name, value in seen.items():
+            if name in before:
+                before[name]._array[...] = value._array
+            elif isinstance(value, Tensor) and name not in _SINGLE:
+                state[name] = wrap(narrowed(value._array))
+            else:
+                state[name] = value
 
     def _sparse(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
         """Update the rows of one parameter for which a sparse gradient has values."""

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, device, on_device
+from mpigrad._array.dtype import of_text, text_of
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._transport.device.failed_receive import FailedReceive
@@ -46,12 +47,12 @@ _ndarray = np.ndarray
 
 def sendable(array: Any) -> bool:
     """Whether an array can travel as its bytes: a plain numpy array of a simple dtype."""
-    return type(array) is _ndarray and array.dtype.kind in _KINDS
+    return type(array) is _ndarray and (array.dtype.kind in _KINDS or array.dtype.name == "bfloat16")
 
 
 def describe(kind: int, array: Any) -> bytes:
     """The layout text of one array."""
-    name = array.dtype.str.encode()
+    name = text_of(array.dtype).encode()
     return _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
 
 
@@ -92,7 +93,7 @@ def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[An
 
 def describe_moving(kind: int, array: Any, source: device, target: device, number: int, offset: int) -> bytes:
     """The layout text of an array that leaves a GPU or arrives on one, in the message's device transfer `number`."""
-    name = array.dtype.newbyteorder("=").str.encode()
+    name = text_of(array.dtype.newbyteorder("=")).encode()
     shape = struct.pack(f"<{array.ndim}Q", *array.shape)
     places = _PLACES.pack(_code(source), _code(target), number, offset)
     return _ONE.pack(kind + MOVING, len(name), array.ndim) + name + shape + places
@@ -155,7 +156,9 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
 
 def _checked_dtype(name: str) -> Any:
     """A dtype whose elements are numbers or text: bytes of a message must never be taken for addresses of objects."""
-    dtype = np.dtype(name)
+    dtype = of_text(name)
+    if name == "bfloat16":
+        return dtype
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
         raise ValueError(f"malformed message: arrays of dtype {name!r} do not travel as bytes")
     return dtype

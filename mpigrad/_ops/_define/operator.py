@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, NOWHERE, device, device_of, on_device
+from mpigrad._array.dtype import NARROW
 from mpigrad._core.engine import as_array as as_array
 from mpigrad._core.node import Edge, RecordedNode, edge_of, new_node
 from mpigrad._core.tensor import wrap
@@ -26,6 +27,8 @@ from mpigrad._graph.namespace import DIFF, RAW, add_to_both
 from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
 from mpigrad._graph.tracing import around_operator, note_recorded
 from mpigrad._tensor import Tensor, counter, extra
+
+from .narrow import any_narrow, narrowed, through_float32, widened
 
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray, generic = np.ndarray, np.generic
@@ -56,7 +59,9 @@ class OpNode(RecordedNode):
         if saved is None:
             raise RuntimeError(TWICE)
         operator = self.operator
-        if not saved:
+        if NARROW.used and F is RAW and not operator.exact and any_narrow(grad if grad.__class__ in (list, tuple) else (grad,)):
+            out = self._run_narrow(grad)
+        elif not saved:
             out = operator.backward(F, self, grad)
         elif F is RAW:
             values: list[Any] = []
@@ -74,6 +79,12 @@ class OpNode(RecordedNode):
         if out.__class__ is not tuple:
             out = (out,)
         return out if self.meta is None else tuple(map(F.conform, out, self.meta))
+
+    def _run_narrow(self, grad: Any) -> Any:
+        """The derivative of an operator on bfloat16 arrays."""
+        saved = [None if each is None else widened(each._array) for each in self.tensors()] if self.saved else []
+        wide = [widened(each) for each in grad] if grad.__class__ in (list, tuple) else widened(grad)
+        return narrowed(self.operator.backward(RAW, self, wide, *saved))
 
     def tensors(self) -> list[Tensor | None]:
         """What was saved, as tensors that can be differentiated further."""
@@ -134,6 +145,7 @@ class Operator:
     __slots__ = (
         "backward",
         "broadcasts",
+        "exact",
         "forward",
         "many_type",
         "name",
@@ -159,6 +171,7 @@ class Operator:
         self.saves = tuple(each if isinstance(each, tuple) else (each, None) for each in saves)
         self.places = tuple(place for place, _ in self.saves)
         self.broadcasts, self.view = broadcasts, view
+        self.exact = view  # gives elements as they are, of the type they are to have
         self.sparse: Callable[..., Any] | None = None  # (operator, inputs, kw) -> result, for sparse inputs
         body = {"__slots__": (), "operator": self, "__module__": __name__}
         self.node_type = type(node, (base,), dict(body))
@@ -183,6 +196,8 @@ class Operator:
         for array in arrays:
             if array.__class__ is not ndarray and array is not None:
                 return self._call_other(inputs, arrays, kw)
+        if NARROW.used and not self.exact and any_narrow(arrays):
+            return self.finish(inputs, through_float32(self.forward, arrays, kw), kw)
         return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def _call_other(self, inputs: tuple[Tensor | None, ...], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
@@ -194,6 +209,8 @@ class Operator:
                     refuse_sparse(self.name, next(each for each in inputs if each is not None))
                 return self.sparse(self, inputs, kw)  # type: ignore[misc]
             arrays = [None if each is None else each._array for each in inputs]
+            if NARROW.used and not self.exact and any_narrow(arrays):
+                return self.finish(inputs, through_float32(self.forward, arrays, kw), kw)
             return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
@@ -206,7 +223,7 @@ class Operator:
         if MODE.enabled:
             for each in inputs:
                 if each is not None and each._requires:
-                    if made._array.dtype.kind in "fc":
+                    if made._array.dtype.kind in "fcV":
                         self.record(inputs, (made,), kw)
                     break
         if self.view:
@@ -250,7 +267,7 @@ class Operator:
         if len(made) != 1:
             node.outputs = len(made)
         for nr, each in enumerate(made):
-            if each._array.dtype.kind in "fc":
+            if each._array.dtype.kind in "fcV":
                 each._grad_fn, each._nr, each._requires = node, nr, True
         if TRACING.on:
             note_recorded(node)

@@ -19,7 +19,7 @@ def finish(op: Operator, inputs: Sequence[Tensor | None], out: Any, kw: dict[str
     made = wrap(as_array(out))
     if MODE.inference:
         extra(made).inference = True
-    if MODE.enabled and made._array.dtype.kind in "fc" and any(each is not None and each._requires for each in inputs):
+    if MODE.enabled and made._array.dtype.kind in "fcV" and any(each is not None and each._requires for each in inputs):
         op.record(inputs, (made,), kw)
     return made
 

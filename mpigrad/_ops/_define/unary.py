@@ -134,7 +134,7 @@ def _general(
 
 def as_float(input: Tensor) -> Tensor:
     """The tensor itself, or integers and booleans as the default float type."""
-    if input._array.dtype.kind in "fc":
+    if input._array.dtype.kind in "fcV":
         return input
     return wrap(input._array.astype(get_default_dtype().numpy))
 

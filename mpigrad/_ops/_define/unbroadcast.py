@@ -11,6 +11,7 @@ from mpigrad._array.dtype import dtype
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor
 
+from .narrow import narrowed, widened
 from .operator import operator
 from .views import view_operator
 
@@ -34,6 +35,8 @@ def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
     """Sum over the dimensions that broadcasting `shape` to `x.shape` made or stretched."""
     new = x.ndim - len(shape)
     axes = tuple(range(new)) + tuple(i + new for i, length in enumerate(shape) if length == 1 and x.shape[i + new] != 1)
+    if axes and x.dtype.kind == "V":
+        return narrowed(_sum_to(widened(x), shape=shape))
     summed = x.sum(axis=axes, keepdims=True, dtype=x.dtype) if axes else x
     return summed.reshape(shape) if new else summed
 
@@ -58,6 +61,7 @@ def _cast_forward(x: Any, *, dtype: np.dtype, source: np.dtype | None = None) ->
 
 
 _cast_recorded = operator("cast_from", _cast_forward, _cast_backward, node="ToCopyBackward0")
+_cast_recorded.exact = True
 
 
 def cast(tensor: Tensor, *, dtype: np.dtype) -> Tensor:

@@ -30,7 +30,7 @@ def new(array: Any, requires_grad: bool = False, pin_memory: bool = False) -> Te
     if MODE.inference:
         extra(made).inference = True
     if requires_grad:
-        if array.dtype.kind not in "fc":
+        if array.dtype.kind not in "fcV":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made._requires = True
     return made

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, resolve
-from mpigrad._array.dtype import ALL, dtype, get_default_dtype
+from mpigrad._array.dtype import ALL, bfloat16, dtype, get_default_dtype
 from mpigrad._core.tensor import wrap_as
 from mpigrad._tensor import Size, Tensor
 
@@ -15,9 +15,9 @@ from .._define.dims import size_from
 from .data import array_from, build
 
 _TITLES = {
-    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "uint8": "ByteTensor",
-    "int8": "CharTensor", "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
-    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor",
+    "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor", "int32": "IntTensor",
+    "int64": "LongTensor", "bool": "BoolTensor", "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class _Typed(type):
 
 
 BY_TITLE: dict[str, Any] = {}
-for _kind in ALL:
+for _kind in (*ALL, bfloat16):
     if _kind.name in _TITLES:
         _title = _TITLES[_kind.name]
         BY_TITLE[_title] = globals()[_title] = _Typed(

@@ -29,6 +29,11 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
     count = 1
     for length in shape:
         count *= length
+    if kind.kind == "V":
+        wide = drawn(source, how, shape, np.dtype("f4"))
+        if how == "uniform":  # its 8 bits cut off, not rounded: 1 is not among them
+            wide = (wide * np.float32(256)).astype("i4") / np.float32(256)
+        return wide.astype(kind)
     if kind.kind == "c":
         flat = getattr(source, how)(2 * count, np.dtype("f4" if kind.itemsize == 8 else "f8"))
         made = flat.view(kind) if how == "uniform" else flat.view(kind) * kind.type(0.5**0.5)
@@ -225,7 +230,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = N
 def _bernoulli(p: Any, *, generator: Source) -> Any:
     if p.size and not bool(((p >= 0) & (p <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities must be in [0, 1]")
-    kind = p.dtype if p.dtype.kind == "f" else np.dtype("f4")
+    kind = p.dtype if p.dtype.kind in "fV" else np.dtype("f4")
     return (drawn(generator_for(generator, p), "uniform", p.shape, kind) < p).astype(p.dtype)
 
 
@@ -242,7 +247,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None
     need_tensors("bernoulli", input=input)
     if p is not None:
         x = wrap(array_module(input._array).full(input._array.shape, p, input._array.dtype))
-    elif input._array.dtype.kind != "f":
+    elif input._array.dtype.kind not in "fV":
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{title(input._array)}'")
     else:
         x = input
@@ -277,7 +282,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 def _check_weights(array: Any, count: int, replacement: bool) -> None:
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {title(array)}")
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")

@@ -44,7 +44,7 @@ def poisson(input: Tensor, generator: Source = None) -> Tensor:
     tensor([0., 0., 0.])
     """
     need_tensors("poisson", input=input)
-    if input._array.dtype.kind != "f":
+    if input._array.dtype.kind not in "fV":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{title(input._array)}'")
     return POISSON(input, generator=generator)
 

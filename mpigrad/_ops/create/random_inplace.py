@@ -18,12 +18,13 @@ Source = Generator | None
 
 
 def _need_float(self: Tensor, kernel: str) -> None:
-    if self._array.dtype.kind not in "fc":
+    if self._array.dtype.kind not in "fcV":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(self._array)}'")
 
 
 def _standard(self: Tensor, how: str, generator: Source) -> Any:
-    return drawn(generator_for(generator, self._array), how, self._array.shape, self._array.dtype)
+    kind = np.dtype("f4") if self._array.dtype.kind == "V" else self._array.dtype
+    return drawn(generator_for(generator, self._array), how, self._array.shape, kind)
 
 
 @method
@@ -34,7 +35,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: So
     _need_float(self, "check_uniform_bounds")
     if low > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}")
-    values = _standard(self, "uniform", generator)
+    values = drawn(generator_for(generator, self._array), "uniform", self._array.shape, self._array.dtype)
     start = complex(low, low) if self._array.dtype.kind == "c" else low
     kind = self._array.dtype.type
     values = values * kind(to - low) + kind(start) if (low, to) != (0, 1) else values
@@ -132,8 +133,8 @@ def random_(self: Tensor, from_: Any = None, to: Any = None, *, generator: Sourc
 def _end(kind: np.dtype) -> int:
     if kind.kind == "b":
         return 2
-    if kind.kind == "f":
-        return 2 ** (np.finfo(kind).nmant + 1) + 1
+    if kind.kind in "fV":
+        return 2 ** (8 if kind.kind == "V" else np.finfo(kind).nmant + 1) + 1
     return min(int(np.iinfo(kind).max) + 1, 2**63)
 
 

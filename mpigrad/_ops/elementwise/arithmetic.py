@@ -56,7 +56,7 @@ class _MulNode(OpNode):
         saved: Any = self.saved
         if grad.__class__ is not ndarray or grad.size < _LARGE or F is not RAW or self.meta is not None:
             return self.run(F, grad)
-        if saved is None or saved[0] is saved[1] or grad.dtype.kind != "f":
+        if saved is None or saved[0] is saved[1] or grad.dtype.kind not in "fV":
             return self.run(F, grad)
         for factor, version in zip(saved, self.versions):
             if factor is not None and factor._counter is not None and factor._counter[0] != version:

@@ -64,7 +64,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         refuse_sparse("eq", input if input.is_sparse else other)
     check_shapes(x, y)
     close = x == y
-    if equal_nan and x.dtype.kind in "fc":
+    if equal_nan and x.dtype.kind in "fcV":
         close = close | ((x != x) & (y != y))
     if rtol or atol:
         close = close | _within(x, y, rtol, atol)

@@ -107,12 +107,12 @@ def _refuse_complex(name: str, x: Any) -> None:
 
 
 def _refuse_floats(name: str, x: Any) -> None:
-    if x.dtype.kind in "fc":
+    if x.dtype.kind in "fcV":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(x)}'")
 
 
 def _refuse_shifts(name: str, x: Any) -> None:
-    if x.dtype.kind in "bfc":
+    if x.dtype.kind in "bfcV":
         short = "lshift" if "left" in name else "rshift"
         raise NotImplementedError(f"\"{short}_cpu\" not implemented for '{title(x)}'")
 
@@ -193,14 +193,14 @@ def one(name: str, forward: Forward, doc: str, of_zero: bool = True) -> Any:
 
 
 def _bitwise_not(x: Any) -> Any:
-    if x.dtype.kind in "fc":
+    if x.dtype.kind in "fcV":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return np.invert(x)
 
 
 def _for_floats(ufunc: Any, otherwise: bool) -> Forward:
     """Integers are neither nan nor infinite."""
-    return lambda x: ufunc(x) if x.dtype.kind in "fc" else ~(x != x) if otherwise else x != x
+    return lambda x: ufunc(x) if x.dtype.kind in "fcV" else ~(x != x) if otherwise else x != x
 
 
 logical_not = one("logical_not", np.logical_not, "Whether elements are zero.")
@@ -211,7 +211,7 @@ isfinite = one("isfinite", _for_floats(np.isfinite, True), "Whether elements are
 isposinf = one("isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf.", of_zero=False)
 isneginf = one("isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf.", of_zero=False)
 signbit = one(
-    "signbit", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Whether elements have a minus sign.", of_zero=False
+    "signbit", lambda x: np.signbit(x) if x.dtype.kind in "fV" else x < 0, "Whether elements have a minus sign.", of_zero=False
 )
 isreal = one("isreal", lambda x: x.imag == 0, "Whether elements have no imaginary part.")
 method(bitwise_not, "__invert__")

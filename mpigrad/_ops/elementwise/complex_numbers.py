@@ -77,7 +77,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     need_tensors("complex", real=real, imag=imag)
     x, y = real._array, imag._array
-    if x.dtype.kind != "f" or y.dtype.kind != "f":
+    if x.dtype.kind not in "fV" or y.dtype.kind not in "fV":
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}"
         )
@@ -97,7 +97,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     need_tensors("polar", abs=abs, angle=angle)
     x, y = abs._array, angle._array
-    if x.dtype.kind != "f" or y.dtype.kind != "f":
+    if x.dtype.kind not in "fV" or y.dtype.kind not in "fV":
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {title(x)} and {title(y)}"
         )
@@ -145,7 +145,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     tensor([1.+2.j])
     """
     array = input._array
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         raise RuntimeError(f"view_as_complex is only supported for floating point tensors, but got {title(array)}")
     if array.ndim == 0 or array.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")

@@ -29,7 +29,7 @@ def _refuse_bool_abs(x: Tensor) -> None:
 
 def _sign(x: Any) -> Any:
     """-1, 0 or 1, also for nan, which counts as 0."""
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fV":
         return (x > 0).astype(x.dtype) - (x < 0)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 

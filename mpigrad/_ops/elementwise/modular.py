@@ -27,7 +27,7 @@ def _floor(x: Any, y: Any) -> Any:
 
 
 def _trunc(x: Any, y: Any) -> Any:
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fV":
         return np.trunc(x / y)
     _check_zero(y)
     whole = np.floor_divide(x, y)

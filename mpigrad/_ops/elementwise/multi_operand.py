@@ -86,7 +86,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
             raise RuntimeError(
                 f"expected dtype {c_name(input._array)} for `{name}` but got dtype {c_name(each._array)}"
             )
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{title(input._array)}'")
     if isinstance(weight, Tensor):
         return deliver(_several(LERP, (input, end, weight)), out)
@@ -112,7 +112,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
     tensor([1.2500, 1.2500])
     """
     need_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
-    if tensor1._array.dtype.kind not in "fc" and tensor2._array.dtype.kind not in "fc":
+    if tensor1._array.dtype.kind not in "fcV" and tensor2._array.dtype.kind not in "fcV":
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported: give at least one tensor of a "
             "floating point type, or use "
@@ -181,7 +181,7 @@ NEXTAFTER = binary("nextafter", np.nextafter, lambda F, node, g: (g, None))
 def _public(name: str, op: Binary, doc: str, floats: bool = False) -> Any:
     def call(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input, other=other)
-        if floats and input._array.dtype.kind != "f":
+        if floats and input._array.dtype.kind not in "fV":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{title(input._array)}'")
         return deliver(op.general(input, other), out)
 

@@ -21,7 +21,7 @@ from .functions import square
 
 
 def _pow_number(x: Any, *, exponent: Any) -> Any:
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fcV":
         return np.power(x, exponent)
     if exponent == 2:
         return x * x
@@ -138,7 +138,7 @@ def _of_number(base: Any, x: Any) -> Tensor:
 
 
 def _dunder(self: Tensor, other: Any) -> Any:
-    if other.__class__ is int and other == 2 and self._array.dtype.kind in "fc":
+    if other.__class__ is int and other == 2 and self._array.dtype.kind in "fcV":
         return square(self)
     return pow(self, other) if isinstance(other, OPERANDS) else NotImplemented
 

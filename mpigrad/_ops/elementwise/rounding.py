@@ -18,7 +18,7 @@ from .._define.unary import refuse_complex, refuse_kinds, unary
 
 def _for_floats(ufunc: Any) -> Any:
     """Rounding leaves integers as they are."""
-    return lambda x: ufunc(x) if x.dtype.kind == "f" else x.copy()
+    return lambda x: ufunc(x) if x.dtype.kind in "fV" else x.copy()
 
 
 def _nothing(F: Any, node: Any, g: Any) -> Any:
@@ -50,7 +50,7 @@ ROUND_DECIMALS = operator("round_decimals", lambda x, *, decimals: _round(x, dec
 
 
 def _round(x: Any, decimals: int) -> Any:
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         return x.copy()
     scale = x.dtype.type(10.0 ** abs(decimals))
     return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
@@ -73,7 +73,7 @@ method(in_place(round), "round_")
 
 
 def _nan_to_num(x: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fcV":
         return x.copy()
     return array_module(x).nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 

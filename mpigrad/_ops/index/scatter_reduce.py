@@ -29,7 +29,7 @@ def _start(x: Any, reduce: str) -> Any:
         return 1
     if reduce in ("sum", "mean"):
         return 0
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fV":
         return -np.inf if reduce == "amax" else np.inf
     info = np.iinfo(x.dtype) if x.dtype.kind != "b" else None
     return (reduce == "amin") if info is None else info.min if reduce == "amax" else info.max
@@ -78,7 +78,7 @@ def _reduce(x: Any, index: Any, src: Any, *, dim: int, reduce: str, include_self
     combine_at(_UFUNCS[reduce], target, key, used_part(places, source))
     if reduce == "mean":
         count = _count(x, index, dim, include_self)
-        made = made / count if x.dtype.kind in "fc" else made // count
+        made = made / count if x.dtype.kind in "fcV" else made // count
         made = made.astype(x.dtype)
     return made
 

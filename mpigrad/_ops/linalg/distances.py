@@ -53,7 +53,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     for name, each in (("X1", x1), ("X2", x2)):
         if each.dim() < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.dim()}D")
-        if each._array.dtype.kind != "f":
+        if each._array.dtype.kind not in "fV":
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {each.dtype.name}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")

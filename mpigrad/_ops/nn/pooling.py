@@ -53,7 +53,7 @@ def _positions(size: Ints, place: Ints, stride: Ints, padding: Ints, dilation: I
 
 def _max_pool(x: Any, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> Any:
     xp, size = array_module(x), x.shape[x.ndim - len(kernel) :]
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = -np.inf if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
     wide = _surrounded(x, kernel, stride, padding, dilation, out, lowest)
     best = where = None
     for place, at in offsets(kernel, stride, dilation, out):
@@ -62,7 +62,7 @@ def _max_pool(x: Any, *, kernel: Ints, stride: Ints, padding: Ints, dilation: In
             best, where = found.copy(), xp.broadcast_to(xp.maximum(here, 0), found.shape).copy()
             continue
         better = found > best
-        if x.dtype.kind == "f":
+        if x.dtype.kind in "fV":
             better |= found != found  # nan wins, as in PyTorch
         xp.copyto(best, found, where=better)
         xp.copyto(where, here, where=better)

@@ -41,7 +41,7 @@ def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> 
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     x = input if kind is None else to_dtype(input, as_dtype(kind))
     place = wrap_dim(dim, x._array.ndim)
-    if x._array.dtype.kind not in "fc":
+    if x._array.dtype.kind not in "fcV":
         last = place == x._array.ndim - 1
         raise NotImplementedError(f"\"{name}_{'lastdim_' * last}kernel_impl\" not implemented for '{title(x._array)}'")
     return x, place

@@ -50,7 +50,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Te
     tensor([0., 2., 1., 0.])
     """
     array = input._array
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{title(array)}'")
     if bins <= 0:
         raise RuntimeError(f"mpigrad.histc(): bins must be > 0, but got {bins}")

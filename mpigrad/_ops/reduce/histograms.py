@@ -30,7 +30,7 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     """
     need_tensors("histogram", input=input, weight=weight)
     x = input._array
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         raise RuntimeError(f"\"histogram_cpu\" not implemented for '{title(x)}'")
     if isinstance(bins, Tensor):
         edges: Any = bins._array
@@ -91,7 +91,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     """
     need_tensors("frexp", input=input)
     kind = input._array.dtype
-    if kind.kind != "f":
+    if kind.kind not in "fV":
         raise RuntimeError("mpigrad.frexp() only supports floating-point dtypes")
     return return_types.frexp(*FREXP(input, kind=kind))
 

@@ -73,14 +73,14 @@ def _reduced(reduce: Any) -> Any:
 
 def _middle(x: Any) -> Any:
     flat = x.reshape(-1)
-    if x.dtype.kind == "f" and bool(np.isnan(flat).any()):
+    if x.dtype.kind in "fV" and bool(np.isnan(flat).any()):
         return flat[np.isnan(flat)][0]
     return array_module(x).sort(flat)[(flat.size - 1) // 2]
 
 
 def _nan_middle(x: Any) -> Any:
     flat = x.reshape(-1)
-    known = flat[~np.isnan(flat)] if x.dtype.kind == "f" else flat
+    known = flat[~np.isnan(flat)] if x.dtype.kind in "fV" else flat
     return _middle(known if known.size else flat)
 
 
@@ -280,7 +280,7 @@ def _median_index(x: Any, axis: int) -> Any:
     xp = array_module(x)
     order = xp.argsort(x, axis=axis, kind="stable")
     middle = order.take((x.shape[axis] - 1) // 2, axis=axis)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         return middle
     unknown = np.isnan(x)
     return xp.where(unknown.any(axis=axis), unknown.argmax(axis=axis), middle)

@@ -108,7 +108,7 @@ def _arguments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: A
         dim, unbiased = None, dim
     if unbiased is not None:
         correction = int(unbiased)
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     return {
         "dim": wrap_dims(dim, input._array.ndim),

@@ -130,7 +130,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                 f"the specified dtype ({title(np.empty(0, wanted.numpy))})"
             )
         x = to_dtype(x, wanted)
-    if x._array.dtype.kind not in "fc":
+    if x._array.dtype.kind not in "fcV":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x._array)}"
         )
@@ -200,7 +200,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 def _nansum(x: Any, *, dim: Dims, keepdim: bool) -> Any:
-    known = array_module(x).where(np.isnan(x), x.dtype.type(0), x) if x.dtype.kind == "f" else x
+    known = array_module(x).where(np.isnan(x), x.dtype.type(0), x) if x.dtype.kind in "fV" else x
     return known.copy() if x.ndim == 0 else add_reduce(known, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 

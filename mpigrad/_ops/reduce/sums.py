@@ -182,7 +182,7 @@ def mean(
     need_tensors("mean", input=input)
     dim, keepdim = numpy_names("mean", dim, keepdim, axis, keepdims)
     x = input if dtype is None else to_dtype(input, as_dtype(dtype))
-    if x._array.dtype.kind not in "fc":
+    if x._array.dtype.kind not in "fcV":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "

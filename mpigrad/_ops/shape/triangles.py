@@ -44,7 +44,7 @@ def _trace_backward(F: Any, node: Any, g: Any) -> Any:
     return F.place_diagonal(F.expand(g, shape=(min(shape),)), shape=shape, offset=0, dim1=0, dim2=1)
 
 
-_TRACE = operator("trace", lambda x: x.trace(dtype=x.dtype if x.dtype.kind in "fc" else np.int64), _trace_backward)
+_TRACE = operator("trace", lambda x: x.trace(dtype=x.dtype if x.dtype.kind in "fcV" else np.int64), _trace_backward)
 
 
 def _check_matrix(name: str, input: Tensor) -> None:

@@ -173,7 +173,7 @@ def sparse_coo_tensor(
     with guard(where):
         shape = _infer(where, value) if size is None else _checked(tuple(size), where, value)
     like = SparseArray(where, value, shape, bool(is_coalesced))
-    if requires_grad and value.dtype.kind not in "fc":
+    if requires_grad and value.dtype.kind not in "fcV":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = sparse_like(given, like=like) if given._requires else wrap(like)
     if requires_grad and not made._requires:

@@ -10,6 +10,7 @@ from mpigrad._array.device import device, device_of, move, pin, resolve, used_by
 from mpigrad._array.device import is_pinned as memory_is_pinned
 from mpigrad._array.dtype import (
     as_dtype,
+    bfloat16,
     bool_,
     complex64,
     complex128,
@@ -162,8 +163,8 @@ def _converter(kind: dtype) -> Any:
 
 
 for _name, _kind in {
-    "float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16, "char": int8,
-    "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128,
+    "float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32, "short": int16,
+    "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128,
 }.items():  # fmt: skip
     _made = _converter(_kind)
     _made.__name__ = _made.__qualname__ = _name
@@ -254,7 +255,7 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if self._requires and value._array.dtype.kind not in "fc":
+    if self._requires and value._array.dtype.kind not in "fcV":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     self._array = value._array
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, array_module, device, device_of, guard, host, move, pointer, resolve
+from mpigrad._array.dtype import of_text, text_of
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.tensor import wrap, wrap_as
 from mpigrad._tensor import Tensor, method
@@ -26,13 +27,13 @@ def memory_of(array: Any) -> tuple[Any, int]:
 
 def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> Any:
     """An array inside the memory of another."""
-    if memory.shape == shape and memory.strides == strides and memory.dtype.str == kind:
+    if memory.shape == shape and memory.strides == strides and text_of(memory.dtype) == kind:
         return memory
     flat = memory.ravel(order="K").view(np.uint8)
     if isinstance(flat, np.ndarray):
-        return np.ndarray(shape, np.dtype(kind), buffer=flat, offset=offset, strides=strides)
-    item = np.dtype(kind).itemsize
-    rest = flat[offset : offset + (flat.size - offset) // item * item].view(kind)
+        return np.ndarray(shape, of_text(kind), buffer=flat, offset=offset, strides=strides)
+    item = of_text(kind).itemsize
+    rest = flat[offset : offset + (flat.size - offset) // item * item].view(of_text(kind))
     return array_module(flat).lib.stride_tricks.as_strided(rest, shape, strides)
 
 
@@ -45,7 +46,7 @@ class DeviceMemory:
     @classmethod
     def of(cls, memory: Any) -> DeviceMemory:
         """The object that represents this memory as long as it is referenced."""
-        key = (device_of(memory), pointer(memory), memory.nbytes, memory.dtype.str, memory.shape, memory.strides)
+        key = (device_of(memory), pointer(memory), memory.nbytes, text_of(memory.dtype), memory.shape, memory.strides)
         found = cls._known.get(key)
         if found is None:
             found = cls._known[key] = cls()
@@ -89,7 +90,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     if not memory.flags.forc:
         with guard(array):
             memory = array = array.copy()
-    place = (offset, array.shape, array.strides, array.dtype.str)
+    place = (offset, array.shape, array.strides, text_of(array.dtype))
     kept = memory if here is CPU else DeviceMemory.of(memory)
     return rebuild, (type(self), kept, place, str(here), self._requires, state)
 
@@ -160,7 +161,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     memory, offset = memory_of(array)
     if not memory.flags.forc:
         return array.copy()
-    return array_in(copy.deepcopy(memory, memo), offset, array.shape, array.strides, array.dtype.str)
+    return array_in(copy.deepcopy(memory, memo), offset, array.shape, array.strides, text_of(array.dtype))
 
 
 method(_reduce, "__reduce_ex__")

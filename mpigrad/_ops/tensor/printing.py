@@ -148,6 +148,7 @@ def _nested(array: np.ndarray, indent: int, short: bool, form: Any) -> str:
 
 def elements_text(array: np.ndarray, indent: int) -> str:
     """The elements in brackets, as they appear inside `tensor(...)`."""
+    array = array.astype("f4") if array.dtype.kind == "V" else array
     short = array.size > _Options.threshold
     shown = _shortened(array) if short else array
     form = _Complex(shown) if array.dtype.kind == "c" else _Formatter(shown)

@@ -109,7 +109,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are real floating-point numbers."""
-    return input._array.dtype.kind == "f"
+    return input._array.dtype.kind in "fV"
 
 
 def is_complex(input: Tensor) -> bool:
@@ -119,7 +119,7 @@ def is_complex(input: Tensor) -> bool:
 
 def is_signed(input: Tensor) -> bool:
     """Whether the elements can be negative."""
-    return input._array.dtype.kind in "ifc"
+    return input._array.dtype.kind in "ifcV"
 
 
 def is_nonzero(input: Tensor) -> bool:
@@ -155,7 +155,8 @@ def item(self: Tensor) -> Any:
 
 
 def _dense(tensor: Tensor) -> Any:
-    return tensor.to_dense()._array if tensor.is_sparse else tensor._array
+    array = tensor.to_dense()._array if tensor.is_sparse else tensor._array
+    return array.astype("f4") if array.dtype.kind == "V" else array  # whose elements are Python's floats
 
 
 @method

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mpigrad._array.device import device, host, resolve
+from mpigrad._array.dtype import of_text, text_of
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.tensor import wrap
 
@@ -47,7 +48,7 @@ _MAGIC = b"MPIGRAD"
 _FORMAT = 2
 _ALIGN = 64
 # NumPy's names of element types without fields and objects
-_KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)")
+_KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)|bfloat16")
 MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
 
 
@@ -70,7 +71,7 @@ class _Pickler(pickle.Pickler):
             nr = self._ids[id(obj)] = len(self.blocks)
             self.blocks.append((array, obj))  # the second keeps its id from being used again
         fortran = not array.flags.c_contiguous
-        return nr, array.dtype.str, array.shape, fortran
+        return nr, text_of(array.dtype), array.shape, fortran
 
 
 class _TrustingUnpickler(pickle.Unpickler):
@@ -98,7 +99,7 @@ class _TrustingUnpickler(pickle.Unpickler):
 
     def _rebuild_sparse(self, cls: Any, parts: Any, requires_grad: bool, state: Any, where: str = "cpu") -> Any:
         array = parts if isinstance(parts, SparseArray) else SparseArray(*parts)
-        array = array.moved(lambda each: _mapped(each, (0, each.shape, each.strides, each.dtype.str), where, self._map))
+        array = array.moved(lambda each: _mapped(each, (0, each.shape, each.strides, text_of(each.dtype)), where, self._map))
         return pickling.finish(cls, array, requires_grad, state)
 
 
@@ -123,7 +124,7 @@ class _Blocks:
             raise damaged(f"there are {len(self._blocks)} blocks, and it names another")
         if type(kind) is not str or not _KIND.fullmatch(kind) or not all(type(each) is int for each in shape):
             raise damaged(f"the elements of block {nr} have no known type and shape")
-        dtype, block = np.dtype(kind), self._blocks[nr]
+        dtype, block = of_text(kind), self._blocks[nr]
         if min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) != block.nbytes:
             raise damaged(f"block {nr} of {block.nbytes} bytes cannot hold its shape of elements {kind}")
         return block.view(dtype).reshape(shape, order="F" if fortran else "C")

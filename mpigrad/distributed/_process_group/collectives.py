@@ -94,14 +94,14 @@ def broadcast(
     )  # fmt: skip
 
 
-_WIDER: dict[Any, Any] = {np.dtype("f2"): np.dtype("f4"), np.dtype("?"): np.dtype("u1")}
+_WIDER: dict[str, Any] = {"float16": np.dtype("f4"), "bfloat16": np.dtype("f4"), "bool": np.dtype("u1")}
 
 
 def _for_reduction(tensor: Tensor) -> Any:
     """The tensor's elements as MPI can combine them."""
     array = outgoing(tensor)
     with guard(array):
-        return array.astype(_WIDER.get(array.dtype, array.dtype), copy=False)
+        return array.astype(_WIDER.get(array.dtype.name, array.dtype), copy=False)
 
 
 def _reduction(

@@ -253,7 +253,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     tensor(3.)
     """
     drawn = rand(*logits.shape, dtype=logits.dtype, device=logits.device)._array
-    tiny = np.finfo(drawn.dtype).tiny
+    tiny = np.finfo("f4" if drawn.dtype.kind == "V" else drawn.dtype).tiny
     noise = wrap(-np.log(np.maximum(-np.log(np.maximum(drawn, tiny)), tiny)))
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:

@@ -107,7 +107,7 @@ def _heads(x: Tensor, count: int) -> Tensor:
 
 def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
     """A mask of what must *not* be attended to, as something to add to scores."""
-    if mask is None or mask._array.dtype.kind == "f":
+    if mask is None or mask._array.dtype.kind in "fV":
         return mask
     xp = array_module(mask._array)
     return wrap(xp.where(mask._array, -np.inf, 0.0).astype(like._array.dtype))

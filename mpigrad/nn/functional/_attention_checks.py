@@ -45,7 +45,7 @@ def check_masks(
     """Refuse masks, keys and values of a batch whose lengths or types do not fit."""
     (length, batch, _), far = query.shape, key.shape[0]
     for name, each in (("key_padding_mask", padding), ("attn_mask", mask)):
-        if each is not None and each._array.dtype.kind not in "bf":
+        if each is not None and each._array.dtype.kind not in "bfV":
             raise AssertionError(f"only bool and floating types of {name} are supported")
     if separate and key.shape[:2] != value.shape[:2]:
         raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")

@@ -49,7 +49,7 @@ def cross_entropy(
 def _from_probabilities(
     log_p: Tensor, target: Tensor, weight: Tensor | None, how: str, smoothing: float, ignore_index: int
 ) -> Tensor:
-    if target._array.dtype.kind != "f":
+    if target._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {title(target._array)}"
         )

@@ -119,7 +119,7 @@ def embedding_bag(
             [0., 2.]])
     """
     need_tensors("embedding_bag", input=input, weight=weight, offsets=offsets, per_sample_weights=per_sample_weights)
-    if weight._array.dtype.kind == "i" and input._array.dtype.kind == "f":
+    if weight._array.dtype.kind == "i" and input._array.dtype.kind in "fV":
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",

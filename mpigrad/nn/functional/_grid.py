@@ -76,7 +76,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     need_tensors("affine_grid", theta=theta)
     size = tuple(size)
-    if theta._array.dtype.kind != "f":
+    if theta._array.dtype.kind not in "fV":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
         raise NotImplementedError(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def _float_cast(wanted: Dtype) -> Callable[[Any], Any]:
     return lambda array: (
-        array.astype(wanted.numpy) if array.dtype.kind == "f" and array.dtype != wanted.numpy else array
+        array.astype(wanted.numpy) if array.dtype.kind in "fV" and array.dtype != wanted.numpy else array
     )
 
 
@@ -57,7 +57,7 @@ class Moving(Traversal):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
 
         def convert(array: Any) -> Any:
-            if kind is not None and array.dtype.kind in "fc" and array.dtype != kind.numpy:
+            if kind is not None and array.dtype.kind in "fcV" and array.dtype != kind.numpy:
                 array = array.astype(kind.numpy)
             return array if place is None else move(array, place, non_blocking)
 
@@ -94,6 +94,11 @@ class Moving(Traversal):
     def half(self) -> Self:
         """Convert floating-point members to float16."""
         self._apply_arrays(_float_cast(dtype.float16))
+        return self
+
+    def bfloat16(self) -> Self:
+        """Convert floating-point members to bfloat16."""
+        self._apply_arrays(_float_cast(dtype.bfloat16))
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:

@@ -1,0 +1,41 @@
+"""bfloat16 in operators: computed in float32 and rounded once, as PyTorch does it on the CPU.
+
+The forward of an operator, and a derivative on arrays, get float32 arrays in the place of bfloat16 ones; what they give in
+float32 becomes bfloat16 again. Views are not touched: they share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mpigrad._array.dtype import bfloat16
+
+F32 = np.dtype("f4")
+
+
+def any_narrow(arrays: Sequence[Any]) -> bool:
+    """Whether there is a bfloat16 array, and none of a wider floating-point type that the result would have."""
+    kinds = {each.dtype.kind if each.dtype.kind != "f" else each.dtype.char for each in arrays if each is not None}
+    return "V" in kinds and not kinds & {"f", "d"}
+
+
+def widened(array: Any) -> Any:
+    """The array in float32, if it is one of bfloat16; else itself."""
+    return array.astype(F32) if array is not None and array.dtype.kind == "V" else array
+
+
+def narrowed(result: Any) -> Any:
+    """A float32 array, or those in a tuple, in bfloat16; anything else as it is."""
+    if result.__class__ is tuple:
+        return tuple(narrowed(each) for each in result)
+    if result is None or getattr(result, "dtype", None) != F32:
+        return result
+    return result.astype(bfloat16.numpy)
+
+
+def through_float32(compute: Callable[..., Any], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
+    """`compute(*arrays, **kw)`, in float32 where it would be in bfloat16."""
+    return narrowed(compute(*map(widened, arrays), **kw))
