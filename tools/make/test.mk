@@ -40,7 +40,8 @@ test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 
 # Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
 .PHONY: test-attack
-test-attack: env-mpich compile  ## Ctrl-C at any time and broken frames, for minutes, in both forms and with both MPIs
+test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs: Ctrl-C at any time, broken frames, 100,000 mutated files
+	MPIGRAD_ATTACKS=100000 $(PLAIN) $(OMPI)/bin/python $(PYTEST) tests/ops/test_file_attacks.py
 	$(COMPILED) tools/mpirun.sh $(OMPI) 2 400 -m tests.attack.interrupts --interrupts 20000 --seconds 300 --all
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
 	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all

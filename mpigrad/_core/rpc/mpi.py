@@ -352,16 +352,17 @@ class MPITransport(Transport):
 
     def _close_ring(self) -> None:
         ring, self._ring, self._direct = self._ring, [], None
+        buffers, self._buffers = self._buffers, []  # 1 MiB that need not wait for the garbage collector
         for request in ring:
             request.Cancel()
         limit = time.monotonic() + CLOSE_SECONDS
-        for request in ring:
+        for request, buffer in zip(ring, buffers):
             while not (over := request.Test()) and time.monotonic() < limit:
                 pass
             if over:
                 request.Free()
             else:
-                _abandoned.append(request)  # its sender began, and left
+                _abandoned.append((request, buffer))  # its sender began, and left
 
     def _send_last_words(self) -> None:
         """Drop what waits for a place, but for the word that this rank leaves: it fails the calls whose answers are dropped."""

@@ -59,7 +59,7 @@ def entries_of(shares: list[Share]) -> list[Entry]:
 
 
 def _entry(share: Share, thing: Any, names: dict[int, list[Parameter]]) -> Entry:
-    made: Entry = {"part": share.part, "share": share.number, "shares": share.count, "state": thing.state_dict()}
+    made: Entry = {"part": share.part, "share": share.number, "shares": share.of, "state": thing.state_dict()}
     if isinstance(thing, Module):
         cut = {key: share.dim_of(key, getattr(value, "ndim", 0)) for key, value in made["state"].items()}
         return made | {"kind": "tensors", "dims": {key: dim for key, dim in cut.items() if dim is not None}}

@@ -46,7 +46,7 @@ class Share(NamedTuple):
 
     part: str
     number: int
-    count: int
+    of: int  # so many shares
     rref: RRef
     dim: Dims | None
     slices: dict[str, Slice] | None = None  # by tensor
@@ -119,7 +119,7 @@ def with_slices(shares: dict[str, list[Share]], timeout: float) -> dict[str, lis
     def placed(share: Share) -> Share:
         if share.dim is None:
             return share
-        own = [measured[share.part, number] for number in range(share.count)]
+        own = [measured[share.part, number] for number in range(share.of)]
         slices = {
             key: Slice(sum(each.get(key, 0) for each in own[: share.number]), length, sum(each.get(key, 0) for each in own))
             for key, length in own[share.number].items()
