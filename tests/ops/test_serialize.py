@@ -202,7 +202,10 @@ def test_a_file_cannot_reach_out_of_its_memory() -> None:
 
     good = record((8, (1,), (8,), "<f8"), struct.pack("<2d", 1, 2))
     assert mpigrad.load(good).tolist() == [2]
-    for wrong in ((0, (3,), (8,), "<f8"), (-8, (1,), (8,), "<f8"), (0, (2,), (-8,), "<f8"), (0, (2,), (8,), "|O")):
+    for kind in ("|O", "(<f8", "f4,f4", "3f8"):
+        with pytest.raises(pickle.UnpicklingError, match="no known type"):
+            mpigrad.load(record((0, (2,), (8,), kind), bytes(16)))
+    for wrong in ((0, (3,), (8,), "<f8"), (-8, (1,), (8,), "<f8"), (0, (2,), (-8,), "<f8")):
         with pytest.raises(pickle.UnpicklingError, match="reaches"):
             mpigrad.load(record(wrong, bytes(16)))
     with pytest.raises(pickle.UnpicklingError, match="cannot hold"):

@@ -5,6 +5,7 @@ The errors are any of Python's own; the machine turns them into one that says th
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
@@ -20,6 +21,9 @@ from mpigrad._tensor import Size, Tensor
 from . import pickling
 from .file_names import name_of, named
 from .safe_globals import is_allowed
+
+# NumPy's names of element types without fields and objects; for other texts NumPy would parse an expression
+KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)|bfloat16")
 
 
 class Machine(Protocol):
@@ -133,6 +137,8 @@ def _finish(cls: Any, array: Any, requires_grad: bool, state: dict[str, Any]) ->
 def check_place(memory: Any, place: tuple[Any, ...]) -> None:
     """Never make an array that reaches out of its memory, whatever a file says."""
     offset, shape, strides, kind = place
+    if type(kind) is not str or not KIND.fullmatch(kind):
+        raise TypeError("the elements of a tensor have no known type")
     _all_of(np.ndarray, [memory])
     _all_of(int, (offset, *shape, *strides))
     _all_of(tuple, (shape, strides))

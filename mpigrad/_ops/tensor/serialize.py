@@ -26,7 +26,6 @@ import io
 import math
 import os
 import pickle
-import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -41,14 +40,12 @@ from mpigrad._core.tensor import wrap
 
 from . import pickling
 from .file_names import moved, name_of, named
-from .makers import check_place
+from .makers import KIND, check_place
 from .safe_unpickler import SafeUnpickler, damaged
 
 _MAGIC = b"MPIGRAD"
 _FORMAT = 2
 _ALIGN = 64
-# NumPy's names of element types without fields and objects
-_KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)|bfloat16")
 MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
 
 
@@ -122,7 +119,7 @@ class _Blocks:
     def _array(self, nr: int, kind: str, shape: tuple[int, ...], fortran: bool) -> Any:
         if type(nr) is not int or not 0 <= nr < len(self._blocks):
             raise damaged(f"there are {len(self._blocks)} blocks, and it names another")
-        if type(kind) is not str or not _KIND.fullmatch(kind) or not all(type(each) is int for each in shape):
+        if type(kind) is not str or not KIND.fullmatch(kind) or not all(type(each) is int for each in shape):
             raise damaged(f"the elements of block {nr} have no known type and shape")
         dtype, block = of_text(kind), self._blocks[nr]
         if min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) != block.nbytes:
