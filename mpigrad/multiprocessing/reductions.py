@@ -52,7 +52,7 @@ class _Ranks:
 def dumps_for_ranks(obj: Any, by_value: bool) -> tuple[bytes, bool]:
     """Pickle for ranks, with the program's own functions `by_value` or by name; and whether only one rank can load it."""
     ranks = _Ranks()
-    multiprocessing.context.set_spawning_popen(ranks)  # type: ignore[attr-defined]
+    multiprocessing.context.set_spawning_popen(ranks)  # type: ignore[attr-defined,arg-type]
     try:
         data = _cloud_pickle.dumps(obj, _extra_reducers()) if by_value else _dumps(obj)
     finally:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mpigrad._array.device import device
-from mpigrad._array.dtype import dtype, from_numpy_dtype
+from mpigrad._array.dtype import dtype, from_numpy_dtype, of_text
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._tensor import Size, Tensor
 
@@ -146,8 +146,9 @@ def check_place(memory: Any, place: tuple[Any, ...]) -> None:
     for length, stride in zip(shape, strides, strict=True):
         reach = (length - 1) * stride
         low, high = min(low, low + reach), max(high, high + reach)
-    end = high + np.dtype(kind).itemsize
-    if 0 not in shape and (low < 0 or end > memory.nbytes) or min(shape, default=0) < 0 or np.dtype(kind).hasobject:
+    element = of_text(kind)
+    end = high + element.itemsize
+    if 0 not in shape and (low < 0 or end > memory.nbytes) or min(shape, default=0) < 0 or element.hasobject:
         raise ValueError(f"a tensor reaches from byte {low} to {end} of a block of {memory.nbytes} bytes")
     from_numpy_dtype(np.dtype(kind))
 

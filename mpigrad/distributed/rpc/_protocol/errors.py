@@ -171,7 +171,8 @@ def as_runtime_error(error: BaseException) -> BaseException:
     if isinstance(error, RuntimeError) or not isinstance(error, Exception):
         return error
     try:
-        made = _remake(_derived(type(error), (), (RuntimeError,)), _arguments(error), dict(error.__dict__))
+        cls: Any = type(error)
+        made = _remake(_derived(cls, (), (RuntimeError,)), _arguments(error), dict(error.__dict__))
     except Exception:
         made = RuntimeError(f"{type(error).__name__}: {_safe_str(error)}")
         made.__cause__ = error
@@ -188,7 +189,7 @@ def copied(error: BaseException) -> BaseException:
     return made
 
 
-def _type_for_callers(cls: type[BaseException]) -> type[BaseException]:
+def _type_for_callers(cls: Any) -> type[BaseException]:
     """What an exception of the type `cls` is on the caller: see the top of this file."""
     simple = _made_from_text(cls)
     if simple and issubclass(cls, (RuntimeError, ValueError, TypeError)):
@@ -221,7 +222,8 @@ class _Explained:
 def _derived(cls: type[BaseException], before: tuple[type, ...], after: tuple[type, ...]) -> type[BaseException]:
     """A class named as `cls`, derived from it and from others."""
     space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_derived_from": cls, "__reduce__": _reduced}
-    return type(cls)(cls.__name__, (*before, cls, *after), space)
+    metaclass: Any = type(cls)
+    return metaclass(cls.__name__, (*before, cls, *after), space)
 
 
 def _own_type(error: BaseException) -> type[BaseException]:
