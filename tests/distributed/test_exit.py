@@ -36,6 +36,7 @@ FORKS = """
     def go_on():
         go.set()
 
+    dist.barrier()  # both have defined the functions
     slow = rpc.rpc_async(peer, wait)
 
     def child():

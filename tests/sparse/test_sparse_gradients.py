@@ -6,8 +6,10 @@ import pytest
 
 import mpigrad
 from mpigrad import sparse_coo_tensor as coo
+from mpigrad._core import objects
 from mpigrad.autograd import gradcheck, gradgradcheck
 
+COMPILED = not objects.__file__.endswith(".py")  # plain Python does not know who holds an array, and copies
 PLACES = mpigrad.tensor([[2, 0, 2, 1], [0, 1, 0, 2]])  # (2, 0) twice
 ROWS = mpigrad.tensor([[2, 0, 2]])
 
@@ -164,7 +166,7 @@ def test_a_gradient_that_nobody_shares_is_not_copied_and_a_shared_one_is() -> No
 
     leaf = mpigrad.ones(4, 2, requires_grad=True)
     Source.apply(leaf).backward()
-    assert (leaf.grad._values().data_ptr(), leaf.grad._indices().data_ptr()) == made[0]
+    assert ((leaf.grad._values().data_ptr(), leaf.grad._indices().data_ptr()) == made[0]) is COMPILED
 
 
 def test_a_gradient_given_to_two_leaves_has_two_memories() -> None:

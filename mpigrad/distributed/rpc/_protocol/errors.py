@@ -41,7 +41,7 @@ def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
 
 def print_error(worker: WorkerInfo, error: BaseException) -> None:
     """Show an error of a user's function on this worker's stderr, as PyTorch does."""
-    with contextlib.suppress(Exception):  # there may be no stderr, or it may be closed
+    with contextlib.suppress(Exception, SystemExit):  # there may be no stderr; the error's own methods may raise or exit
         print(_text(worker, error), file=sys.stderr)
 
 

@@ -294,11 +294,9 @@ def test_detection_never_raises_and_says_why(fresh: None) -> None:
     ],
 )
 def test_whatever_happens_in_the_trial(
-    fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any, program: str, words: str
+    fresh: None, monkeypatch: pytest.MonkeyPatch, program: str, words: str
 ) -> None:
-    (tmp_path / "trial.py").write_text(program)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(detection, "__name__", "trial")
+    monkeypatch.setattr(detection, "_CHILD", program)
     verdict = detection.detect(1.0 if "sleep" in program else 30.0)
     assert not verdict.works and words in verdict.why
 
@@ -307,6 +305,6 @@ def test_the_trial_is_no_rank_of_the_job(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("OMPI_MCA_btl", "self")
-    kept = detection.child_environment()
+    kept = detection.without_launcher(os.environ)
     assert not {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"} & set(kept)
     assert kept["OMPI_MCA_btl"] == "self" and "PATH" in kept

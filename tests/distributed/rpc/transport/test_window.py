@@ -47,7 +47,7 @@ class Mute(mpi.MPITransport):
     """A transport that receives nothing."""
 
     def _open_ring(self) -> None:
-        self._ring = []
+        self._ring, self._buffers = [], []
 
 
 @pytest.fixture
