@@ -17,7 +17,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-STAGE_SECONDS = 600
+STAGE_SECONDS = 900
 LOGS = Path("build/stages")
 NOISE = re.compile(r"^(\s*|make(\[\d+\])?: .*|-+)$")
 LEFT_OUT = "left out:"

@@ -45,7 +45,7 @@ repr(T.finfo(T.float16)) | repr(T.finfo(T.float64)) | repr(T.iinfo(T.int8)) | T.
 """
 
 NUMPY = """
-np.sin(x.detach()) | np.add(x.detach(), 1) | np.sqrt(T.tensor(4.0)) | np.exp(x) | np.float64(2.0) * x | np.float64(2.0) - x | np.float64(1.0) < x | np.sum(x.detach()) | np.concatenate([T.ones(2), T.ones(1)]).tolist() | np.add(T.ones(2), 1, np.zeros(2)).tolist()
+np.sin(x.detach()) | np.add(x.detach(), 1) | np.sqrt(T.tensor(4.0)) | np.exp(x) | np.float64(2.0) * x | np.float64(2.0) - x | np.float64(1.0) < x | np.concatenate([T.ones(2), T.ones(1)]).tolist() | np.add(T.ones(2), 1, np.zeros(2)).tolist()
 """
 
 NAMES = """

@@ -24,19 +24,19 @@ test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plai
 	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/distributed tests/autograd tests/futures tests/sparse tests/optim \
 	  tests/process tests/tensor
 	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
-	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
+	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 test-oracle: env-torch  ## comparisons with PyTorch
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle
 
 test-mpi: compile  ## tests on 4 ranks of Open MPI
-	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
+	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
 	$(OMPI)/bin/python tools/docs.py build/docs
 
 test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
-	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests
+	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 # Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
 .PHONY: test-attack
