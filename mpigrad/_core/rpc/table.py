@@ -110,14 +110,15 @@ class Table:
         self.users: dict[int, User] = {}
         self.deleting: set[object] = set()  # forks whose parents have not yet heard of their end
         self.lost: dict[int, int] = {}  # rank -> the latest of its lives (epochs) that is gone
-        self._numbers = itertools.count(0) if agent.static else _numbers
+        self._numbers = itertools.count(0)  # of a static world, which counts from 0 as PyTorch does
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
     def new_id(self) -> int:
         """A number no other worker gives."""
-        return self.agent.rank << _LOCAL_BITS | next(self._numbers)
+        # asked each time: whether the world is static is not known yet when the table is made
+        return self.agent.rank << _LOCAL_BITS | next(self._numbers if self.agent.static else _numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
     def enqueue(self, change: Callable[..., None], *args: Any) -> None:
