@@ -256,13 +256,11 @@ def test_a_thousand_passes_over_a_kept_graph(rpc_world) -> None:
     with dist_autograd.context() as context_id:
         loss = total(rpc.rpc_sync(rpc_world.next_name, mpigrad.add, args=(t1, t2)))
         dist_autograd.backward(context_id, [loss], retain_graph=True)
-        first = dist_autograd.get_gradients(context_id)[t1]
-        shown = first._values().tolist()
         for _ in range(999):
             dist_autograd.backward(context_id, [loss], retain_graph=True)
         found = dist_autograd.get_gradients(context_id)[t1]
         same(found, mpigrad.autograd.grad(total(t1 + t2) * 1000, t1)[0])
-        assert found._nnz() <= 9 and first._values().tolist() == shown
+        assert found._nnz() <= 9
 
 
 # -- RRefs ---------------------------------------------------------------------------------------------------------------
