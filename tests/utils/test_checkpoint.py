@@ -10,13 +10,13 @@ from mpigrad.utils.checkpoint import CheckpointError, checkpoint, checkpoint_seq
 
 def test_gradients_are_the_same_and_the_function_runs_twice() -> None:
     runs = []
-    weight = mpigrad.randn(3, 3, requires_grad=True)
+    weight = mpigrad.randn(30, 30, requires_grad=True)
 
     def function(x, *, scale):
         runs.append(1)
         return mpigrad.nn.functional.dropout((x @ weight).tanh() * scale, 0.5).exp()
 
-    x = mpigrad.randn(2, 3, requires_grad=True)
+    x = mpigrad.randn(20, 30, requires_grad=True)
     results = []
     for call in (function, lambda x, scale: checkpoint(function, x, scale=scale, use_reentrant=False)):
         mpigrad.manual_seed(3)

@@ -66,9 +66,9 @@ def _square_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 def _tanh_raw(g: Any, y: Any) -> Any:
-    slope = y * y
+    slope = 1 - y * y
     slope *= g
-    return g - slope
+    return slope
 
 
 def _sigmoid_raw(g: Any, y: Any) -> Any:
