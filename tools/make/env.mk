@@ -2,6 +2,11 @@
 PYTHON ?= python3
 export PYTHON
 
+# Bytecode is kept below build/, also where the environment turns that off: the tests start thousands of processes, and each
+# would compile everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+
 DEMO  := .venv/demo
 OMPI  := .venv/ompi
 MPICH := .venv/mpich
