@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ class Result(NamedTuple):
     name: str
     code: int
     seconds: float
+    processor: float  # seconds of all its processes, which say more than the clock on a machine that others use too
     left_out: str = ""  # why
 
     @property
@@ -39,7 +41,7 @@ class Result(NamedTuple):
 def run(name: str, seconds: float) -> Result:
     """Run one make target, its output on the screen and in a log of its own."""
     print(f"\n==== {name}", flush=True)
-    start = time.monotonic()
+    start, used = time.monotonic(), _processor_seconds()
     command = [os.environ.get("MAKE", "make"), "--no-print-directory", name]
     with open(LOGS / f"{name}.log", "w") as log:
         process = subprocess.Popen(
@@ -51,9 +53,14 @@ def run(name: str, seconds: float) -> Result:
             start_new_session=True,
         )
         code = _follow(process, log, start + seconds)
-    result = Result(name, code, time.monotonic() - start, _left_out(name))
+    result = Result(name, code, time.monotonic() - start, _processor_seconds() - used, _left_out(name))
     print(f"==== {name}: {result.verdict}, {result.seconds:.1f} s", flush=True)
     return result
+
+
+def _processor_seconds() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 def _follow(process: subprocess.Popen[str], log, deadline: float) -> int:
@@ -97,12 +104,13 @@ def summarise(results: list[Result]) -> None:
     """Print one line for each stage."""
     print("\n==== summary")
     for result in results:
-        print(f"  {result.name:<14} {result.seconds:7.1f} s  {result.verdict}")
+        print(f"  {result.name:<14} {result.seconds:7.1f} s {result.processor:7.1f} CPU-s  {result.verdict}")
     total = sum(result.seconds for result in results)
+    processor = sum(result.processor for result in results)
     failed = [result.name for result in results if result.code]
     left = [result.name for result in results if result.left_out and not result.code]
     verdict = "FAILED: " + ", ".join(failed) if failed else "ok, but for " + ", ".join(left) if left else "ok"
-    print(f"  {'total':<14} {total:7.1f} s  {verdict}", flush=True)
+    print(f"  {'total':<14} {total:7.1f} s {processor:7.1f} CPU-s  {verdict}", flush=True)
 
 
 def main() -> int:

@@ -31,8 +31,8 @@ def run(tmp_path: Path):
 
 
 def verdicts(lines: list[str]) -> dict[str, str]:
-    rows = [line.split(maxsplit=3) for line in lines[lines.index("==== summary") + 1 :]]
-    return {name: verdict for name, _, _, verdict in rows}
+    rows = [line.split(maxsplit=5) for line in lines[lines.index("==== summary") + 1 :]]
+    return {name: verdict for name, *_, verdict in rows}
 
 
 def test_all_is_well(run) -> None:

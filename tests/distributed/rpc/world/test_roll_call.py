@@ -41,7 +41,8 @@ def test_a_line_names_who_is_missing(world, quick, lines: list[str], late: str) 
     def look_and_tell() -> None:
         """The line is written when all others are known to be here, however slow they are; then the absent rank comes."""
         look()
-        if len(own.here) == last and roll_call.SAY_AFTER:
+        waited = own._sent is not None  # before that `look` does nothing, and of 2 ranks all but the absent one are here at once
+        if waited and len(own.here) == last and roll_call.SAY_AFTER:
             roll_call.SAY_AFTER = 0.0
             look()
             side.send(None, absent)
