@@ -1,4 +1,4 @@
-"""Remote procedure calls between the ranks of an MPI job: `torch.distributed.rpc`, on MPI."""
+"""Remote procedure calls between the ranks of an MPI job: the API of `torch.distributed.rpc` on MPI messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
-from . import rref_proxy as rref_proxy  # RRefs make proxies with it
+from . import rref_proxy as rref_proxy  # registers the proxy class with RRef when imported
 from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
@@ -102,7 +102,7 @@ def init_rpc(
     if backend is None:
         backend = getattr(rpc_backend_options, "backend", None) or backend_registry.BackendType.MPI
     chosen: Any = rpc_backend_options
-    if type(chosen) in (type(None), RpcBackendOptions):
+    if type(chosen) in (type(None), RpcBackendOptions):  # the base class lacks the options of a backend
         given: dict[str, Any] = {}
         if chosen is not None:
             given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
@@ -114,7 +114,7 @@ def init_rpc(
             world_size = size_of_world(chosen)
     note_ignored_addresses("rpc", chosen.init_method)
     signals.protect()
-    before = guard.enter()
+    before = guard.enter()  # Ctrl-C is raised where the code below can handle it, not in the middle of an MPI call
     try:
         set_agent(backend_registry.init_backend(backend, name=name, rank=rank, world_size=world_size, options=chosen))
     finally:

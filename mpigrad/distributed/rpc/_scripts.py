@@ -1,4 +1,4 @@
-"""What scripted functions call of RPC: the public functions, with the checks and the words that PyTorch has for scripts."""
+"""The RPC functions that scripts call: the public ones, with PyTorch's checks and error texts for scripts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .constants import UNSET_RPC_TIMEOUT
 def rpc_async(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Future:
-    """`rpc.rpc_async` of a scripted function; profilers see it as a call from a script."""
+    """`rpc.rpc_async` from a script; profilers show it as `rpc_async_jit`."""
     profiler = extensions.profiler
     if profiler is None:
         return api.rpc_async(to, func, args, kwargs, timeout)
@@ -31,7 +31,7 @@ def rpc_async(
 def rpc_sync(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
-    """`rpc.rpc_sync` of a scripted function."""
+    """`rpc.rpc_sync` from a script."""
     if extensions.profiler is not None:
         return rpc_async(to, func, args, kwargs, timeout).wait()
     return api.rpc_sync(to, func, args, kwargs, timeout)
@@ -40,19 +40,19 @@ def rpc_sync(
 def remote(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """`rpc.remote` of a scripted function."""
+    """`rpc.remote` from a script."""
     return api.remote(to, func, args, kwargs, timeout)
 
 
 def local_value(rref: RRef) -> Any:
-    """The value of an RRef of this worker."""
+    """The value of an RRef that this worker owns; RuntimeError otherwise."""
     if not rref.is_owner():
         raise RuntimeError("Can't call RRef.local_value() on a non-owner RRef.")
     return rref.local_value()
 
 
 def to_here(rref: RRef, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-    """The module that an RRef refers to: scripts use it where it is."""
+    """The module of an RRef that this worker owns; RuntimeError on other workers, because scripted modules are not sent."""
     if not rref.is_owner():
         raise RuntimeError(
             f"{rref!r} is an RRef to a ScriptModule. It can't be sent through RPC from owner, {rref.owner()}, to user, "

@@ -1,4 +1,4 @@
-"""The public functions of RPC."""
+"""The public functions of RPC. They may be called from any thread; `rpc_sync` makes progress while it waits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _is_current_rpc_agent_set() -> bool:
 
 
 def _get_current_rpc_agent() -> Agent:
-    """The agent behind the public functions."""
+    """The current agent; PyTorch's RuntimeError if there is none."""
     agent = current.current.agent
     if agent is None:
         raise RuntimeError(
@@ -59,7 +59,7 @@ def _get_current_rpc_agent() -> Agent:
 
 
 def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function raise unless RPC has been initialised."""
+    """Decorator: the function raises RuntimeError unless RPC has been initialised."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -207,8 +207,7 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
 
 
 def _report_leaks(leaks: str) -> None:
-    """Tell of RRefs that others still refer to when their owner ends: a warning, or an error if `_ignore_rref_leak` is
-    False."""
+    """Warn of RRefs that other workers still hold when their owner ends; RuntimeError if `_ignore_rref_leak` is False."""
     if leaks and not _ignore_rref_leak:
         raise RuntimeError(leaks)
     if leaks:
@@ -237,8 +236,7 @@ def _wait_all() -> Iterator[None]:
 
 
 def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """Give every worker in `worker_names` (all, by default) the objects of all of them, by name. All of them must call
-    it.
+    """Give every worker in `worker_names` (default: all) the objects of all of them, by name. All of them must call it.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -271,9 +269,9 @@ def _to_worker_info(to: Any) -> WorkerInfo:
 
 
 def _delete_all_user_and_unforked_owner_rrefs(timeoutMillis: timedelta = timedelta(seconds=100)) -> None:
-    """End all references to values of other workers, whoever still holds them; waits until their owners know.
+    """Drop all RRefs to values of other workers, even if the program still holds them; waits until their owners know.
 
-    `shutdown` calls it by its name in this module.
+    `shutdown` looks it up in this module, so tests may replace it.
     """
     agent = _get_current_rpc_agent()
     agent.rrefs.delete_users()
@@ -294,12 +292,12 @@ def _get_worker_infos() -> list[WorkerInfo]:
 
 
 def _rref_context_get_debug_info() -> dict[str, str]:
-    """How many RRefs, forks and unfinished values this worker keeps, by PyTorch's names."""
+    """The numbers of RRefs, forks and pending values on this worker, under PyTorch's names."""
     return _get_current_rpc_agent().rrefs.debug_info()
 
 
 def _get_debug_info() -> dict[str, str]:
-    """What this worker's agent, RRefs and distributed autograd count, together."""
+    """The counters of this worker's agent, RRefs and distributed autograd."""
     found = _rref_context_get_debug_info()
     found.update(_get_current_rpc_agent().get_debug_info())
     for counted in extensions.debug_info_hooks:

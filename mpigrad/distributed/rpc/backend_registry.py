@@ -1,4 +1,4 @@
-"""Backends by name, as in PyTorch: one real one, MPI, under its own name and under the one that ported programs use."""
+"""The registry of backends, as in PyTorch. There is one real backend, MPI; TENSORPIPE is an alias for ported programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decorators of functions that are called by RPC."""
+"""Decorators for functions that are called by RPC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def async_execution(fn: Fn) -> Fn:
-    """Mark a function that returns a `Future`: the call is answered when it is done, and no thread waits for it.
+    """Mark a function that returns a `Future`: the call is answered when the future is done, and no thread waits for it.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> from mpigrad.futures import Future

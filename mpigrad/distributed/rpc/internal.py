@@ -1,4 +1,4 @@
-"""The default pickler of RPC, in the shape that `use_rpc_pickler` expects, and names that ported programs import."""
+"""The default pickler of RPC, with the interface that `use_rpc_pickler` expects, and names that ported programs import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serial
 
 
 class RPCExecMode(Enum):
-    """The ways to make a call, as they are spelled in the names of profiled calls."""
+    """The kinds of calls, as the names of profiled calls spell them."""
 
     SYNC = "sync"
     ASYNC = "async"
@@ -29,7 +29,7 @@ class PythonUDF(NamedTuple):
 
 
 class RemoteException(NamedTuple):
-    """What went wrong on another worker."""
+    """The message and type of an exception on another worker."""
 
     msg: str
     exception_type: type

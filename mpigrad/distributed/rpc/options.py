@@ -12,8 +12,7 @@ from ._agent.device_maps import DeviceMap, add_to_map, to_device_list, to_device
 
 
 class RpcBackendOptions:
-    """What every backend can be told: the default timeout of calls, in seconds (0: none), and PyTorch's `init_method`.
-    """
+    """Options of every backend: the default timeout of calls in seconds (0: none) and PyTorch's `init_method`."""
 
     def __init__(
         self,
@@ -28,15 +27,15 @@ class MPIRpcBackendOptions(RpcBackendOptions):
     """Options of RPC over MPI.
 
     Args:
-        num_worker_threads: how many functions of other workers may run at a time.
+        num_worker_threads: how many functions for other workers may run at the same time.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
-        device_maps: for each other worker, on which of its devices a tensor of a device here shall arrive. Answers and
-            gradients take the way back. Without a map tensors on a GPU are not sent.
+        device_maps: for each other worker, a device map: on which of its devices a tensor of this worker's device arrives.
+            Answers and gradients use the reverse map. Without a map, sending a tensor on a GPU raises an error.
         devices: the GPUs this worker uses; without it, those that the device maps name.
         device_transfers: how arrays on a GPU travel: "staged" through pinned host memory, which works with every MPI;
-            "cuda_aware", by handing device pointers to MPI, which must be built for that; "detect" tries it out in a
-            process of its own (see `mpigrad doctor`). The default is the environment variable
+            "cuda_aware", by passing device pointers to MPI, which must be built for that; "detect" tests in a separate
+            process whether that works (see `mpigrad doctor`). The default is the environment variable
             MPIGRAD_DEVICE_TRANSFERS, and "staged" without it.
         comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
             disjoint worlds.
@@ -71,7 +70,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         self.init_timeout = init_timeout
 
     def set_device_map(self, to: str, device_map: dict[Any, Any]) -> None:
-        """Add where tensors of this worker's devices shall arrive on the worker `to`.
+        """Add entries to the device map for the worker `to`.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_device_map("worker1", {0: 1})

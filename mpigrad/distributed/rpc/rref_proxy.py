@@ -1,4 +1,4 @@
-"""`RRefProxy`: calls methods of the value that an RRef refers to, on its owner."""
+"""`RRefProxy`: calls methods of an RRef's value on its owner. Returned by `rref.rpc_sync()` and its siblings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _local_invoke_async_execution(number: int, name: str, args: tuple[Any, ...],
 
 
 class RRefProxy:
-    """What `rref.rpc_sync()`, `rref.rpc_async()` and `rref.remote()` give: its attributes are the value's methods."""
+    """Returned by `rref.rpc_sync()`, `rref.rpc_async()` and `rref.remote()`: its attributes are the value's methods."""
 
     def __init__(self, rref: RRef, rpc_api: str, timeout: float) -> None:
         self.rref, self.rpc_api, self.rpc_timeout = rref, rpc_api, timeout
@@ -42,11 +42,11 @@ class RRefProxy:
         if self.rpc_api == "rpc_sync":
             return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
         made = remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
-        made._get_future()._add(lambda fut: rref)
+        made._get_future()._add(lambda fut: rref)  # keeps the RRef alive until the call is done
         return made
 
     def _call_once_known(self, name: str, arguments: tuple[Any, ...]) -> Future:
-        """Call once the value's type is known, without waiting for it here."""
+        """Call as soon as the value's type is known, without waiting for it."""
         known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
         if known.done() and known._state == 1 and hasattr(known.value(), name):
             return self._send(known, name, arguments)
@@ -77,7 +77,7 @@ class RRefProxy:
 
 
 class _MethodCall:
-    """What calls one method on the owner: `function` travels, and errors, traces and tables show the method."""
+    """A call of one method on the owner: `function` is sent, but errors, traces and tables show the method's name."""
 
     def __init__(self, function: Any, method: str) -> None:
         self._function, self._wire_name = function, name_of(function)
@@ -92,7 +92,7 @@ class _MethodCall:
 
 @functools.lru_cache(1024)
 def _invoker(kind: Any, name: str) -> Any:
-    """What calls the method `name` of a value of that type, on its owner."""
+    """The function that calls the method `name` of a value of type `kind` on its owner."""
     later = hasattr(getattr(kind, name), "_wrapped_async_rpc_function")
     return _MethodCall(_local_invoke_async_execution if later else _local_invoke, f"{kind.__qualname__}.{name}")
 
@@ -105,7 +105,7 @@ def _pass_on(answer: Future, result: Future) -> None:
 
 
 def _collected() -> list[Future] | None:
-    """The futures that this thread collects (`_wait_all`), if it does."""
+    """The list of futures that this thread collects inside `_wait_all`, or None."""
     return getattr(api._thread_local_var, "future_list", None)
 
 

@@ -1,4 +1,4 @@
-"""A profiler of what a worker does for others, on whatever threads it serves them."""
+"""A profiler of the requests that a worker serves, on all its threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpigrad.autograd.profiler import profile
 
 
 class _Serving(Instrument, threading.local):
-    """How many requests this thread is serving, one inside the other."""
+    """The number of nested requests that this thread is serving."""
 
     depth = 0
 
@@ -20,14 +20,14 @@ class _Serving(Instrument, threading.local):
         self.depth += 1
 
     def after_serve(self, agent: Any) -> None:
-        """It is done; the one that began the profile was not counted."""
+        """Count a request that is done; not below 0, because the request that started the profiler was not counted."""
         self.depth = max(0, self.depth - 1)
 
 
 class _server_process_global_profile(profile):
-    """Note what runs while this worker serves requests. `process_global_function_events` has a list for each thread then.
+    """Record what runs while this worker serves requests. At the end `process_global_function_events` has a list per thread.
 
-    Mostly made by another worker, `rpc.remote(to, rpc._server_process_global_profile)`, and entered and left through the RRef.
+    Usually another worker creates it with `rpc.remote(to, rpc._server_process_global_profile)` and enters it through the RRef.
     """
 
     follows_calls = False
@@ -52,26 +52,26 @@ class _server_process_global_profile(profile):
         self.process_global_function_events = [list(each) for _, each in groupby(found, key=lambda event: event.thread)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to whoever asked for the events."""
+        """The state that is sent to the worker that asked for the events."""
         return {name: value for name, value in self.__dict__.items() if name != "_serving"}
 
     def operator(self, name: str, inputs: Any) -> Any:
-        """One operator, if it runs for another worker."""
+        """Record an operator if it runs for another worker."""
         return super().operator(name, inputs) if self._serving.depth else _NOTHING
 
     def node(self, node: Any) -> Any:
-        """One node of a backward pass, if it runs for another worker."""
+        """Record a node of a backward pass if it runs for another worker."""
         return super().node(node) if self._serving.depth else _NOTHING
 
 
 class _Nothing:
-    """Surrounds what is not noted."""
+    """A context manager that records nothing."""
 
     def __enter__(self) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
     def __exit__(self, *error: object) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
 
 _NOTHING = _Nothing()

@@ -1,4 +1,5 @@
-"""The agent: one worker's calls to others (`call_table.py`) and its service for them (`server.py`).
+"""Parts of the agent: the current agent, device maps, profiling of calls, timers, latency.
 
-Imports the folders below: `_protocol`, `_transport`, `_wire`, `_progress`. RRefs, worlds and the public API build on it.
+The agent itself is in `_core/rpc` (`agent.py`, `call_table.py`, `server.py`). This folder imports `_protocol`, `_transport` and
+`_progress`; RRefs, worlds and the public API are built on it.
 """

@@ -1,4 +1,4 @@
-"""A counter that any thread may increase without a lock."""
+"""A counter that any thread may increment without a lock. The agent counts requests with it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import threading
 
 
 class Counter:
-    """Counts how many numbers were taken with `next(counter.numbers)`, which is atomic and gives each number once.
+    """Counts calls of `next(counter.numbers)`, which is atomic under the GIL and returns each number once.
 
-    Reading takes a number too, and leaves it out of the count, because an `itertools.count` cannot be read otherwise.
+    An `itertools.count` can only be read by taking a number. `count` therefore takes one and subtracts its own reads.
 
     >>> counter = Counter(5)
     >>> next(counter.numbers), next(counter.numbers), counter.count(), counter.count()

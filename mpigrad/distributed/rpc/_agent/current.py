@@ -1,4 +1,8 @@
-"""The current agent of this process (or of this thread, where several agents share a process)."""
+"""The current agent of this process, or of this thread where several agents share a process (tests).
+
+Connects futures with the agent: a thread that waits for a future makes progress for the agent meanwhile. In a forked child the
+agent is removed, because its threads and its MPI belong to the parent.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from mpigrad._process.mpi_end import when_forked, why_unusable
 
 
 class Current:
-    """Holder of the agent; replaced by a thread-local one while agents share the process."""
+    """Holds the agent of the process; `shared_process` replaces it by a `LocalCurrent`."""
 
     agent: Agent | None = None
 
 
 class LocalCurrent(threading.local):
-    """One agent per thread."""
+    """Holds one agent per thread."""
 
     agent: Agent | None = None
 
@@ -40,7 +44,7 @@ def get_agent() -> Agent:
 
 
 def set_agent(agent: Agent | None) -> None:
-    """Make `agent` the current one: futures then wait by making progress for it."""
+    """Make `agent` the current one, or none: threads that wait for futures then make progress for it."""
     current.agent = agent
     signals.unprotect() if agent is None else signals.protect()
     _future.set_wait_hook(None if agent is None else _wait)
@@ -67,7 +71,7 @@ def _wait(fut: Any, deadline: float | None) -> None:
             _future.block(fut, deadline)
         else:
             agent.wait(fut, deadline)
-        if deadline is not None:
+        if deadline is not None:  # `agent.wait` has waited until then; the caller checks whether the future is done
             return
 
 
@@ -88,7 +92,7 @@ _future.set_start_hook(_start)
 
 
 def _abandon(why: str) -> None:
-    """In a forked child: the agent is the parent's, and so are its threads. Nothing is sent, and nothing waits."""
+    """In a forked child: fail all pending calls and forget the agent, whose threads exist only in the parent."""
     agent = current.agent
     if agent is not None:
         agent.gone.update(dict.fromkeys([*agent.workers, *agent.gone], why))

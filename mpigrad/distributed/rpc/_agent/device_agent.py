@@ -1,4 +1,9 @@
-"""An agent whose messages carry arrays of GPUs: maps, streams and receives. Agents without devices know nothing of it."""
+"""The agent of a worker that uses GPUs: device maps, CUDA streams and device receive buffers.
+
+`_world/device_profiles.py` chooses it when a worker has devices or another worker's device map names some of its devices. The
+plain `Agent` contains no code for devices; the subclasses here add it. Rule for streams: requests run on streams of a pool,
+answers arrive on the streams of their caller, gradients on the streams of the backward pass.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +29,12 @@ from .device_maps import DeviceMap, Profile, Route, devices_in_use, reverse_maps
 
 _ANSWERS = frozenset({int(MessageType.REPLY), int(MessageType.EXCEPTION)})
 _PASSES = range(int(MessageType.BACKWARD_AUTOGRAD_REQ), int(MessageType.ABORT_AUTOGRAD) + 1)  # may compute gradients
-_arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()
+# Beside the futures and not in them: `Future` has no slot for it, and only futures of device arrays need one.
+_arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()  # future -> events after its arrays
 
 
 class _Ordered(Future):
-    """A future whose value has device arrays: a thread that takes it on another stream waits for them there."""
+    """A future whose value has device arrays: the stream of a thread that reads it waits until they are complete."""
 
     __slots__ = ()
 
@@ -47,13 +53,13 @@ class _Ordered(Future):
 
 
 class DeviceFuture(_Ordered, CallFuture):
-    """The future of an answer that brought device arrays."""
+    """The future of a call whose answer may have device arrays."""
 
     __slots__ = ()
 
 
 class ValueFuture(_Ordered):
-    """The future of an RRef's value: a thread that takes it waits for what its maker's streams had been given."""
+    """The future of an RRef's value: readers wait for the work that was on the streams of the thread that set it."""
 
     __slots__ = ()
 
@@ -62,11 +68,11 @@ class ValueFuture(_Ordered):
         super().set_result(result)
 
 
-_makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictionary()
+_makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictionary()  # future -> devices to record
 
 
 class _Pending(dict[int, CallFuture]):
-    """Calls under way, with the streams of their callers."""
+    """Pending calls by call id, with the streams that were current on their calling threads."""
 
     def __init__(self, devices: list[device]) -> None:
         super().__init__()
@@ -83,13 +89,13 @@ class _Pending(dict[int, CallFuture]):
 
 
 class DeviceCallTable(CallTable):
-    """A call table whose answers arrive on the streams of their callers."""
+    """A call table that decodes each answer on the streams of its caller."""
 
     pending: _Pending
     _agent: DeviceAgent
 
     def use_devices(self, devices: list[device]) -> None:
-        """Remember the streams of callers on these devices from now on."""
+        """From now on, remember the streams of callers on these devices."""
         self.pending = _Pending(devices)
 
     def new_future(self) -> CallFuture:
@@ -106,20 +112,20 @@ class DeviceCallTable(CallTable):
 
 
 class DeviceServer(Server):
-    """A server whose functions run on streams of their own."""
+    """A server that runs each function on streams of the pool, so that requests do not serialise on the default stream."""
 
     _agent: DeviceAgent
 
     def dispatch(self, frame: Any, kind: int) -> None:
         if kind in extensions.handlers and kind not in _PASSES and type(frame) is not FrameWithArrays:
-            super().dispatch(frame, kind)  # computes nothing
+            super().dispatch(frame, kind)  # an internal message without arrays: nothing runs on a GPU
             return
         with self._agent.streams_of(frame).serving():
             super().dispatch(frame, kind)
 
 
 class DeviceAgent(Agent):
-    """An agent that uses GPUs."""
+    """An agent that sends and receives arrays on GPUs."""
 
     call_table_type = DeviceCallTable
     server_type = DeviceServer
@@ -127,7 +133,10 @@ class DeviceAgent(Agent):
     calls: DeviceCallTable
 
     def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool, static: bool) -> None:
-        """Begin, knowing the maps of all workers; in a dynamic group they come later, and may name any GPU."""
+        """Set up streams and receive buffers from the profiles of all workers, before anything is served.
+
+        In a dynamic world other workers join later and their maps may name any GPU, so all visible GPUs are prepared.
+        """
         mine = profiles[self.info.name]
         self._maps: dict[str, DeviceMap] = mine.maps
         self._ways_back = reverse_maps(self.info.name, profiles)
@@ -142,11 +151,11 @@ class DeviceAgent(Agent):
         self.transport.device_receiver = DeviceReceiver(devices, self._streams_for, cuda_aware)
 
     def stop_using_devices(self) -> None:
-        """The agent is gone."""
+        """Undo the process-wide count of `use_devices`; called when the agent has stopped."""
         payload.count_host_maps(-int(self.moves_host_tensors))
 
     def learn(self, name: str, profile: Profile) -> None:
-        """A worker has joined: note the device map of answers to it."""
+        """Note the reverse device map of a worker that has joined, for answers to it."""
         self._ways_back.update(reverse_maps(self.info.name, {name: profile}))
 
     def route(self, dst: int, what: str) -> Route:
@@ -162,7 +171,7 @@ class DeviceAgent(Agent):
         return self._streams.backward.working()
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Callbacks that another thread will run keep the streams of the thread that completed their future."""
+        """Run callbacks on another thread, but on the streams of the thread that completed their future."""
         streams = Streams.current(self.devices)
 
         def inside() -> None:
@@ -172,14 +181,14 @@ class DeviceAgent(Agent):
         return super().defer(inside)
 
     def _streams_for(self, frame: Any) -> Streams:
-        """The streams of the thread that will use what a frame carries."""
+        """The streams on which the arrays of a frame will be used: the caller's, the backward pass's or new ones."""
         kind = kind_of(frame)
         if kind in _ANSWERS:
             return self.calls.pending.streams.get(read_header(frame).call_id) or self._streams.next()
         return self._streams.backward if kind in _PASSES else self._streams.next()
 
     def streams_of(self, frame: Any) -> Streams:
-        """The streams on which a frame's arrays arrive, or on which what it asks for shall run."""
+        """The streams on which a frame's arrays were received, or else those on which its request will run."""
         known = frame.streams if type(frame) is FrameWithArrays else None
         return self._streams_for(frame) if known is None else known
 

@@ -1,7 +1,8 @@
-"""Device maps: on which device of another worker a tensor of a device here arrives, and the checks over all workers.
+"""Device maps: on which device of another worker a tensor of this worker's device arrives; and their checks.
 
-A worker's *device maps* say so for the workers it calls. Answers take the way back, by the *reverse map* of the caller's;
-so do gradients, which return to the very device that the tensor left (it travels with the tensor).
+A worker has one device map for each worker that it calls. Answers use the reverse of the caller's map. Gradients return to
+exactly the device that the tensor left, which is sent along with the tensor. All workers run the same checks over all maps, so
+all of them raise or none does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ DeviceMap = dict[device, device]
 
 
 def to_device_map(given: Mapping[Any, Any]) -> DeviceMap:
-    """A map as users write it (numbers, texts, devices), each target named once."""
+    """Parse a map as users write it (indices, strings, devices); ValueError if two sources have the same target."""
     made: DeviceMap = {}
     sources: DeviceMap = {}
     for key, value in given.items():
@@ -30,7 +31,7 @@ def to_device_map(given: Mapping[Any, Any]) -> DeviceMap:
 
 
 def to_device_list(given: Iterable[Any]) -> list[device]:
-    """Devices as users write them; only GPUs."""
+    """Parse a list of devices as users write it; ValueError for anything but GPUs."""
     made = [device(each) for each in given]
     for each in made:
         if each.type != "cuda":
@@ -51,25 +52,25 @@ def add_to_map(known: dict[str, DeviceMap], to: str, given: Mapping[Any, Any]) -
 
 
 class Profile(NamedTuple):
-    """What all workers must know of one worker's devices."""
+    """The devices and device maps of one worker, as all workers exchange them at the start."""
 
-    available: int  # GPUs of its host that it can see
+    available: int  # number of GPUs that the process sees
     devices: list[device]
     maps: dict[str, DeviceMap]
-    gpus: list[str] = []  # names of the GPUs that no other has, in the order of their indices
+    gpus: list[str] = []  # a unique name for each GPU (its id and its host), by index
 
     def __bool__(self) -> bool:
         return bool(self.devices or self.maps)
 
     def encode(self) -> bytes:
-        """As bytes for the other workers."""
+        """Encode as JSON for the other workers."""
         maps = {to: [[str(a), str(b)] for a, b in each.items()] for to, each in self.maps.items()}
         fields = [self.available, [str(each) for each in self.devices], maps, self.gpus]
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Profile:
-        """From bytes that `encode` made; nothing: a worker without GPUs."""
+        """Decode the bytes of `encode`; empty bytes mean a worker without devices."""
         if not data:
             return NO_DEVICES
         count, devices, maps, gpus = json.loads(data)
@@ -81,13 +82,16 @@ NO_DEVICES = Profile(0, [], {})
 
 
 def profile_of(options: Any) -> Profile:
-    """This worker's profile."""
+    """The profile that this worker's options describe."""
     maps, devices = dict(options.device_maps), list(options.devices)
     return Profile(device_count(), devices, maps) if maps or devices else NO_DEVICES
 
 
 def check_profiles(profiles: Mapping[str, Profile], static: bool = True) -> None:
-    """PyTorch's checks over all workers, which every worker makes: so that all of them raise, or none."""
+    """Check the profiles of all workers with PyTorch's rules; ValueError with PyTorch's texts.
+
+    Every worker checks all profiles, so all of them raise or none does. If not `static`, unknown target names are allowed.
+    """
     for name, profile in profiles.items():
         devices = profile.devices
         if len(set(devices)) != len(devices):
@@ -128,7 +132,7 @@ def _exist(devices: Iterable[device], count: int) -> bool:
 
 
 def reverse_maps(mine: str, profiles: Mapping[str, Profile]) -> dict[str, DeviceMap]:
-    """For each worker that maps devices to this one: the way back."""
+    """The inverted device maps of all workers that call this one, by worker name."""
     return {
         name: {target: source for source, target in profile.maps[mine].items()}
         for name, profile in profiles.items()
@@ -137,7 +141,7 @@ def reverse_maps(mine: str, profiles: Mapping[str, Profile]) -> dict[str, Device
 
 
 def devices_in_use(profile: Profile, reverse: Mapping[str, DeviceMap]) -> list[device]:
-    """The GPUs of this worker: those it was told, or else those that maps name."""
+    """The GPUs that a worker uses: its `devices` option if given, else the GPUs that device maps name."""
     named = {each for pairs in (*profile.maps.values(), *reverse.values()) for each in pairs} - {CPU}
     return sorted(profile.devices or named, key=lambda each: each.index or 0)
 
@@ -149,14 +153,14 @@ _ADVICE = (
 
 
 class Route(NamedTuple):
-    """Where the tensors of one message go."""
+    """The device map of one message and what its error messages need."""
 
     what: str  # "Request" or "Response"
     to: str
     pairs: Mapping[device, device]
 
     def target(self, source: device) -> device:
-        """The device on which what is on `source` arrives; a RuntimeError, PyTorch's, if the map does not say."""
+        """The target device of arrays on `source`; PyTorch's RuntimeError if the map has none."""
         found = self.pairs.get(source)
         if found is not None:
             return found

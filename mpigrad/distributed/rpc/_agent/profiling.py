@@ -1,9 +1,9 @@
-"""Calls in the profiler: one event for each, and the events of the other side, which come back to the caller.
+"""Profiling of calls: the caller's profiler gets one event for each call and the events of the callee.
 
-While a profiler is active on the caller, the function runs inside a `watched` one on the callee, under a profiler there.
-What that finds comes back with the answer; the answer to `remote` is for the RRef, so there it comes as a message of its
-own. The events are moved to the caller's clock: the middle of the function's time is taken as the middle of the call's.
-Without an active profiler nothing of this is installed, and calls cost nothing more.
+While a profiler is active on the caller, the callee runs the function inside `watched`, under a profiler there. The events
+return with the answer. The answer of `remote` belongs to the RRef, so there they return in a separate message. Clocks are
+aligned by assuming that the middle of the function's run is the middle of the call. Without an active profiler nothing is
+installed, and calls have no extra cost.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from . import current
 
 REMOTE = "#remote_op: "
 Noted = profiler.Noted
-Report = tuple[list[Noted], int, int]  # events of the other side, when it began and ended there
+Report = tuple[list[Noted], int, int]  # events of the callee, its start and its end on the callee's clock
 Send = Callable[[Any, Any, Any], Any]  # (function, args, kwargs) -> result or future
 
 _REPORT = int(MessageType.RUN_WITH_PROFILING_RESP)
 _numbers = itertools.count(1)
-_reported: dict[int, _Call] = {}  # calls of `remote` whose events come in a message of their own
+_reported: dict[int, _Call] = {}  # calls of `remote` that wait for the message with the callee's events, by flow id
 
 
 def title_of(func: Any) -> str:
-    """A function's name in events: operators and scripted functions have PyTorch's spelling."""
+    """The name of a function in events; operators and scripted functions are spelled as in PyTorch."""
     name = name_of(func)
     if name is not None and is_library(name):
         return "aten::" + func.__name__
@@ -45,7 +45,7 @@ def title_of(func: Any) -> str:
 
 
 class _Call:
-    """One call: its name, when it began, and the profilers that want to know."""
+    """One profiled call on the caller: its name, its start and the profilers that record it."""
 
     def __init__(self, kind: str, func: Any, info: WorkerInfo) -> None:
         agent = current.get_agent()
@@ -57,14 +57,14 @@ class _Call:
         self.start = perf_counter_ns()
 
     def over(self, events: Sequence[Noted] = (), begin: int = 0, end: int = 0) -> None:
-        """Note the call, and what happened on the other side between `begin` and `end` of its clock."""
+        """Record the call and the callee's events, which lie between `begin` and `end` on the callee's clock."""
         now = perf_counter_ns()
         shift = (self.start + now - begin - end) // 2
         found = [Noted(self.name, self.start, now, self.thread, "rpc", node=self.node, flow=self.flow)]
         for each in events:
             name, start, stop = self.name + REMOTE + each.name, each.start + shift, each.end + shift
             moved = each._replace(name=name, start=start, end=stop)
-            if each.thread >= 0:  # of the callee itself, not of a call that it made
+            if each.thread >= 0:  # an event of the callee itself; nested calls are already moved to negative "threads"
                 moved = moved._replace(thread=-self.flow, node=self.other, flow=each.flow or self.flow)
             found.append(moved)
         for owner in self.owners:
@@ -72,17 +72,17 @@ class _Call:
 
     @property
     def wanted(self) -> dict[str, bool]:
-        """What the profilers look at, for the one on the other side."""
+        """The options of the profiler on the callee: what any of the caller's profilers records."""
         options = ("record_shapes", "profile_memory", "with_flops", "with_stack")
         return {name: True for name in options if any(getattr(each, name) for each in self.owners)}
 
     def arrived(self, answer: tuple[Any, ...]) -> Any:
-        """Take the answer of a watched function apart."""
+        """Record the events of a watched function's answer and return its result."""
         self.over(*answer[1:])
         return answer[0]
 
     def follow(self, answer: Future) -> Future:
-        """The future of the result alone; it fails as the answer does."""
+        """A future of the result without the events; it fails with the answer's error."""
         result: Future = Future()
 
         def ended(fut: Future) -> None:
@@ -96,15 +96,15 @@ class _Call:
         return result
 
     def expect_report(self, answer: Future) -> Future:
-        """`remote` ends with the report, which comes before the value can be fetched; or with an error without one."""
+        """Record a `remote` call that fails; one that succeeds is recorded when the report arrives (`_take_report`)."""
         answer._add(lambda fut: _end_unreported(self.flow) if fut._state == 2 else None)
         return answer
 
 
 def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, send: Send) -> Any:
-    """Make a call with `send`, and have all active profilers note it."""
+    """Make a call with `send` and record it in all active profilers."""
     call = _Call(kind, func, info)
-    named = name_of(func) or func  # closures travel as they are
+    named = name_of(func) or func  # functions without an importable name are pickled
     try:
         if kind == "rpc_remote":
             _reported[call.flow] = call
@@ -120,7 +120,7 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
 
 # -- on the callee -----------------------------------------------------------------------------------------------------
 class _Watching:
-    """A profiler on the callee: what this thread did, and what the calls that it made did elsewhere."""
+    """A profiler on the callee, around one function: records this thread and the calls that it makes."""
 
     def __init__(self, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> None:
         func = function_of(named) if isinstance(named, bytes) else named
@@ -136,10 +136,10 @@ class _Watching:
             profiler.SCOPE.only = before
 
     def report(self) -> Report:
-        """End the profiler; what it found."""
+        """Stop the profiler and return what it recorded for this function."""
         self._profile.__exit__()
         threads, kept = {self.thread}, []
-        for each in self._profile._found:  # calls are noted after what they did, which is in the "thread" -flow
+        for each in self._profile._found:  # events of a nested call have the "thread" -flow
             if each.thread in threads:
                 threads.add(-each.flow)
                 kept.append(each)
@@ -147,7 +147,7 @@ class _Watching:
 
 
 def watched(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """Run a function: its result and the report."""
+    """Run a function under a profiler and return its result and the report."""
     watching = _Watching(wanted, named, args, kwargs)
     return (watching.result, *watching.report())
 
@@ -158,7 +158,7 @@ def watched_async(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) ->
     watching = _Watching(wanted, named, args, kwargs)
     if not isinstance(watching.result, Future):
         watching.report()
-        return watching.result  # the complaint about it is the same as without a profiler
+        return watching.result  # not a Future: the server raises the same error as without a profiler
     return watching.result.then(lambda fut: (fut, watching.report())).then(_with_report)
 
 
@@ -198,7 +198,7 @@ def _end_unreported(flow: int) -> None:
         call.over()
 
 
-# -- when to do all this -----------------------------------------------------------------------------------------------
+# -- installing and removing -------------------------------------------------------------------------------------------
 def _activity(active: bool) -> None:
     wanted = active and any(each.follows_calls for each in profiler.active)
     extensions.install_profiler(profiled if wanted else None)

@@ -1,4 +1,7 @@
-"""Timers: actions of the agent that run after a delay, on the thread that does the housekeeping at that time."""
+"""Timers: run an action of the agent after a delay. Timeouts, retries and delayed messages use them.
+
+Any thread may add one. `housekeep` of the agent runs those that are due, on whichever thread polls then; so they must not block.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ logger = logging.getLogger(__name__)
 
 
 class Timers:
-    """Delayed actions, run in the order of their times by `run_due`."""
+    """Delayed actions; `run_due` runs them in the order of their times."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []  # a heap
         self._lock = threading.Lock()
-        self._numbers = itertools.count()  # actions of the same time run in the order in which they were added
+        self._numbers = itertools.count()  # breaks ties: heap entries must not compare functions
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
         """Call `run`, which must not block, after so many seconds."""
@@ -26,7 +29,7 @@ class Timers:
             heapq.heappush(self.waiting, (time.monotonic() + seconds, next(self._numbers), run))
 
     def run_due(self, now: float) -> None:
-        """Call everything whose time has come."""
+        """Run all actions whose time is not after `now`, outside the lock: they may add new ones."""
         while True:
             with self._lock:
                 if not self.waiting or self.waiting[0][0] > now:

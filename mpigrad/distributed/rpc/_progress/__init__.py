@@ -1,4 +1,5 @@
-"""Progress: which thread polls, which runs functions, which sleeps; and the queue in front of the transport.
+"""Progress: which thread polls MPI, which ones run functions, which ones sleep; and the send queue of the transport.
 
-Knows transports and futures, but neither calls nor messages. An agent has one `Progress`.
+An agent has one `Progress`. This layer knows transports and futures but not the content of messages. The compiled parts (pool,
+lead, waiting threads, send queue) are in `_core/rpc`.
 """

@@ -1,4 +1,4 @@
-"""`MessageHandler`: what progress needs of the agent whose messages it moves."""
+"""`MessageHandler`: the interface through which progress calls the agent."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 
 class MessageHandler(Protocol):
-    """Takes in what the transport brings. An agent implements it."""
+    """Handles received frames and failed sends. The agent implements it."""
 
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Do what a received frame asks for on this thread, or return it (or other work) if that may run user code.
+        """Handle a received frame on this thread; if that may run user code, return the work for `serve` instead.
 
-        `waiting_for` is the future that this thread waits for, None for the leader. Never raises.
+        `waiting_for` is the future that this thread waits for, or None for a pool thread. Never raises.
         """
 
     def answers(self, work: Any, fut: Future) -> bool:
-        """Whether this work, which `receive` has returned, is to decode the answer that `fut` waits for."""
+        """Whether this work, returned by `receive`, decodes the answer that `fut` waits for."""
 
     def serve(self, work: Any) -> None:
-        """Run work that `receive` has returned, or a function without arguments, where user code may run."""
+        """Run work that `receive` returned, or a function without arguments. May run user code and may block."""
 
     def housekeep(self, now: float) -> None:
-        """Do what is due at this time. Called every few milliseconds, on any thread; must not block."""
+        """Run timers and check deadlines. Called every few milliseconds, on any thread; must not block."""
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """A frame could not be sent, now or after it had been accepted. Must not block."""
+        """Fail the call of a frame that could not be sent, at once or after it had been queued. Must not block."""

@@ -1,4 +1,4 @@
-"""`Progress`: everything about the threads of one agent, put together from its parts."""
+"""`Progress`: constructs the parts that own and schedule the threads of one agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """The parts that move one agent's messages. Each knows only those made before it."""
+    """Send queue, lead, idling, pool and waiting threads of one agent. Each part knows only those constructed before it."""
 
     def __init__(self, transport: Transport, handler: MessageHandler, limit: int, name: str) -> None:
         self.queue = SendQueue(transport, handler)

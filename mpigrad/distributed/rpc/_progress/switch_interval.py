@@ -1,8 +1,8 @@
 """The interpreter's switch interval while RPC runs.
 
-A thread that serves others must take the GIL back after every MPI call. If the main thread computes in pure Python, that
-takes a switch interval each time, and Python's default of 5 ms made an empty call to such a worker take 10 to 30 ms. A
-millisecond is enough: switches happen only when a thread waits for the GIL.
+A thread that serves requests must reacquire the GIL after every MPI call. While the main thread computes in pure Python, each
+of these takes one switch interval. With Python's default of 5 ms an empty call to such a worker took 10 to 30 ms, so RPC sets
+1 ms. That costs little, because Python switches only when a thread waits for the GIL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _before = 0.0
 
 
 def shorten() -> None:
-    """An agent starts: switch between threads more often, unless the program does already."""
+    """Shorten the interval for a new agent, unless the program has set a shorter one."""
     global _users, _before
     with _lock:
         _users += 1
@@ -29,7 +29,7 @@ def shorten() -> None:
 
 
 def restore() -> None:
-    """An agent has stopped: after the last one, the interval is what it was (unless the program changed it meanwhile)."""
+    """Restore the interval when the last agent stops, unless the program has changed it meanwhile."""
     global _users
     with _lock:
         _users -= 1

@@ -1,8 +1,10 @@
-"""Errors across workers: the remote exception itself on the caller, with the remote traceback as its cause.
+"""Errors across workers: the caller gets the callee's exception, with the callee's traceback as its cause.
 
-PyTorch's callers get a RuntimeError for most types: all but ValueError and TypeError, and for every type whose constructor wants
-more than a text, whose message then says "Original exception on remote side was". Programs catch and compare that. So an
-exception of such a type is an instance of a class derived from its own and from RuntimeError: both `except` clauses catch it.
+PyTorch raises most remote exceptions as RuntimeError: all types but ValueError and TypeError, and all types whose constructor
+needs more than a message; the text of the latter contains "Original exception on remote side was". Programs rely on that. An
+exception of such a type is therefore an instance of a class derived from both its own type and RuntimeError, so that `except`
+clauses for either catch it. No function here may raise because of a user's exception class: its `__str__`, `__repr__` and
+constructor may fail.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from mpigrad import _cloud_pickle
 from .worker_info import WorkerInfo
 
 _RPC = ("mpigrad.distributed.rpc.", "mpigrad._core.rpc.")  # packages whose frames remote tracebacks leave out
-LONGEST_TEXT = 1 << 16  # characters of an error's text
+LONGEST_TEXT = 1 << 16  # characters of an error's text that are sent and shown
 
 class RemoteTraceback(Exception):
-    """The cause of an exception that came from another worker: which worker, and where it happened there."""
+    """The cause of an exception from another worker: the worker and the traceback there, as text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -35,12 +37,12 @@ class RemoteTraceback(Exception):
 
 
 def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
-    """An exception as bytes: itself if it can be pickled, and always its text."""
+    """Encode an exception: the exception itself if it can be pickled, and always its text."""
     return pickle.dumps((_pickled(error), type(error).__name__, _cut(_safe_str(error)), _text(worker, error)), 5)
 
 
 def print_error(worker: WorkerInfo, error: BaseException) -> None:
-    """Show an error of a user's function on this worker's stderr, as PyTorch does."""
+    """Print the error of a user's function on this worker's stderr, as PyTorch does."""
     with contextlib.suppress(Exception, SystemExit):  # there may be no stderr; the error's own methods may raise or exit
         print(_text(worker, error), file=sys.stderr)
 
@@ -52,12 +54,12 @@ def _text(worker: WorkerInfo, error: BaseException) -> str:
 
 
 def _cut(text: str) -> str:
-    """A text that people can read; the exception itself travels whole."""
+    """Shorten a text to LONGEST_TEXT characters; the pickled exception itself is not cut."""
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} ... ({len(text)} characters)"
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback as text, with the errors that led to this one; each error's own text is cut."""
+    """The traceback as text, including causes and contexts; the message of each error is cut."""
     found = traceback.TracebackException(type(error), error, _user_part(error))
     seen, left = set(), [found]
     while left:
@@ -112,9 +114,7 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """What to construct a built-in exception with; for those of users, their `args`, set without calling the
-    constructor.
-    """
+    """The constructor arguments of a built-in exception. For users' classes `args`, which are set without a constructor call."""
     if _is_builtin(type(error)):
         reduced = _own_type(error).__reduce__(error)
         if isinstance(reduced, tuple) and reduced[0] is type(error):
@@ -123,7 +123,7 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
 
 
 def _is_builtin(cls: type[BaseException]) -> bool:
-    """Whether the constructor is a built-in one, which keeps what it is given in places of its own."""
+    """Whether the constructor is written in C and may keep its arguments outside `args` (as OSError does)."""
     return not isinstance(cls.__init__, FunctionType)
 
 
@@ -135,7 +135,7 @@ def _dumps(obj: Any) -> bytes:
 
 
 def unpack_error(data: Any) -> BaseException:
-    """The exception again; RuntimeError with the whole text if its type is not known here."""
+    """Decode an exception; RuntimeError with the whole text if its class cannot be imported or constructed here."""
     pickled, name, message, text = pickle.loads(data)
     try:
         cls, arguments, state = pickle.loads(pickled) if pickled else (None, (), {})
@@ -156,7 +156,7 @@ def unpack_error(data: Any) -> BaseException:
 
 
 def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
-    """An exception with these arguments and attributes, whatever its constructor wants."""
+    """Construct an exception with these arguments and attributes, without calling a user's constructor."""
     if _is_builtin(cls):
         error = cls(*arguments)
     else:
@@ -167,7 +167,7 @@ def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[st
 
 
 def as_runtime_error(error: BaseException) -> BaseException:
-    """The error, as a RuntimeError too: one of a class derived from both types, or one with the error as its cause."""
+    """Make an error that is also a RuntimeError: of a class derived from both types, or else with the error as its cause."""
     if isinstance(error, RuntimeError) or not isinstance(error, Exception):
         return error
     try:
@@ -183,14 +183,14 @@ def as_runtime_error(error: BaseException) -> BaseException:
 
 
 def copied(error: BaseException) -> BaseException:
-    """The error again, without its traceback."""
+    """A copy of the error without its traceback."""
     made = _remake(type(error), _arguments(error), dict(error.__dict__))
     BaseException.__setattr__(made, "__cause__", error.__cause__)
     return made
 
 
 def _type_for_callers(cls: Any) -> type[BaseException]:
-    """What an exception of the type `cls` is on the caller: see the top of this file."""
+    """The class that the caller sees for an exception of type `cls`; see the module docstring."""
     simple = _made_from_text(cls)
     if simple and issubclass(cls, (RuntimeError, ValueError, TypeError)):
         return cls
@@ -199,7 +199,7 @@ def _type_for_callers(cls: Any) -> type[BaseException]:
 
 @functools.lru_cache(maxsize=256)
 def _made_from_text(cls: type[BaseException]) -> bool:
-    """Whether the constructor can be called with a text alone."""
+    """Whether the constructor accepts a single string."""
     if issubclass(cls, (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)):
         return False
     if _is_builtin(cls):
@@ -212,7 +212,7 @@ def _made_from_text(cls: type[BaseException]) -> bool:
 
 
 class _Explained:
-    """The text that PyTorch's callers know from exceptions that cannot be made from a text."""
+    """Adds PyTorch's text for exceptions whose constructor does not accept a single string."""
 
     def __str__(self: Any) -> str:
         return f"{_own_type(self).__str__(self)} (Original exception on remote side was {BaseException.__repr__(self)})"
@@ -220,32 +220,32 @@ class _Explained:
 
 @functools.lru_cache(maxsize=256)
 def _derived(cls: type[BaseException], before: tuple[type, ...], after: tuple[type, ...]) -> type[BaseException]:
-    """A class named as `cls`, derived from it and from others."""
+    """A class with the name of `cls`, derived from it and from others."""
     space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_derived_from": cls, "__reduce__": _reduced}
     metaclass: Any = type(cls)
     return metaclass(cls.__name__, (*before, cls, *after), space)
 
 
 def _own_type(error: BaseException) -> type[BaseException]:
-    """The type that an exception was raised with."""
+    """The class of the exception on the callee, not the derived one."""
     return getattr(type(error), "_derived_from", type(error))
 
 
 def _reduced(error: BaseException) -> Any:
-    """Pickles as an exception of the type that it was raised with."""
+    """Pickle as an exception of its original class: derived classes exist only in this process."""
     return _remake, (_own_type(error), _arguments(error), dict(error.__dict__))
 
 
 class WorkerGoneError(RuntimeError):
-    """A call to a worker that has left, or that left before it answered."""
+    """Raised for a call to a worker that has left, before or during the call."""
 
 
 class RpcTimeoutError(RuntimeError, TimeoutError):
-    """A call was not answered in time."""
+    """Raised when a call was not answered within its timeout."""
 
 
 class CreationTimedOutError(RpcTimeoutError):
-    """An RRef was used whose creation timed out or could not be sent."""
+    """Raised when an RRef is used whose creation timed out or could not be sent."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -254,4 +254,4 @@ class CreationTimedOutError(RpcTimeoutError):
 
 
 class SendFailedError(RuntimeError):
-    """A message could not be sent, so its receiver knows nothing of it."""
+    """Raised when a message could not be sent: the receiver has not seen it, so it may be sent again."""

@@ -1,16 +1,15 @@
-"""Where other layers plug into RPC: autograd's interceptor, internal messages, RRefs inside payloads, profiling.
+"""Hooks through which other layers take part in RPC: distributed autograd, RRefs, internal messages, profiling.
 
 RPC imports none of the layers that use it. Each of them installs itself here, once, at import.
 
 1. Interceptor (distributed autograd): `install_interceptor(obj)`; see `Interceptor`.
 2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`, with `Agent.request` and `Agent.notify`
-   on the sending side;
-   see `Handler`. Requests that carry a user function but are not plain calls (`remote`): `register_call_handler`, and
-   `Agent.call(kind=...)` on the sending side.
+   on the sending side; see `Handler`. Requests that carry a user function but are not plain calls (`remote`):
+   `register_call_handler`, and `Agent.call(kind=...)` on the sending side.
 3. RRefs inside payloads: `install_rref_hook(obj)`; see `RRefHook`.
 4. Profiling: `install_profiler(fn)`; `fn(kind, WorkerInfo, func, args, kwargs, send)` makes the call; see `_agent/profiling.py`.
 
-Layers install themselves when they are imported. An agent takes the interceptor that is there when it is made.
+An agent uses the interceptor that is installed when the agent is created.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Interceptor(Protocol):
-    """What distributed autograd does with the tensors of user messages."""
+    """How distributed autograd takes part in each user message: it records the tensors that are sent and received."""
 
     def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
@@ -44,31 +43,31 @@ class Interceptor(Protocol):
         """
 
     def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
-        """Called for an answer without context to a call that had one: `src` has released the context, and recorded nothing."""
+        """Called for an answer without context to a call with one: `src` had released the context and recorded nothing."""
 
     def running(self, context: Any) -> AbstractContextManager[Any]:
         """The context manager around the user function and the building of its answer."""
 
-    current: Any  # its attribute `context` is that of the current thread: what `running` sets, without a call
+    current: Any  # thread-local; `current.context` is what `running` has set, readable without a call
 
 
 class RRefHook(Protocol):
-    """What the RRef layer does with RRefs inside payloads."""
+    """How the RRef layer encodes RRefs inside payloads and counts their forks."""
 
-    types: tuple[type, ...]  # exact classes that are taken out of pickles
+    types: tuple[type, ...]  # exact classes whose instances `pack` encodes instead of pickle
 
     def pack(self, agent: Agent, dst: int, rrefs: list[Any]) -> bytes:
         """Make a fork of each RRef for `dst` and return what `unpack` needs, after the rest has been pickled."""
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
-        """Take back what `pack` made for a message that could not be sent."""
+        """Remove the forks that `pack` made for a message that could not be sent."""
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
-        """The RRefs again, in the same order, before the rest is unpickled."""
+        """Decode the RRefs, in the same order, before the rest is unpickled."""
 
 
 class CallHeader(NamedTuple):
-    """What the header of a request to run a user function says."""
+    """The header fields of a request to run a user function."""
 
     src: int
     kind: int
@@ -92,7 +91,7 @@ class HandlerEntry(NamedTuple):
 
     fn: Handler
     in_place: (
-        bool  # True: cannot block, runs on whatever thread received it; False: may run user code, so leader or pool
+        bool  # True: cannot block, so it runs on the receiving thread; False: may run user code, so leader or pool
     )
 
 
@@ -105,10 +104,10 @@ call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
 worker_lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
-debug_info_hooks: list[Callable[[], dict[str, Any]]] = []  # what other layers count, for `rpc._get_debug_info`
+debug_info_hooks: list[Callable[[], dict[str, Any]]] = []  # counters of other layers, for `rpc._get_debug_info`
 quiet_hooks: list[
     Callable[[Agent], bool]
-] = []  # False while a layer still has work of its own; asked by graceful shutdown
+] = []  # False while a layer still has unfinished work; asked by graceful shutdown
 before_shutdown_hooks: list[
     Callable[[Agent], None]
 ] = []  # called once when graceful shutdown begins, e.g. to drop user RRefs

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class MessageType(IntEnum):
-    """What a frame is about. Names that PyTorch has too are spelled as there: faults are injected by name."""
+    """The type of a frame. Types that PyTorch has keep its names, because faults are injected by name."""
 
     SCRIPT_CALL = 0
     SCRIPT_RET = 1
@@ -60,7 +60,7 @@ class MessageType(IntEnum):
     UNKNOWN = 255
 
 
-# Calls of the library's own operators, which cannot block. PyTorch calls its operators with this type, too.
+# Calls of mpigrad's operators, which cannot block and so run on the receiving thread. PyTorch uses this type for its own.
 OPERATOR_CALL = int(MessageType.SCRIPT_CALL)
 
 NAMES = {int(kind): kind.name for kind in MessageType}
@@ -86,4 +86,4 @@ NO_CALL = 0  # call id of a message that has no answer
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
 IS_TUPLE = 4  # a flat result that is a tuple of values, not one value
-OFFERED = 8  # ends with offers of arrays (`_core/rpc/offers.py`); seen by transports alone, which take them off
+OFFERED = 8  # ends with offers of arrays (`_core/rpc/offers.py`); transports set it and remove it again

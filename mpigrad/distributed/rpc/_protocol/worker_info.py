@@ -1,4 +1,4 @@
-"""Workers: who takes part in an RPC world."""
+"""`WorkerInfo`, the name and id of a worker, and the rules for names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_NAME_LENGTH = 128
 
 
 class WorkerInfo:
-    """Name and id (rank) of a worker; made by RPC, not by users.
+    """Name and id (rank) of a worker. RPC creates these objects; users get them from `get_worker_info`.
 
     >>> WorkerInfo("worker1", 1)
     WorkerInfo(id=1, name=worker1)
@@ -41,7 +41,7 @@ class WorkerInfo:
 
 
 def check_name(name: object) -> str:
-    """Return a valid worker name; RuntimeError with the rule otherwise."""
+    """Return the name if it is valid; otherwise TypeError or RuntimeError with the rule."""
     if not isinstance(name, str):
         raise TypeError(f"Argument name must be a str, but got {name!r} of type {type(name).__name__}")
     if not _NAME.match(name) or len(name) >= MAX_NAME_LENGTH:
@@ -52,7 +52,7 @@ def check_name(name: object) -> str:
     return name
 
 
-# What calls are given. `args` has no relation to the function's parameters: type checkers cannot spread a tuple over them.
+# Types of the arguments of calls. `args` is not checked against `func`: type checkers cannot match a tuple with parameters.
 To = str | int | WorkerInfo
 Args = tuple[Any, ...] | list[Any] | None
 Kwargs = dict[str, Any] | None

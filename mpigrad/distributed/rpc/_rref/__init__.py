@@ -1,4 +1,4 @@
-"""Remote references: the class, the table that counts forks, their encoding, and adoption after a loss.
+"""Remote references: adoption after the loss of a worker, and RRefs in files. `RRef` and its table are in `_core/rpc`.
 
-Built on `_agent`, into which it plugs itself through `_protocol/extensions.py`.
+Built on `_agent`; takes part in messages through `_protocol/extensions.py`.
 """

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 _ASK = int(MessageType.RREF_FORK_REQUEST)
 _LIFE = struct.Struct("<IQ")  # rank, epoch
-_RECORD = struct.Struct("<QQ")  # number, the asker's own fork (0: it is the owner)
+_RECORD = struct.Struct("<QQ")  # number of the RRef, fork id of the worker that asks (0: it is the owner)
 _COUNT = struct.Struct("<I")
-PATIENCE = 5.0  # how long the answer of a worker waits for its own news of the loss
-_LOOK = 0.01
+PATIENCE = 5.0  # seconds that a worker waits to learn of the loss itself before it answers
+_LOOK = 0.01  # seconds between two checks of that
 
 
 class Adoption:
-    """One worker's search for the orphans of some of its records, which had forks on a worker that was lost."""
+    """One worker's search for orphans: forks made by a lost worker of RRefs that this worker counts."""
 
     def __init__(self, table: Table, held: dict[Owner | User, int], rank: int) -> None:
         self._table, self._held, self._ranks, self._left = table, held, [rank], 0
@@ -41,12 +41,12 @@ class Adoption:
 
     def _ask(self) -> None:
         agent = self._table.agent
-        # calls to a lost worker fail before the table notes its loss: name those workers here, too
+        # calls to a lost worker fail before the table records the loss, so the ranks are named here too
         lost = {rank: agent.epochs.get(rank, 0) for rank in self._ranks} | self._table.lost
         body = _COUNT.pack(len(lost)) + b"".join(_LIFE.pack(*life) for life in lost.items())
         body += b"".join(_RECORD.pack(each.number, 0 if isinstance(each, Owner) else each.fork) for each in self._held)
         others = [rank for rank in list(agent.workers) if rank != agent.rank and rank not in agent.gone]
-        self._left += 1 + len(others)
+        self._left += 1 + len(others)  # the 1 is for this function: answers may arrive before the loop ends
         for rank in others:
             agent.request_with_retries(rank, _ASK, body, then=partial(self._answered, rank))
         self._one_less()
@@ -58,9 +58,9 @@ class Adoption:
         for record, (count,) in zip(self._held, _COUNT.iter_unpack(counts)):
             if count:
                 record.children[rank] += count
-                self._table.end_if_childless(record, rank)  # its word may have come before the number
+                self._table.end_if_childless(record, rank)  # the fork may have ended before this count arrived
         if not counts and rank in self._table.agent.gone and rank not in self._ranks:
-            self._ranks.append(rank)  # it was lost before it could answer: what did it leave?
+            self._ranks.append(rank)  # this worker was lost before it answered: ask for its orphans too
             self._ask()
         self._one_less()
 
@@ -93,7 +93,7 @@ def _give(table: Table, asked: Any, answer: Future) -> None:
     if parent in table.agent.gone:
         answer.set_result(b"")
         return
-    # of the latter there is no news here, but there is where the question comes from
+    # workers that this one has not lost yet, but the asking worker has: their forks are orphans as well
     without = {ORPHAN, *(rank for rank, epoch in lives if not table.has_lost(rank, epoch))}
     counts = []
     for number, parent_fork in records:

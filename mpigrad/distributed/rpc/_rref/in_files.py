@@ -1,8 +1,8 @@
-"""RRefs in the files of scripted modules: refused, unless `_enable_jit_rref_pickle()` says that the file goes to another worker.
+"""RRefs in the files of scripted modules: refused, unless `_enable_jit_rref_pickle()` allows them in this thread.
 
-A message counts its forks for the worker that it goes to; a file goes nowhere in particular. So the worker that writes it holds
-the RRef as a child of its own, until the first reader claims it: that one is then counted as if it had been sent the RRef. Later
-readers may claim as well, as long as the writer still has the RRef.
+A message counts a fork for its receiver, but a file has no known reader. So the worker that writes the file counts itself as a
+child of the RRef until the first reader claims it; from then on that reader is counted, as if the RRef had been sent to it.
+Later readers may claim as well, as long as the writer still has the RRef.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mpigrad._core.rpc.table import Owner, Table, User, table_of
 
 from .._agent.current import get_agent
 
-Packed = tuple[int, int, int, int]  # number, owner's rank, writer's rank, the writer's own fork (0: it is the owner)
+Packed = tuple[int, int, int, int]  # number, owner's rank, writer's rank, the writer's fork id (0: it is the owner)
 
 _held: weakref.WeakKeyDictionary[Table, Counter[tuple[int, int]]] = weakref.WeakKeyDictionary()  # by (fork, number)
 _lock = threading.Lock()
@@ -34,17 +34,17 @@ _allowed = _Allowed()
 
 
 def _enable_jit_rref_pickle() -> None:
-    """Let `jit.save` write RRefs, in this thread."""
+    """Allow `jit.save` to write RRefs in this thread."""
     _allowed.now = True
 
 
 def _disable_jit_rref_pickle() -> None:
-    """Let `jit.save` refuse RRefs again."""
+    """Make `jit.save` refuse RRefs in this thread again."""
     _allowed.now = False
 
 
 def pack(rref: RRef) -> Packed:
-    """An RRef for a file."""
+    """Encode an RRef for a file and count the file as a child of it."""
     if not _allowed.now:
         raise RuntimeError("RRef jit pickling is only allowed inside RPC calls.")
     table, record = rref._table, rref._record
@@ -58,7 +58,7 @@ def pack(rref: RRef) -> Packed:
 
 
 def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
-    """The RRef of a file, counted by the worker that wrote it."""
+    """Decode an RRef of a file; the worker that wrote the file counts it."""
     agent = get_agent()
     table = table_of(agent)
     if owner not in agent.workers or writer not in agent.workers:
@@ -77,7 +77,7 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
 
 
 def _claim(number: int, fork: int, reader: int | None) -> None:
-    """Runs on the writer: count the reader (None: the owner itself, who needs no fork), and end the hold of the file."""
+    """Runs on the writer: count the reader (None if it is the owner, which needs no fork) and stop counting the file."""
     table = table_of(get_agent())
     record: Any = table.users.get(fork) if fork else table.owners.get(number)
     if record is None:

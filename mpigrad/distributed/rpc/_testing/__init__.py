@@ -1,4 +1,4 @@
-"""Faults on demand: a backend whose messages fail or come late, for tests of programs."""
+"""Fault injection: a backend that fails or delays messages of chosen types, for tests of programs that use RPC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FaultyMPIRpcBackendOptions(MPIRpcBackendOptions):
     """Options of RPC over MPI with faults.
 
     Args:
-        messages_to_fail: names of message types whose sends fail at first.
+        messages_to_fail: names of message types whose first sends fail.
         messages_to_delay: seconds to wait before sending, by name of message type.
         num_fail_sends: how often a message fails before it is sent.
 

@@ -1,4 +1,4 @@
-"""Injected faults: messages of chosen types whose first sends fail, or that leave late."""
+"""Injected faults: the first sends of chosen message types fail, or are delayed. The sender asks before each send."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def _is_script(name: bytes) -> bool:
 
 
 def message_types(names: Any, argument: str) -> set[int]:
-    """The numbers of message types given by name; ValueError with the valid names otherwise."""
+    """The numbers of message types given by name; ValueError that lists the valid names otherwise."""
     unknown = [name for name in names if name not in MessageType.__members__]
     if unknown:
-        raise ValueError(f"{argument}: {unknown} are no message types; those are {list(MessageType.__members__)}")
+        raise ValueError(f"{argument}: {unknown} are no message types; valid are {list(MessageType.__members__)}")
     return {int(MessageType[name]) for name in names}
 
 
 class Faults:
-    """Decides for each message of an agent whether it fails, waits or goes."""
+    """Decides for each message of an agent whether it fails, is delayed or is sent."""
 
     def __init__(self, messages_to_fail: Any, messages_to_delay: dict[str, float], num_fail_sends: int) -> None:
         self._fail = message_types(messages_to_fail, "messages_to_fail")
@@ -47,7 +47,7 @@ class Faults:
         self._late = threading.local()
 
     def stops(self, agent: Agent, message: Message) -> bool:
-        """Whether a message must not be sent now."""
+        """Whether a message must not be sent now: it has failed, or a timer will send it later."""
         dst, kind, payload = message.dst, self._named(message), message.payload
         if getattr(self._late, "sending", False):
             return False
@@ -61,8 +61,8 @@ class Faults:
         return bool(seconds)
 
     def _named(self, message: Message) -> int:
-        """The type by which PyTorch knows a message: calls of operators and scripts have types of their own, and so have fetches
-        of what they made, which look like any other here."""
+        """PyTorch's type of a message. PyTorch has separate types for calls of operators and scripts, and for fetches of their
+        results. Fetches are not distinguishable here, so they get the type that the options name."""
         kind = message.kind
         if kind in _SCRIPT_CALLS and (is_library(message.function) or _is_script(message.function)):
             return _SCRIPT_CALLS[kind]

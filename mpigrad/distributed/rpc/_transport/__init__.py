@@ -1,4 +1,5 @@
-"""Transports: how frames and the large arrays behind them get from rank to rank, over MPI or in memory.
+"""Transports: send frames and large arrays from rank to rank, over MPI or in memory (for tests).
 
-`base.py` has the contract, `mpi.py` the usual implementation. Imports `_protocol`, `distributed/_mpi` and `distributed/_gpu`.
+The interface and the usual implementation are in `_core/rpc` (`base.py`, `mpi.py`). Imports `_protocol`, `distributed/_mpi` and
+`distributed/_gpu`.
 """

@@ -1,4 +1,4 @@
-"""Which transport works with this process's MPI."""
+"""Chooses the transport that works with this process's MPI library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .mpi_probing import ProbedTransport
 
 
 def on_several_hosts(size: int) -> bool:
-    """Whether the ranks may be on more than one host, from what the launcher says; True when it says nothing."""
+    """Whether the ranks may be on several hosts, from the launcher's environment variables; True if they are not set."""
     local = os.environ.get("MPI_LOCALNRANKS", "")
     if local.isdigit():
         return int(local) < size
@@ -20,7 +20,7 @@ def on_several_hosts(size: int) -> bool:
 
 
 def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
-    """The transport that works with this MPI. Frames look alike, so ranks may choose differently."""
+    """Open the transport that works with this MPI. Both kinds send the same frames, so ranks may choose differently."""
     if "ch4:ucx" in mpi().Get_library_version() and on_several_hosts(comm.Get_size()):
         return ProbedTransport(comm, first_tag)
     return MPITransport(comm, first_tag)

@@ -1,7 +1,7 @@
-"""Transport inside one process, for tests: several agents that exchange frames through queues, with faults on request.
+"""Transport inside one process, for tests: several agents exchange frames through queues.
 
-A `MemoryNetwork` may delay, drop and reorder. Frames between the same two ranks keep their order unless `reorder` is
-set, frames of different senders may overtake each other.
+A `MemoryNetwork` may delay and drop frames. As with MPI, frames between the same two ranks keep their order, and frames of
+different senders may overtake each other; with a seed the order between senders is random.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import Any
 
 from mpigrad._core.rpc.base import Transport, copied
 
-# (src, dst, frame) -> seconds until it arrives, or None to lose it
+# (src, dst, frame) -> seconds until the frame arrives, or None to drop it
 Fate = Callable[[int, int, bytes], "float | None"]
 
 
 class MemoryNetwork:
-    """The wires between the agents of one process."""
+    """The queues between the agents of one process, one for each pair of ranks."""
 
     def __init__(self, size: int, fate: Fate | None = None, seed: int | None = None) -> None:
         self.size = size
         self.fate = fate
         self.random = random.Random(seed) if seed is not None else None
         self.lost = 0
-        self._lock = threading.RLock()  # a collection inside `get` may end an RRef of another agent, which sends
+        # reentrant: garbage collection inside `get` may end an RRef of another agent, which sends a message
+        self._lock = threading.RLock()
         self._queues: list[dict[int, deque[tuple[float, bytearray]]]] = [
             {src: deque() for src in range(size)} for _ in range(size)
         ]
@@ -36,11 +37,11 @@ class MemoryNetwork:
         self.device_receivers: dict[int, Any] = {}  # where device arrays for each rank arrive
 
     def transport(self, rank: int) -> MemoryTransport:
-        """The end of the wires at a rank."""
+        """The transport of one rank."""
         return MemoryTransport(self, rank)
 
     def put(self, src: int, dst: int, frame: bytes, message: bytearray) -> None:
-        """Send a message on its way."""
+        """Enqueue a message for `dst`, or drop it."""
         seconds = 0.0 if self.fate is None else self.fate(src, dst, frame)
         if seconds is None:
             self.lost += 1
@@ -65,11 +66,11 @@ class MemoryNetwork:
         return turn % count if self.random is None else self.random.randrange(count)
 
     def gather(self, rank: int, data: bytes, deadline: float) -> list[bytes]:
-        """Everybody's data, once everybody has given theirs."""
+        """The data of all ranks; waits until all have called it."""
         self._gathered[rank] = data
         while len(self._gathered) < self.size:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"waited in vain for ranks {sorted(set(range(self.size)) - set(self._gathered))}")
+                raise TimeoutError(f"ranks {sorted(set(range(self.size)) - set(self._gathered))} did not come in time")
             time.sleep(0.0005)
         return [self._gathered[other] for other in range(self.size)]
 
@@ -99,7 +100,7 @@ class MemoryTransport(Transport):
 
     @property
     def device_receiver(self) -> Any:  # type: ignore[override]
-        """Where device arrays arrive; senders, in the same process, use it."""
+        """Receives device arrays. Senders are in the same process and call it directly."""
         return self.network.device_receivers.get(self.rank)
 
     @device_receiver.setter

@@ -1,10 +1,10 @@
-"""Transport over MPI that probes for frames, where pre-posted receives cannot be relied on.
+"""Transport over MPI that receives frames with matched probes, for MPI libraries whose pre-posted receives hang.
 
-Seen with MPICH 5.0.2 (wheel, ucx device) over TCP between two network namespaces, with plain mpi4py: bursts of 64
-small messages into 16 receives from any source stand still after 16 to 23 of them, with persistent receives and with
-`Irecv`, every time. The same program passes when the receives name their source, with `Improbe`, and with Open MPI.
-The likely cause, not proven: a receive from any source that is posted after its message has arrived is never matched.
-Within one host the ring has passed its tests.
+Observed with MPICH 5.0.2 (wheel, ucx device) over TCP between two network namespaces, with plain mpi4py: a burst of 64 small
+messages into 16 receives from ANY_SOURCE hangs after 16 to 23 messages, with persistent receives and with `Irecv`, every time.
+The same program passes when the receives name their source, with `Improbe`, and with Open MPI. The likely cause, not proven: a
+receive from ANY_SOURCE that is posted after its message has arrived is never matched. Within one host the ring of receives
+passes its tests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class ProbedTransport(MPITransport):
-    """Frames by matched probe."""
+    """`MPITransport` without the ring of receives: each frame is found by a matched probe."""
 
     def __init__(self, comm: Any, first_tag: int = 0) -> None:
         super().__init__(comm, first_tag)
@@ -36,10 +36,10 @@ class ProbedTransport(MPITransport):
         if self._sends:
             self._recycle()
             if self._offers.out:
-                tries = 1
+                tries = 1  # return soon: this process also helps to copy the arrays that it has offered
         if self._coming:
             self._complete_bulk()
-            tries = 1
+            tries = 1  # return soon: large arrays are being received
         while (message := self._comm.Improbe(self._any, self._frame_tag, self._status)) is None:
             tries -= 1
             if tries <= 0:

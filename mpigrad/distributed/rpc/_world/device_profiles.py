@@ -1,4 +1,4 @@
-"""What workers tell each other about their devices when a world starts."""
+"""Exchange of device profiles between workers when a world starts or a worker joins."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .._agent.device_maps import Profile, check_profiles, devices_in_use, profil
 
 logger = logging.getLogger(__name__)
 
-_PART = 240  # bytes of one round
+_PART = 240  # bytes per all-gather, which is limited to small records; longer profiles take several rounds
 _MARK = b"\0gpu"
 
 
 def gather_names(name: str, options: Any, transport: Transport, deadline: float) -> tuple[list[str], bool]:
-    """Everybody's name, and whether anybody uses GPUs."""
+    """The names of all workers by rank, and whether any of them uses GPUs."""
     told = transport.allgather(name.encode() + (_MARK if profile_of(options) else b""), deadline)
     return [each.removesuffix(_MARK).decode() for each in told], any(each.endswith(_MARK) for each in told)
 
@@ -32,7 +32,7 @@ def gather_names(name: str, options: Any, transport: Transport, deadline: float)
 def gather_profiles(
     names: list[str], options: Any, transport: Transport, deadline: float
 ) -> dict[str, Profile]:
-    """Everybody's profile; ValueError, on all workers, if they do not fit together."""
+    """The profiles of all workers by name; ValueError on all workers if the profiles contradict each other."""
     count = device_count()
     gpus = [f"{identity(index)} of {socket.gethostname()}" for index in range(count)]
     mine = Profile(count, list(options.devices), dict(options.device_maps), gpus).encode()
@@ -55,7 +55,7 @@ def _users(profiles: dict[str, Profile]) -> Iterator[tuple[str, str]]:
 
 
 def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
-    """The class of an agent: one for GPUs if the worker or anybody's map to it names some."""
+    """The class of an agent: `DeviceAgent` if its own options or another worker's device map name its GPUs."""
     mine = profiles.get(name)
     if mine is None:
         return Agent
@@ -63,19 +63,19 @@ def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
 
 
 def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool = True) -> None:
-    """Let an agent use its devices, before it serves anything."""
+    """Set up the devices of an agent, before it serves anything."""
     bind_if_asked()
     if Bound.place is not None:
         agent.progress.pool.on_thread_start(use_bound)
     if isinstance(agent, DeviceAgent):
         agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers), static)
         for place in () if static else devices_in_use(profiles[agent.info.name], {}):
-            claim(place)  # nobody knows all members of a dynamic group
+            claim(place)  # static worlds compare profiles instead, but no worker knows all members of a dynamic world
 
 
 # -- dynamic groups ----------------------------------------------------------------------------------------------------
 def own_profile(name: str, options: Any) -> dict[str, Profile]:
-    """This worker's profile, checked as far as that can be done alone; nothing for a worker without device options."""
+    """This worker's profile by name, checked as far as possible without the others; empty without device options."""
     mine = profile_of(options)
     if not mine:
         return {}
@@ -84,19 +84,19 @@ def own_profile(name: str, options: Any) -> dict[str, Profile]:
 
 
 def encode_introduction(agent: Agent) -> bytes:
-    """What a member of a dynamic group tells the others: its name, and its profile if it uses GPUs."""
+    """Encode the introduction of a member of a dynamic world: its name, and its profile if it uses GPUs."""
     profile = profile_of(agent.options)
     return agent.info.name.encode() + (b"\0" + profile.encode() if profile else b"")
 
 
 def decode_introduction(told: bytes) -> tuple[str, Profile]:
-    """Name and profile of an introduction."""
+    """Decode an introduction: name and profile."""
     name, _, profile = told.partition(b"\0")
     return name.decode(), Profile.decode(profile)
 
 
 def member_joined(agent: Agent, name: str, profile: Profile) -> None:
-    """A worker has joined: learn which way answers to it take, and complain of maps that do not fit together."""
+    """Note the device map for answers to a worker that has joined; log an error if its maps contradict ours."""
     if isinstance(agent, DeviceAgent):
         agent.learn(name, profile)
     try:

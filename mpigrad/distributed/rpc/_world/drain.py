@@ -1,9 +1,9 @@
-"""The end of a process that was in a dynamic group: take in every message that is still on its way to it.
+"""Draining: a process that was in a dynamic world receives all messages that are still in flight to it before it ends.
 
-Dynamic groups use a communicator they share with others, and messages to a worker that has left are never received.
-MPICH refuses to finalise while there are such messages. So each process says goodbye to all ranks when it ends, and
-receives (and drops) frames until it has heard everybody's goodbye: messages of one rank come in order, so nothing can
-follow it. Ranks that never used RPC say nothing, hence the time limit.
+Dynamic worlds use a communicator that they do not own, and messages to a worker that has left are never received. MPICH cannot
+finalise while such messages exist. So each process sends a BYE to all ranks when it ends, and receives and drops frames until
+it has the BYE of every rank. MPI messages of one rank arrive in order, so none follows its BYE. Ranks that never used RPC send
+none, hence the time limit.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from mpigrad._core.rpc.mpi import MPITransport
 from .._protocol.message import HEADER_SIZE, RAW, MessageType
 from .._transport.choose import open_transport
 
-PATIENCE = 3.0
+PATIENCE = 3.0  # seconds
 _groups: dict[int, tuple[Any, int]] = {}  # handle of the communicator -> itself, first tag
 _goodbyes: set[int] = set()
 
 
 def used_group(comm: Any, first_tag: int) -> None:
-    """Remember that a dynamic group of this communicator was joined."""
+    """Remember that a dynamic world was joined on this communicator."""
     from mpigrad.distributed._mpi import mpi
 
     _groups[mpi()._handleof(comm)] = (comm, first_tag)
 
 
 def note_bye(src: int) -> None:
-    """A rank has ended while this one still serves."""
+    """Record the BYE of a rank that ended while this one still serves."""
     _goodbyes.add(src)
 
 
 def drain_dynamic_groups() -> None:
-    """Exchange goodbyes on all communicators that were used for dynamic groups."""
+    """Exchange BYE messages on all communicators that were used for dynamic worlds. Called at exit."""
     while _groups:
         _, (comm, first_tag) = _groups.popitem()
         _drain(open_transport(comm, first_tag))
 
 
 def _drain(transport: MPITransport) -> None:
-    meta = bytes(4)  # the length of a layout without arrays
+    meta = bytes(4)  # the payload of a raw message without arrays
     frame = pack_header(
         kind=MessageType.BYE, mode=RAW, src=transport.rank, length=HEADER_SIZE + len(meta), meta_length=len(meta)
     ) + meta  # fmt: skip

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
     from mpigrad._core.rpc.base import Transport
 
-LOOKS = 100
-PAUSES = 20
-LONGEST = 5.0
-GRACE = 2.0
+LOOKS = 100  # polls, if no rank answers
+PAUSES = 20  # times the longest poll
+LONGEST = 5.0  # seconds, if no rank answers
+GRACE = 2.0  # seconds without news of a known member
 logger = logging.getLogger(__name__)
 _RANK = struct.Struct("<I")
 _lives = itertools.count(1)
@@ -66,7 +66,7 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
     agent = new_agent(name, transport, options, agent_class(name, profiles))
     begin(agent, profiles, options, static=False)
     agent.static = False
-    agent.epoch = (next(_lives) - 1) % 65535 + 1
+    agent.epoch = (next(_lives) - 1) % 65535 + 1  # 16 bits in the header; 0 means static
     agent.membership = Membership(agent)
     agent.unknown_worker = agent.membership.await_worker
     current.set_agent(agent)
@@ -84,7 +84,10 @@ def join(name: str, transport: Transport, options: Any) -> Agent:
 
 
 class Membership:
-    """What one member of a dynamic group knows and does about joining and leaving."""
+    """The joining and leaving of one member, and what it knows of the others.
+
+    Handlers run on any thread. `_admission` makes sure that no member is welcomed after `close`.
+    """
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -97,14 +100,14 @@ class Membership:
         self._admission = threading.Lock()  # held while a member is welcomed, and while `close` runs
 
     def announce(self) -> None:
-        """Tell everybody. Before anything is received: the word is for whichever life of a rank finds it, and no earlier
-        life must have been heard of."""
+        """Send a JOIN to all ranks. Must run before anything is received: the JOIN is for any incarnation of a rank, so no
+        epoch of a rank may be known yet."""
         agent = self._agent
         for rank in self._others():
             agent.notify(rank, MessageType.JOIN, encode_introduction(agent), extra=agent.epoch)
 
     def join(self) -> None:
-        """Wait for the members that are heard of."""
+        """Wait for the answers of all members; RuntimeError if one of them has the same name."""
         self._news, looks, longest = time.monotonic(), 0, 0.0
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
             began = time.monotonic()
@@ -120,7 +123,7 @@ class Membership:
         with self._admission:
             self._open = False
         agent = self._agent
-        agent.epochs.clear()  # the word is for whichever life of a rank finds it
+        agent.epochs.clear()  # frames without an epoch are for any incarnation of a rank
         for rank in self._others():
             agent.notify(rank, MessageType.LEAVE, extra=agent.epoch)
 
@@ -128,7 +131,8 @@ class Membership:
         return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
 
     def _settled(self, silence: float, looks: int, longest: float) -> bool:
-        """Whether nothing more is to be waited for after that many seconds without news, and that many looks; the longest."""
+        """Whether to stop waiting for answers, after `silence` seconds without news and `looks` polls; `longest` is the
+        duration of the longest poll."""
         if not self._expected:
             return looks >= LOOKS and silence >= PAUSES * longest or silence > LONGEST
         return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
@@ -144,10 +148,11 @@ class Membership:
         taken = agent.by_name.get(name)
         if taken is not None and taken.id != message.src:
             text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
-            if taken.id == agent.rank and self._joining and message.src < agent.rank:  # both at once: one must yield
+            # if two ranks join with the same name at the same time, the lower rank keeps it
+            if taken.id == agent.rank and self._joining and message.src < agent.rank:
                 self._refused = f"RPC worker name {name} is not unique: rank {message.src} uses it, so rank {taken.id} cannot"
             else:
-                agent.epochs[message.src] = message.extra  # an earlier life may have been known here
+                agent.epochs[message.src] = message.extra  # else the answer would go to an earlier incarnation
                 agent.notify(message.src, MessageType.WELCOME, b"\0" + text.encode(), extra=message.extra)
             return
         self._add(message.src, name, profile, message.extra)
@@ -184,7 +189,7 @@ class Membership:
         member_joined(agent, name, profile)
 
     def await_worker(self, to: Any) -> WorkerInfo | None:
-        """Wait a while for a worker that may be about to join."""
+        """Wait up to GRACE seconds for a worker that is not known yet; None if it does not join."""
         agent = self._agent
         limit = time.monotonic() + GRACE
         while to not in agent.gone and time.monotonic() < limit:
@@ -198,7 +203,7 @@ class Membership:
         return None
 
     def leave(self, deadline: float | None) -> None:
-        """Finish what is under way, let the members finish their calls to this one, then go."""
+        """Wait for own calls, then for the other members' calls to this one; TimeoutError after the deadline."""
         agent = self._agent
         self._until(agent.quiet, deadline)
         told = [
@@ -215,7 +220,7 @@ class Membership:
             guard.deliver()
 
     def on_depart(self, message: extensions.RawMessage) -> Future:
-        """A member wants to leave: no new calls to it, and an answer once the old ones are done."""
+        """A member wants to leave: make no new calls to it, and answer once the pending ones are done."""
         agent = self._agent
         info = agent.workers.pop(message.src, None)
         if info is not None:
@@ -236,7 +241,7 @@ class Membership:
 
 
 def _on_join(agent: Agent, message: extensions.RawMessage) -> None:
-    if agent.membership is not None:  # agents of static worlds have none
+    if agent.membership is not None:  # None in static worlds
         agent.membership.on_join(message)
 
 

@@ -1,7 +1,7 @@
-"""All-gather of Python objects between workers, on calls: one worker collects, then tells the others.
+"""All-gather of Python objects between workers, made of calls: one worker, the leader, collects and then tells the followers.
 
-The workers that take part are given by name; the first in alphabetical order leads. Several gathers of the same workers
-are told apart by a number that each of them counts for itself.
+The workers that take part are given by name; the first in alphabetical order is the leader. A gather is identified by its
+workers and a number. Each worker counts this number itself, so all must make their gathers in the same order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Gather:
-    """One gather on one worker: what has come, and the future of all of it."""
+    """One gather on one worker: the objects received so far and the future of all of them."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
@@ -46,7 +46,7 @@ def _of(agent: Agent) -> _Gathers:
 
 
 def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """Everybody's object by worker name; see `api._all_gather`."""
+    """The objects of all workers by name; see `api._all_gather`."""
     agent = get_agent()
     names = sorted(agent.by_name if worker_names is None else worker_names)
     if agent.info.name not in names:
@@ -99,7 +99,7 @@ def _await(agent: Agent, gathers: _Gathers, key: str, names: list[str], seconds:
 
 
 def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
-    """Runs on the leader."""
+    """Runs on the leader: adds the object of one worker."""
     gathers = _of(get_agent())
     gather = gathers.get(key)
     with gathers.lock:
@@ -110,7 +110,7 @@ def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
 
 
 def _to_follower(key: str, objects: dict[str, Any]) -> None:
-    """Runs on a follower."""
+    """Runs on a follower: completes its gather."""
     gather = _of(get_agent()).get(key)
     if not gather.result.done():
         gather.result.set_result(objects)

@@ -1,7 +1,7 @@
 """Several agents in one process, over the in-memory transport: for tests on one rank.
 
-Every thread has its own current agent then: the pool threads of an agent theirs, the test's thread the one of the
-`with` block.
+Each thread then has its own current agent: pool threads have the agent they belong to, the test's thread has the agent of its
+`acting_as` block.
 
     with in_process_world(3) as agents:
         with acting_as(agents[0]):
@@ -30,13 +30,12 @@ from .static import start_static
 def in_process_world(
     size: int, fate: Fate | None = None, seed: int | None = None, graceful: bool = True, **options: Any
 ) -> Iterator[list[Agent]]:
-    """Agents worker0, worker1 ... that are shut down at the end of the block; `fate` and `seed` as in `MemoryNetwork`.
-    """
+    """Start agents worker0, worker1 ... and shut them down at the end of the block; `fate` and `seed` as in `MemoryNetwork`."""
     network = MemoryNetwork(size, fate, seed)
     with current.shared_process():
         agents: list[Agent] = []
         for rank in range(size):
-            network._gathered[rank] = f"worker{rank}".encode()
+            network._gathered[rank] = f"worker{rank}".encode()  # agents start one by one, so none can wait for the others
         for rank in range(size):
             given = MPIRpcBackendOptions(**options)
             profiles = {f"worker{each}": profile_of(given) for each in range(size)} if profile_of(given) else {}

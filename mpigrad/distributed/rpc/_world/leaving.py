@@ -1,4 +1,4 @@
-"""How an agent leaves its world: together with all others, or alone and at once."""
+"""How an agent leaves its world: gracefully, together with all others; or alone and at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .._protocol.message import MessageType
 
 
 def leave(agent: Agent, graceful: bool, timeout: float) -> None:
-    """Shut an agent down; RuntimeError if the others did not get ready within `timeout` (0: no limit).
+    """Shut an agent down; RuntimeError if the others are not ready within `timeout` seconds (0: no limit).
 
-    An interrupt while it waits for the others changes nothing: the agent goes on, and can be asked to leave again. (A member of
-    a dynamic group has told the others by then, and leaves.)
+    After an interrupt during the wait the agent of a static world still works, and `leave` can be called again. A member of a
+    dynamic world has already told the others that it leaves, so it stops.
     """
     deadline = time.monotonic() + timeout if timeout else None
     clean, ends = False, True
@@ -30,7 +30,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                 agent.membership.leave(deadline)
             clean = agent.gone.keys() <= agent.closing_protocol.left
     except TimeoutError as error:
-        leave_mpi_unfinalised()  # it would wait for the same workers, without end
+        leave_mpi_unfinalised()  # MPI_Finalize would wait for the same workers, without a timeout
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None
     except BaseException as error:
         ends = isinstance(error, Exception) or not agent.static
@@ -41,7 +41,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
 
 
 def stop(agent: Agent, clean: bool) -> None:
-    """End an agent. `clean`: all workers have agreed that no message is under way."""
+    """Stop an agent. `clean` means that all workers have agreed that no message is in flight."""
     if agent.membership is not None:
         agent.membership.close()
     elif not clean:
@@ -53,7 +53,7 @@ def stop(agent: Agent, clean: bool) -> None:
     agent.transport.close(clean)
     for hook in extensions.shutdown_hooks:
         hook(agent)
-    if clean and agent.communicator is not None:
+    if clean and agent.communicator is not None:  # freeing is collective: only if all workers do it
         agent.communicator.Free()
 
 

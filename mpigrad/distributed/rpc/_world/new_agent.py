@@ -1,4 +1,4 @@
-"""New agents, with every layer that plugs itself into RPC."""
+"""Creates agents, after importing every layer that takes part in RPC."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ LAYERS = (
     "mpigrad.distributed.autograd",
     "mpigrad._watchdog.install",
 )
-"""Modules that plug themselves in when imported, which every worker must have done."""
+"""Modules that register handlers and hooks when imported; every worker needs them to serve the others."""
 
 PACKAGES = ("mpigrad.sparse", "mpigrad.nn", "mpigrad.optim", "mpigrad.distributed.optim", "mpigrad.distributed.nn")
-"""Packages that calls may need, preloaded so that pool threads never see half-imported modules: Python gives such a module to a
-thread that imports a package while another thread imports a module inside it (each holds the lock that the other waits for)."""
+"""Packages that calls may need, preloaded so that pool threads never see half-imported modules: to break a deadlock between two
+import locks, Python gives a thread that imports a package a module that another thread is still importing."""
 
 
 def load_layers() -> None:
-    """Import the layers above, so that this worker can take part in what others do with them."""
+    """Import all layers and packages."""
     for name in LAYERS + PACKAGES:
         importlib.import_module(name)
 
 
 def new_agent(name: str, transport: Transport, options: Any, cls: type[Agent] = Agent) -> Agent:
-    """An agent that has not started yet."""
+    """Create an agent whose threads have not started yet."""
     load_layers()
     agent = cls(name, transport, options.num_worker_threads, options.rpc_timeout)
     agent.options = options

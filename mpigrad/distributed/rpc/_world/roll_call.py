@@ -1,9 +1,9 @@
-"""Waiting for all ranks to call `init_rpc`, and saying which of them do not.
+"""Waits until all ranks have called `init_rpc`, and reports which ones have not.
 
-Duplicating the communicator waits for everybody and tells nobody who is missing. So a rank that has waited for HERE_AFTER
-seconds tells the first ranks, the *witnesses*, that it is here; the first witness that is here itself writes a line after
-SAY_AFTER seconds. When all have come, everybody learns who has sent such messages, and receives what is left of them: none stays
-behind on the communicator, which is the user's.
+Duplicating the communicator waits for all ranks but does not tell which are missing. So a rank that has waited for HERE_AFTER
+seconds sends a message to the first ranks, the *witnesses*. After SAY_AFTER seconds the lowest rank that is present logs the
+missing ranks. The messages go over the user's communicator and must not remain there: when all ranks are present, they exchange
+who has sent such messages, and the witnesses receive the remaining ones.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _WHAT = "the other ranks to call init_rpc"
 
 
 class RollCall:
-    """One rank's view of who is here. `meet` can be called again after an interrupt, and goes on where it was."""
+    """One rank's view of which ranks are present. After an interrupt `meet` can be called again and continues."""
 
     def __init__(self, comm: Any) -> None:
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below those of dynamic groups
+        self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below the tags of dynamic worlds
         self._began = time.monotonic()
         self._sent: list[Any] | None = None
         self._said = False
@@ -40,7 +40,7 @@ class RollCall:
             self.duplicate, self._request = comm.Idup()
 
     def meet(self, deadline: float) -> None:
-        """Wait until `duplicate`, a communicator for RPC alone, can be used; TimeoutError, which names the missing ranks."""
+        """Wait until `duplicate`, the private communicator, is usable; TimeoutError with the missing ranks otherwise."""
         nap = 20e-6
         while not self._ended(self._request):
             self.look()
@@ -52,7 +52,7 @@ class RollCall:
         self._receive_the_rest(deadline)
 
     def look(self) -> None:
-        """Tell the witnesses, take what others tell, write the line, each when its time has come."""
+        """Send to the witnesses, receive such messages and log the missing ranks, each when it is due."""
         waited = time.monotonic() - self._began
         if waited < HERE_AFTER or self.size == 1:
             return
@@ -91,7 +91,7 @@ class RollCall:
             return bool(request.Test())
 
     def _receive_the_rest(self, deadline: float) -> None:
-        """Who has sent messages to the witnesses? Take those that are still on their way."""
+        """Exchange which ranks have sent messages to the witnesses, and receive those that are still in flight."""
         MPI = mpi()
         if self._telling is None:
             with mpi_turn():

@@ -38,13 +38,13 @@ class Closing:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._entered = False
-        self._last_called = False  # nobody has work left: everybody is to end its RRefs
+        self._last_called = False  # the first agreement is reached: all workers are to drop their RRefs
         self._last_call_done = False
         self._number = 0
         self._reports: dict[int, tuple[int, int, int, int]] = {}  # rank -> round, quiet, issued, handled
         self._changed = Future()
         self.closed = Future()
-        self.left: set[int] = set()  # ranks that left together, as had been agreed, without this one
+        self.left: set[int] = set()  # ranks that left by agreement while this worker was interrupted
 
     def run(self, deadline: float | None) -> None:
         """Return when all workers may leave; TimeoutError after the deadline."""
@@ -80,7 +80,7 @@ class Closing:
             self._agent.notify(rank, MessageType.CLOSE)
 
     def _agree(self, deadline: float | None) -> None:
-        """Ask until two rounds one after the other find that nothing is under way."""
+        """Ask in rounds until two consecutive ones find nothing in flight."""
         before: tuple[int, int] | None = None
         pause = 0.0005
         while True:
@@ -94,7 +94,7 @@ class Closing:
             pause = min(pause * 1.5, _MAX_PAUSE)
 
     def _heed_last_call(self) -> bool:
-        """After the last call, once: end what is kept for others. On the thread that is in `shutdown`: this may block."""
+        """After the first agreement, once: drop what is kept for others. Runs on the thread in `shutdown`, as it may block."""
         if not self._last_called or self._last_call_done:
             return False
         for hook in extensions.before_shutdown_hooks:
@@ -130,11 +130,11 @@ class Closing:
         return _REPORT.pack(number, quiet, issued, handled)
 
     def _pause(self, fut: Future, seconds: float, deadline: float | None, missing: list[int] | None = None) -> None:
-        """Serve for a while, or until `fut` is done."""
+        """Serve requests for `seconds` or until `fut` is done; TimeoutError if the deadline has passed."""
         now = time.monotonic()
         if deadline is not None and now >= deadline:
             names = [str(self._agent.workers.get(rank, rank)) for rank in missing or self._others()]
-            raise TimeoutError(f"{self._agent.info} waited in vain in shutdown for {', '.join(names[:10])}")
+            raise TimeoutError(f"{self._agent.info} waited in shutdown for {', '.join(names[:10])}")
         block(fut, now + seconds if deadline is None else min(deadline, now + seconds))
         guard.deliver()
 
@@ -146,13 +146,13 @@ class Closing:
 
     def on_report(self, message: extensions.RawMessage) -> None:
         report = _REPORT.unpack(message.body)
-        # two threads may handle a worker's reports in the wrong order: an old one must not hide the newest
+        # two threads may handle a worker's reports in the wrong order: an old one must not replace a newer one
         if report[0] >= self._reports.get(message.src, report)[0]:
             self._reports[message.src] = report
         self._tell_changed()
 
     def on_close(self) -> None:
-        if not self._entered:  # this worker was interrupted after all had agreed, itself included: they leave without it
+        if not self._entered:  # interrupted (Ctrl-C) after all workers had agreed: the others leave without this one
             self.left = set(self._others())
             for rank in self.left:
                 self._agent.lose(rank, f"{self._agent.workers[rank]} has left this RPC world, so calls to it cannot be answered")
@@ -161,7 +161,7 @@ class Closing:
         self._tell_changed()
 
     def _tell_changed(self) -> None:
-        with contextlib.suppress(RuntimeError):  # two messages at once: it is done either way
+        with contextlib.suppress(RuntimeError):  # another thread may complete it between the check and here
             if not self._changed.done():
                 self._changed.set_result(None)
 

@@ -1,4 +1,4 @@
-"""Starting: how this process becomes a worker of the world that its MPI job, or a communicator, is."""
+"""Start: makes this process a worker of the world of its MPI job or of a given communicator. Called by `init_rpc`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     MPI = _mpi.mpi()
     comm = MPI.COMM_WORLD if options.comm is None else options.comm
     if world_size == 1 and comm.Get_size() != 1:
-        comm = MPI.COMM_SELF  # a world of its own on one rank of a larger job
+        comm = MPI.COMM_SELF  # world_size=1 in a larger job: this rank is a world by itself
     check_place(rank, world_size, comm)
     check_expected_size(MPI.COMM_WORLD.Get_size())
     _mpi.abort_on_uncaught()
-    atexit.unregister(_leave_at_exit)
+    atexit.unregister(_leave_at_exit)  # register again as the last one: handlers run in reverse order
     atexit.register(_leave_at_exit)
     deadline = time.monotonic() + options.init_timeout
     if world_size is None:
@@ -40,7 +40,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
 
 
 class _Meeting:
-    """What this rank has begun with the others: a private duplicate of the communicator, and the transport on it."""
+    """A start in progress: a private duplicate of the communicator and the transport on it. Survives an interrupt."""
 
     def __init__(self, comm: Any) -> None:
         self._roll_call = RollCall(comm)
@@ -48,7 +48,7 @@ class _Meeting:
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
-        """The transport, from the beginning; TimeoutError after the deadline."""
+        """Wait for all ranks and open the transport; TimeoutError after the deadline."""
         self._roll_call.meet(deadline)
         if self._transport is None:
             self._transport = open_transport(self.duplicate)
@@ -56,11 +56,11 @@ class _Meeting:
         return self._transport
 
 
-_meetings: dict[int, _Meeting] = {}  # by handle of the communicator: meetings that an interrupt or a deadline has ended early
+_meetings: dict[int, _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator
 
 
 def _join_static(name: str, handle: int, comm: Any, options: Any, deadline: float) -> Agent:
-    """Meet the other ranks; or go on where an earlier attempt was interrupted, because the others are still there."""
+    """Start a static world, or continue an interrupted start: the other ranks still wait in the same collective."""
     meeting = _meetings.pop(handle, None) or _Meeting(comm)
     try:
         agent = start_static(name, meeting.open(deadline), options, deadline, current.set_agent)
@@ -73,13 +73,13 @@ def _join_static(name: str, handle: int, comm: Any, options: Any, deadline: floa
 
 
 def size_of_world(options: Any) -> int:
-    """The number of ranks that a world of these options has."""
+    """The number of ranks of the communicator in the options."""
     comm = _mpi.mpi().COMM_WORLD if getattr(options, "comm", None) is None else options.comm
     return comm.Get_size()
 
 
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
-    """Rank and size come from MPI; given ones must agree."""
+    """RuntimeError if the given rank or size differ from MPI's, with the likely cause and how to start the program."""
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and world_size != size:
         remedy = singletons(size) or (
@@ -97,7 +97,7 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
 
 
 def _leave_at_exit() -> None:
-    """A process that ends without `shutdown` looks like one that left without grace."""
+    """At exit without `shutdown`: stop the agent as `shutdown(graceful=False)` does."""
     before = guard.enter()
     try:
         agent = current.current.agent

@@ -1,4 +1,4 @@
-"""Static worlds: all workers are known from the start."""
+"""Static worlds: all workers are known from the start and none joins later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def start_static(
     prepare: Callable[[Agent], None] | None = None,
     profiles: dict[str, Profile] | None = None,
 ) -> Agent:
-    """An agent of a world whose workers are all known from the start; `profiles` if their devices are known, too."""
+    """Exchange names and device profiles with all ranks and start the agent; `profiles` skips the exchange of profiles.
+
+    `prepare` is called with the agent before its threads start.
+    """
     names, with_devices = gather_names(name, options, transport, deadline)
     firsts = {known: other for other, known in reversed(list(enumerate(names)))}
     if profiles is None:

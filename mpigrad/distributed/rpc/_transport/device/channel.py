@@ -1,4 +1,4 @@
-"""The messages of one transfer between two ranks: one peer, one tag."""
+"""`Channel`: the MPI calls of one transfer, with its peer and its tag."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Channel:
-    """Where the pieces of a transfer go, or come from."""
+    """Sends or receives the pieces of one transfer. Used under the transport's lock."""
 
     __slots__ = ("_byte", "_comm", "_mpi", "_peer", "_tag")
 
@@ -22,11 +22,11 @@ class Channel:
         return self._comm.Irecv([buffer, self._byte], self._peer, self._tag)
 
     def probe(self) -> Any:
-        """The next piece, matched, if it has come."""
+        """A matched probe for the next piece; None if it has not arrived."""
         return self._comm.Improbe(self._peer, self._tag)
 
     def receive_matched(self, message: Any, buffer: Any) -> Any:
-        """Start receiving a piece that has come."""
+        """Start receiving a piece that `probe` has matched."""
         return message.Irecv([buffer, self._byte])
 
     def send_memory(self, address: int, nbytes: int) -> Any:
@@ -38,5 +38,5 @@ class Channel:
         return self.receive(self._mpi.memory.fromaddress(address, nbytes))
 
     def test_all(self, requests: list[Any]) -> bool:
-        """Whether all of them are over."""
+        """Whether all requests have completed."""
         return bool(self._mpi.Request.Testall(requests))

@@ -1,8 +1,8 @@
 """CUDA-aware transfers: MPI reads and writes device memory itself.
 
-MPI knows nothing of streams. So a send starts when the GPU has passed the event recorded behind the array's last change,
-and a receive when it has passed everything that used the receiving memory before. What MPI has written is there for
-every stream.
+MPI does not know CUDA streams. So a send starts when the GPU has passed the event that was recorded after the last write to the
+array, and a receive when all earlier work on the receive buffer is complete. A completed receive is visible to all streams.
+Both classes are requests like MPI's: `Test()` never blocks.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
 
 
 class AwareSend:
-    """One large array that MPI reads from a GPU."""
+    """The send of one large array, which MPI reads from a GPU."""
 
     def __init__(self, channel: Any, outgoing: Any) -> None:
         self._channel, self._outgoing = channel, outgoing
         self._requests: list[Any] | None = None
 
     def Test(self) -> bool:
-        """Go on; True when all pieces have left."""
+        """Make progress; True when all pieces have been sent."""
         if self._requests is None:
             if not self._outgoing.ready.done:
                 return False
@@ -34,7 +34,7 @@ class AwareSend:
 
 
 class AwareReceive:
-    """One large array that MPI writes to a GPU."""
+    """The receive of one large array, which MPI writes to a GPU."""
 
     def __init__(self, channel: Any, array: Any, place: Any, stream: Any, length: int) -> None:
         self._channel, self._array, self._length = channel, array, length
@@ -43,7 +43,7 @@ class AwareReceive:
             self._clear = stream.record()
 
     def Test(self) -> bool:
-        """Go on; True when all pieces are there."""
+        """Make progress; True when all pieces have been received."""
         if self._requests is None:
             if not self._clear.done:
                 return False

@@ -21,7 +21,7 @@ from .transfers import read_entry
 
 
 class DeviceReceiver:
-    """Where the device arrays of an agent's messages arrive."""
+    """Allocates the receive buffers for the device arrays of an agent's messages."""
 
     def __init__(self, devices: list[device], streams_for: Callable[[Any], Streams], cuda_aware: bool) -> None:
         self.devices, self.streams_for, self.cuda_aware = frozenset(devices), streams_for, cuda_aware
@@ -33,7 +33,8 @@ class DeviceReceiver:
         return bulk.streams
 
     def memory(self, bulk: Any, nbytes: int, target: device) -> Any:
-        """Memory for one transfer; on the host if the GPU is not one of ours or has none left: decoding tells the sender."""
+        """A buffer for one transfer. On the host if this worker does not use the GPU or its memory is exhausted: then decoding
+        raises, and the sender gets the error."""
         if target not in self.devices:
             return receive_array(nbytes)
         stream = self.streams(bulk).of(target)
@@ -47,7 +48,7 @@ class DeviceReceiver:
                 leave(stream, before)
 
     def receive(self, bulk: Any, number: int, channel: Channel) -> tuple[Any, Any]:
-        """Begin to receive a transfer: its memory, and a request."""
+        """Start to receive a transfer; returns its buffer and a request."""
         nbytes, target, length = read_entry(number)
         array = self.memory(bulk, nbytes, target)
         if isinstance(array, np.ndarray):
@@ -57,7 +58,7 @@ class DeviceReceiver:
         return array, kind(channel, array, target, stream, length)
 
     def receive_here(self, bulk: Any, outgoing: Outgoing) -> Any:
-        """A transfer that does not leave this process."""
+        """Copy a transfer whose sender is in the same process."""
         array = self.memory(bulk, outgoing.nbytes, outgoing.target)
         if isinstance(array, np.ndarray):
             _copy_to_host(outgoing, array)
@@ -71,7 +72,7 @@ class DeviceReceiver:
         return array
 
 
-NOWHERE = DeviceReceiver([], lambda frame: Streams({}), False)
+NOWHERE = DeviceReceiver([], lambda frame: Streams({}), False)  # for agents without devices: receives on the host
 
 
 def _copy_to_host(outgoing: Outgoing, array: Any) -> None:
@@ -86,24 +87,24 @@ def _copy_to_host(outgoing: Outgoing, array: Any) -> None:
 
 
 class HostReceive:
-    """A transfer into host memory, in the pieces in which it is sent."""
+    """The receive of one transfer into host memory, in the pieces in which it is sent."""
 
     def __init__(self, channel: Channel, array: Any, length: int) -> None:
         self._channel = channel
         self._requests = [channel.receive(array[start:end]) for start, end in pieces(array.nbytes, length)]
 
     def Test(self) -> bool:
-        """Whether all pieces are there."""
+        """Whether all pieces have been received."""
         return self._channel.test_all(self._requests)
 
 
 class RequestGroup:
-    """Several requests as one."""
+    """Several requests that are tested as one."""
 
     def __init__(self, requests: list[Any]) -> None:
         self._requests = requests
 
     def Test(self) -> bool:
-        """Whether all of them are over."""
+        """Whether all requests have completed."""
         self._requests = [each for each in self._requests if not each.Test()]
         return not self._requests

@@ -1,4 +1,4 @@
-"""Arrays that leave for a device elsewhere: what a message carries of them, and how their transfers are started."""
+"""Sending arrays to devices of other workers: collects the arrays of a message in transfers and starts these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .transfers import aligned, entry
 
 
 class Outgoing:
-    """One transfer: a large array, or a pack of small ones, of one device here for one device there."""
+    """One transfer from one device of this worker to one device of another: a large array, or a pack of small ones."""
 
     __slots__ = ("arrays", "direct", "nbytes", "offsets", "ready", "source", "target")
 
@@ -25,11 +25,11 @@ class Outgoing:
         self.arrays: list[Any] = []
         self.offsets: list[int] = []
         self.nbytes = 0
-        self.ready: Any = None  # the event behind the last change of the arrays
+        self.ready: Any = None  # the CUDA event after the last write to the arrays; None for arrays on the host
         self.direct = False  # a large array, which a CUDA-aware MPI may read itself
 
     def add(self, array: Any) -> int:
-        """Take an array in, contiguous; where it begins."""
+        """Add a contiguous array and return its offset."""
         offset = aligned(self.nbytes)
         self.arrays.append(array)
         self.offsets.append(offset)
@@ -38,11 +38,11 @@ class Outgoing:
 
     @property
     def entry(self) -> int:
-        """Its line in the table of the frame."""
+        """The entry of this transfer in the frame's table."""
         return entry(self.nbytes, self.target)
 
     def copy_into(self, address: int, start: int, end: int, stream: Any) -> None:
-        """Let a stream of the source (the current device) copy a part of the transfer to an address."""
+        """Enqueue the copy of bytes `start` to `end` to an address, on a stream of the source, which is the current device."""
         runtime = cupy().cuda.runtime
         for array, offset in zip(self.arrays, self.offsets):
             first, last = max(start, offset), min(end, offset + array.nbytes)
@@ -51,7 +51,7 @@ class Outgoing:
                 runtime.memcpyAsync(address + first - start, origin, last - first, runtime.memcpyDefault, stream.ptr)
 
     def host_bytes(self) -> np.ndarray:
-        """The transfer in host memory, of arrays of the host."""
+        """The bytes of a transfer whose arrays are on the host."""
         if len(self.arrays) == 1:
             return self.arrays[0].reshape(-1).view(np.uint8)
         made = np.zeros(self.nbytes, np.uint8)
@@ -60,7 +60,7 @@ class Outgoing:
         return made
 
     def start(self, channel: Channel, cuda_aware: bool) -> Any:
-        """A request (something with `Test`) for the sending of it."""
+        """Start the send and return a request (an object with `Test`)."""
         if self.source is CPU:
             return HostSend(channel, self.host_bytes())
         if cuda_aware and self.direct:
@@ -69,28 +69,28 @@ class Outgoing:
 
 
 class HostSend:
-    """A transfer from host memory, in the pieces that the receiver expects."""
+    """The send of one transfer from host memory, in the pieces that the receiver expects."""
 
     def __init__(self, channel: Channel, raw: np.ndarray) -> None:
         self._channel = channel
         self._requests = [channel.send(raw[start:end]) for start, end in pieces(raw.nbytes, 1 << PIECE_BITS)]
 
     def Test(self) -> bool:
-        """Whether all pieces have left."""
+        """Whether all pieces have been sent."""
         return self._channel.test_all(self._requests)
 
 
 class DevicePacker:
-    """The transfers of one message, while it is being encoded."""
+    """Collects the transfers of one message while it is encoded."""
 
-    MOST = 256  # large arrays with a transfer of their own
+    MOST = 256  # separate transfers per message; further large arrays are packed, as each transfer uses an MPI tag
 
     def __init__(self) -> None:
         self.transfers: list[Outgoing] = []
         self._packs: dict[tuple[device, device], int] = {}
 
     def add(self, array: Any, target: device) -> tuple[int, int]:
-        """Take an array in; the number of its transfer and where it begins there."""
+        """Add an array; returns the index of its transfer and its offset there."""
         source = device_of(array)
         array = _contiguous(array, source)
         if array.nbytes > PACKED_MAX and len(self.transfers) < self.MOST:
@@ -107,7 +107,7 @@ class DevicePacker:
         return len(self.transfers) - 1
 
     def seal(self) -> list[Outgoing]:
-        """The transfers, complete: they may leave when the current streams have done what they were given so far."""
+        """Return the transfers. They may start when the work that is now on the current streams is complete."""
         events: dict[device, Any] = {}
         for each in self.transfers:
             if each.source is not CPU:

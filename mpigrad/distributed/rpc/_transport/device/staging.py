@@ -1,7 +1,7 @@
 """Staged transfers: device memory <-> pinned buffers <-> MPI, with the pieces of one array overlapping.
 
-While one piece is on its way through MPI, the GPU copies the next. Both classes are requests as MPI's are: `Test()` does
-what can be done now and tells whether all is over. They are tested by the thread that holds the transport's lock.
+While MPI sends one piece, the GPU copies the next. Both classes are requests like MPI's: `Test()` makes progress without
+blocking and returns whether all is complete. The thread that holds the transport's lock calls it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from mpigrad._array.device import cupy, device, on_device, pointer
 from mpigrad.distributed._gpu.pinned import FOR_RECEIVES, FOR_SENDS
 from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
 
-DEPTH = 3  # pieces of one transfer under way
+DEPTH = 3  # pieces of one transfer that hold a pinned buffer at a time
 _copy_streams: dict[int, Any] = {}
 
 
 def copy_stream(place: device) -> Any:
-    """The stream on which arrays leave a GPU: copies do not wait behind what the program does meanwhile."""
+    """The stream for copies from a GPU; a separate one, so that copies do not queue behind the program's kernels."""
     index = place.index or 0
     if index not in _copy_streams:
         with on_device(place):
@@ -27,7 +27,7 @@ def copy_stream(place: device) -> Any:
 
 
 class StagedSend:
-    """One transfer that leaves a GPU through pinned buffers."""
+    """The send of one transfer from a GPU through pinned buffers."""
 
     def __init__(self, channel: Any, outgoing: Any) -> None:
         self._channel, self._outgoing = channel, outgoing
@@ -38,7 +38,7 @@ class StagedSend:
             copy_stream(outgoing.source).wait_event(outgoing.ready)
 
     def Test(self) -> bool:
-        """Go on; True when the last piece has left."""
+        """Make progress; True when the last piece has been sent."""
         self._copy()
         self._send()
         while self._sending and self._sending[0][0].Test():
@@ -49,7 +49,7 @@ class StagedSend:
         while self._left and len(self._copying) + len(self._sending) < DEPTH:
             start, end = self._left[0]
             buffer = FOR_SENDS.acquire(end - start)
-            if buffer is None:
+            if buffer is None:  # all pinned buffers are in use: back-pressure, the next `Test` tries again
                 return
             self._left.popleft()
             place = self._outgoing.source
@@ -65,7 +65,7 @@ class StagedSend:
 
 
 class StagedReceive:
-    """One transfer that arrives on a GPU through pinned buffers; its copies join the stream of the consumer."""
+    """The receive of one transfer to a GPU through pinned buffers; the copies run on the consumer's stream."""
 
     def __init__(self, channel: Any, array: Any, place: device, stream: Any, length: int) -> None:
         self._channel, self._array, self._place, self._stream = channel, array, place, stream
@@ -74,7 +74,7 @@ class StagedReceive:
         self._receiving: deque[tuple[Any, Any, int, int]] = deque()
 
     def Test(self) -> bool:
-        """Go on; True when the last copy has joined the stream."""
+        """Make progress; True when the last copy has been enqueued on the stream."""
         while self._receiving and self._receiving[0][0].Test():
             self._land(*self._receiving.popleft()[1:])
         while self._left and len(self._receiving) < DEPTH and self._receive():
@@ -82,7 +82,10 @@ class StagedReceive:
         return not (self._left or self._receiving)
 
     def _receive(self) -> bool:
-        """Receive the next piece if it has come and there is a buffer."""
+        """Receive the next piece if it has arrived and a pinned buffer is free.
+
+        A matched probe comes first: a posted receive would hold a pinned buffer until its message arrives.
+        """
         if self._matched is None:
             self._matched = self._channel.probe()
         if self._matched is None:

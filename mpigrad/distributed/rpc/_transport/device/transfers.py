@@ -1,27 +1,27 @@
-"""Transfers of GPU arrays behind a frame: a transfer is one *large* array, or a *pack* of small ones for one device."""
+"""The table entries of GPU transfers that follow a frame. A transfer is one *large* array or a *pack* of small ones."""
 
 from __future__ import annotations
 
 from mpigrad._array.device import CPU, device
 from mpigrad.distributed._gpu.transfers import PIECE_BITS
 
-ALIGNMENT = 256  # of arrays in a pack, as CUDA aligns
+ALIGNMENT = 256  # of arrays in a pack; the alignment of CUDA allocations
 
 _SIZE_BITS = 46
 _SIZE_MASK = (1 << _SIZE_BITS) - 1
 
 
 def entry(size: int, target: device, bits: int = PIECE_BITS) -> int:
-    """A device transfer in the table of a frame: 46 bits of size, the target (1: host, 2: cuda:0 ...), the pieces' size.
+    """Encode a device transfer: 46 bits of size, 10 bits of target (1: host, 2: cuda:0 ...), 8 bits of piece size (log2).
 
-    Transfers into plain host memory have nothing above the size: an entry of more than 46 bits is a device transfer.
+    Entries of plain host transfers are sizes, so an entry of more than 46 bits is a device transfer.
     """
     code = 1 if target is CPU else 2 + (target.index or 0)
     return bits << 56 | code << _SIZE_BITS | size
 
 
 def read_entry(number: int) -> tuple[int, device, int]:
-    """Size, target and length of the pieces of an entry."""
+    """Decode an entry: size, target and size of the pieces."""
     code = number >> _SIZE_BITS & 0x3FF
     bits = number >> 56
     if not code or not 10 <= bits <= 40:
@@ -30,5 +30,5 @@ def read_entry(number: int) -> tuple[int, device, int]:
 
 
 def aligned(size: int) -> int:
-    """Where the next array of a pack begins."""
+    """The offset of the next array in a pack of this size."""
     return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,4 +1,4 @@
-"""Large arrays between ranks of one host: offers, slots in shared memory, and cross-memory attach.
+"""Large arrays between ranks of one host: slots in shared memory, through which offers are copied by cross-memory attach.
 
-Used by `_core/rpc/mpi.py`; `mpigrad doctor` tries it out. Imports `_protocol` and `_core/rpc/base.py`.
+Used by `_core/rpc/offers.py`; `mpigrad doctor` checks whether it works.
 """

@@ -1,8 +1,9 @@
-"""The slots of this process, in memory that other processes of the host can map, and those of others.
+"""Slots: shared memory in which sender and receiver on one host agree who copies which part of an offered array.
 
-The memory is a file without a name. Whoever may copy from a process may open its files, too, by the system's list of them
-(`/proc/PID/fd`). Everything that could be someone else's is looked at first: the host by the id of its last start, the file by
-its seals and its length, the process by a token of random bytes, which is in the file and at its address in the process.
+The memory of a process is a memfd. A process that may use cross-memory attach on another may also open its files, through
+`/proc/PID/fd`. Since process ids are reused and differ between containers, everything is verified before it is used: the host
+by its boot id, the file by its seals and length, the process by a random token that is both in the file and at a known address
+of the process.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ IDENTITY_SIZE = _IDENTITY.size
 
 
 def checked_way() -> str:
-    """How large arrays travel between ranks of one host, as the environment variable says: copied by both ends, by MPI, or
-    ("auto", and without it) by both ends where each rank has a core: where ranks wait for cores, nobody is idle who could help.
+    """How large arrays travel between ranks of one host, from the environment variable; ValueError if it is invalid.
+
+    "both_ends": sender and receiver copy together. "mpi": MPI copies. "auto" (the default): both ends, if each rank has a core;
+    on oversubscribed hosts the sender has no idle core to help with.
     """
     way = os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
@@ -37,7 +40,7 @@ def checked_way() -> str:
 
 
 class Identity(NamedTuple):
-    """What a process says of itself: where its slots are, and how to know it."""
+    """Where the slots of a process are and how to recognise the process."""
 
     magic: bytes
     host: bytes
@@ -48,7 +51,7 @@ class Identity(NamedTuple):
 
 
 class OwnSlots:
-    """The slots of this process. They stay for its life: others may look at them at any time."""
+    """The slots of this process. Never freed: other processes may map them at any time."""
 
     def __init__(self) -> None:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
@@ -61,11 +64,11 @@ class OwnSlots:
         self.slots = Slots(self._memory)
         self.identity = Identity(_MAGIC, host, token, os.getpid(), handle, self.slots.address)
         self.packed = _IDENTITY.pack(*self.identity)
-        self.free = deque(range(1, COUNT))  # places that no transfer has
+        self.free = deque(range(1, COUNT))  # slots without a transfer; slot 0 holds the token
         self._numbers = itertools.count(int.from_bytes(os.urandom(4), "little"))
 
     def new_number(self) -> int:
-        """A number for a transfer: 32 bits, and no two within their time are alike."""
+        """A number for a transfer: 32 bits, never 0, not repeated while another transfer is in flight."""
         return next(self._numbers) & 0xFFFFFFFF or 1
 
 
@@ -73,7 +76,7 @@ _own: list[OwnSlots | None] = []
 
 
 def own_slots() -> OwnSlots | None:
-    """Those of this process; None where the system or plain Python cannot."""
+    """The slots of this process; None if the system does not support them or the compiled module is missing."""
     if not _own:
         try:
             _own.append(OwnSlots() if cross_memory.CAN else None)
@@ -83,18 +86,19 @@ def own_slots() -> OwnSlots | None:
 
 
 def read_identity(data: bytes) -> Identity:
-    """An identity as it came; ValueError if it cannot be one."""
+    """Decode an identity; ValueError if it is malformed."""
     identity = Identity(*_IDENTITY.unpack(data))
     if identity.magic != _MAGIC or not 0 < identity.pid < 1 << 31 or identity.file >= 1 << 31:
-        raise ValueError(f"malformed message: {data[:8].hex()}... offers nothing that could be looked at")
+        raise ValueError(f"malformed message: {data[:8].hex()}... is not the identity of a process")
     return identity
 
 
 def map_slots(them: Identity) -> Slots:
-    """The slots of another process of this host; OSError if they are out of reach."""
+    """Map the slots of another process of this host; OSError if that is impossible or it is a different process."""
     own = own_slots()
     if own is None or own.identity.host != them.host:
         raise OSError(errno.EXDEV, "another host")
+    # if the pid was reused, the file may be anything: opening it must not block, nor make it the controlling terminal
     handle = os.open(f"/proc/{them.pid}/fd/{them.file}", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         if not fcntl.fcntl(handle, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK or os.fstat(handle).st_size != BYTES:
@@ -109,7 +113,7 @@ def map_slots(them: Identity) -> Slots:
 
 
 def out_of_reach(packed: bytes) -> str | None:
-    """Why this process cannot copy from one that says this of itself; None if it can."""
+    """The reason why this process cannot copy from the one with this identity; None if it can. For `mpigrad doctor`."""
     if checked_way() == "mpi":
         return f"{VARIABLE}=mpi"
     if not cross_memory.CAN:
