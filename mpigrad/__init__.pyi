@@ -539,7 +539,7 @@ def get_float32_matmul_precision() -> str:
 def get_num_interop_threads() -> _int:
     """What `set_num_interop_threads` was given."""
 def get_num_threads() -> _int:
-    """How many threads products of matrices use; the number of cores where the BLAS cannot be asked."""
+    """The number of threads of matrix products; the number of cores if the BLAS is not OpenBLAS."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
 def gradient(input: Tensor, *, spacing: Any = 1, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:

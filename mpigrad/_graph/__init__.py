@@ -1,4 +1,5 @@
-"""The local graph: recording nodes, the engine that runs them backwards, grad modes, views and leaves.
+"""The local graph: grad modes, saved tensors, watchers of operations and deferred accumulation.
 
-Imports `_array`, `_kernels` and `_tensor.py`. Operators, `mpigrad.autograd` and the distributed engine build on it.
+Nodes and the engine are in `_core`. Imports `_array`, `_kernels` and `_tensor.py`; operators, `mpigrad.autograd` and the
+distributed engine are built on it.
 """

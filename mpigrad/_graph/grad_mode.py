@@ -1,4 +1,4 @@
-"""Whether operations are recorded: thread-local modes, as context managers and decorators."""
+"""Grad modes: whether operations are recorded. Thread-local; set by context managers and decorators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
-    """This thread's modes. Class attributes are what a new thread starts with."""
+    """The modes of this thread. New threads start with the class attributes."""
 
     enabled = True  # record operations
     inference = False  # tensors made now can never be recorded later
@@ -22,14 +22,15 @@ MODE = _Mode()
 
 
 class _Tracing:
-    """Why operators cannot take their quick paths: they look at `detour` only."""
+    """Whether operators must avoid their fast paths. They read only `detour`, a single attribute, because it is checked on
+    every operation."""
 
-    on = False  # a profiler or anomaly detection wants to see every operation
+    on = False  # a watcher (profiler, anomaly detection) is registered
     inferring = 0  # how many threads are in inference mode
-    detour = False  # whether one of the two holds
+    detour = False  # `on`, or a thread in inference mode
 
     def update(self) -> None:
-        """Set `detour`. Under `detour_lock`."""
+        """Recompute `detour`. Called under `detour_lock`."""
         self.detour = self.on or self.inferring > 0
 
 
@@ -67,7 +68,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Switch:
-    """A context manager that sets the modes and puts them back; as a decorator it does so around each call."""
+    """A context manager that sets the modes and restores them; as a decorator it does so around each call."""
 
     def __init__(self, enabled: bool, inference: bool | None = None) -> None:
         self._new = (enabled, inference)
@@ -108,6 +109,8 @@ class _Switch:
         return wrapper  # type: ignore[return-value]
 
     def _around_generator(self, fn: Any) -> Any:
+        """Set the modes only while the generator runs, not while its consumer does."""
+
         @functools.wraps(fn)
         def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             generator, sent = fn(*args, **kwargs), None
@@ -145,7 +148,7 @@ class no_grad(_Switch):
 
 
 class enable_grad(_Switch):
-    """Record inside, whatever surrounds it, as a context manager or a decorator.
+    """Record inside, even within `no_grad`; a context manager or a decorator.
 
     >>> import mpigrad
     >>> with mpigrad.no_grad(), mpigrad.enable_grad():
@@ -204,7 +207,7 @@ class inference_mode(_Switch):
 
 
 def raise_inference() -> None:
-    """Refuse to save a tensor that was made in inference mode."""
+    """Raise PyTorch's error for saving a tensor that was created in inference mode."""
     raise RuntimeError(
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "

@@ -1,4 +1,4 @@
-"""The two languages in which derivatives run: on bare arrays (`RAW`), or on tensors and recorded again (`DIFF`).
+"""The two namespaces in which derivatives run: on plain arrays (`RAW`), or on tensors and recorded again (`DIFF`).
 
 A derivative is written once, as a function of `F` and gradients. With `F is RAW` the values are arrays and
 `F.sum` is the operator's forward; with `F is DIFF` they are tensors and `F.sum` is the operator itself, so that
@@ -29,7 +29,7 @@ DIFF = Namespace("DIFF")
 
 
 def add_to_both(name: str, raw: Callable[..., Any], differentiable: Callable[..., Any]) -> None:
-    """Make an operator known to derivatives as `F.name`."""
+    """Make an operator available to derivatives as `F.name`."""
     if name in RAW.__dict__:
         raise AssertionError(f"operator {name!r} is defined twice")
     setattr(RAW, name, raw)

@@ -1,4 +1,7 @@
-"""A saved tensor: kept for the backward pass with its version, so that changes in between are noticed."""
+"""Saved tensors: kept for the backward pass together with their version, so that in-place changes are detected.
+
+Also `saved_tensors_hooks`, which replace a saved tensor by what their pack hook returns. The hooks are thread-local.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class _Packing(threading.local):
     """This thread's `saved_tensors_hooks`, the innermost last."""
 
     stack: tuple[Any, ...] = ()
-    disabled: str | None = None  # why none may be set now, if so
+    disabled: str | None = None  # the error text if hooks may not be set now
 
 
 PACKING = _Packing()
@@ -42,7 +45,7 @@ _lock = threading.Lock()
 
 
 class _Slow:
-    """A watcher that only keeps operators off their quick paths, which cannot pack, while any thread packs."""
+    """A watcher that records nothing. It only makes operators avoid their fast paths, which cannot call pack hooks."""
 
     users = 0
 
@@ -62,7 +65,7 @@ _SLOW = _Slow()
 
 
 def hooks_entered(pack: Any, unpack: Any) -> None:
-    """Pack what this thread saves from now on."""
+    """From now on, pack the tensors that this thread saves."""
     PACKING.stack = (*PACKING.stack, (pack, unpack))
     with _lock:
         _SLOW.users += 1
@@ -83,12 +86,12 @@ class Packed:
     """A saved tensor that went through `saved_tensors_hooks`. To derivatives on arrays it looks like the tensor."""
 
     __slots__ = ("edge", "hook", "packed")
-    _counter = None  # who packs keeps a copy, or answers for it
+    _counter = None  # no version check: the pack hook keeps a copy or is responsible for changes
 
     def __init__(self, tensor: Tensor) -> None:
         pack, self.hook = PACKING.stack[-1]
         self.edge = edge_of(tensor)
-        stack, PACKING.stack = PACKING.stack, ()
+        stack, PACKING.stack = PACKING.stack, ()  # operations inside the hook must not pack again
         before, MODE.enabled = MODE.enabled, False
         try:
             self.packed = pack(tensor)
@@ -103,7 +106,7 @@ class Packed:
         return tensor._array
 
     def unpack(self) -> Tensor:
-        """The tensor, with its place in the graph."""
+        """The unpacked tensor, connected to the graph as the original was."""
         made = wrap(self._array)
         if self.edge is None:
             return made
@@ -117,7 +120,7 @@ class Packed:
 
 
 class Saved:
-    """One tensor that a node keeps. Of the node's own outputs only an alias is kept: the output holds the node."""
+    """One tensor that a node keeps. For outputs of the node it keeps an alias without `grad_fn`: a cycle otherwise."""
 
     __slots__ = ("output", "tensor", "version")
 
@@ -129,7 +132,7 @@ class Saved:
             self.tensor = Packed(self.tensor)
 
     def unpack(self, node: Node) -> Tensor:
-        """The tensor as it was; an error if it was changed since."""
+        """The saved tensor; RuntimeError if it was modified in place since."""
         tensor = self.tensor
         if type(tensor) is not Packed and counter(tensor)[0] != self.version:
             raise_modified(node, tensor, self.version, self.output)
@@ -145,16 +148,16 @@ def _alias(tensor: Tensor) -> Tensor:
 
 
 def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
-    """An alias of a node's output as that output."""
+    """Turn an alias of a node's output into a tensor with that node as `grad_fn`."""
     made = wrap(alias._array)
     made._counter = alias._counter
-    if alias._array.dtype.kind in "fcV":  # indices that an operator gave as well have no gradient
+    if alias._array.dtype.kind in "fcV":  # integer outputs, such as the indices of max, have no gradient
         made._grad_fn, made._nr, made._requires = node, nr, True
     return made
 
 
 def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None = None) -> None:
-    """Complain of a saved tensor that was changed in place since."""
+    """Raise PyTorch's error for a saved tensor that was modified in place."""
     if output is None:
         output = _output_number(node, tensor)
     made_by = node if output is not None else tensor.grad_fn
@@ -170,7 +173,7 @@ def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None 
 
 
 def _output_number(node: Any, tensor: Tensor) -> int | None:
-    """Which output of an operator's node a saved tensor is, None for inputs."""
+    """The index of the node's output that a saved tensor is; None if it is an input."""
     saved = getattr(node, "saved", None)
     if type(saved) is not tuple:
         return None

@@ -1,7 +1,8 @@
-"""Watching operations and nodes: profilers and anomaly detection register here; `TRACING.on` says whether any did.
+"""Watchers of operations and nodes: profilers and anomaly detection register here. `TRACING.on` tells whether there are any.
 
-A watcher is an object with `operator(name, inputs)` and `node(node)`, each giving a context manager that surrounds the
-work, `recorded(node)`, called for each node when its operation is recorded, and `ran(node, results, F)` after it ran.
+A watcher has four methods. `operator(name, inputs)` and `node(node)` return a context manager around the work;
+`recorded(node)` is called for each node when its operation is recorded, and `ran(node, results, F)` after the node has run.
+Watchers see the operations of all threads.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> None:
-    """Show every operation to `watcher` from now on."""
+    """Register a watcher."""
     _change(lambda: _watchers.append(watcher))
 
 
 def unwatch(watcher: Watcher) -> None:
-    """Stop showing operations to `watcher`."""
+    """Remove a watcher."""
     _change(lambda: _watchers.remove(watcher))
 
 
@@ -44,7 +45,7 @@ def _change(change: Callable[[], None]) -> None:
 
 
 def around_operator(name: str, inputs: Any = ()) -> ExitStack:
-    """A context manager for one forward operation on these inputs (tensors or arrays, and Nones and others)."""
+    """A context manager for one forward operation; `inputs` may contain tensors, arrays, None and other values."""
     stack = ExitStack()
     for watcher in list(_watchers):
         stack.enter_context(watcher.operator(name, inputs))
@@ -52,13 +53,13 @@ def around_operator(name: str, inputs: Any = ()) -> ExitStack:
 
 
 def note_recorded(node: Any) -> None:
-    """Tell watchers of a node that was just recorded."""
+    """Call all watchers for a node that was just recorded."""
     for watcher in list(_watchers):
         watcher.recorded(node)
 
 
 def run_traced(node: Any, F: Any, grad: Any) -> Any:
-    """Run one node with every watcher looking."""
+    """Run one node inside the context managers of all watchers."""
     watchers = list(_watchers)
     with ExitStack() as stack:
         for watcher in watchers:

@@ -1,8 +1,7 @@
-"""Deferred accumulation on GPUs: gradients of leaves are collected, so that one kernel launch adds many of them to
-`.grad`.
+"""Deferred accumulation on GPUs: collects gradients of leaves, so that one kernel launch adds many of them to `.grad`.
 
-A launch costs more than adding a small gradient. While a pass runs, gradients for leaves that already have one are
-collected. They are added when there are enough of them, when the pass ends, and before user code could see them:
+A launch costs more than adding a small gradient. While a backward pass runs, gradients for leaves that already have one are
+collected, per thread. They are added when there are enough of them, when the pass ends, and before user code could see them:
 every caller of a hook or of a user's function calls `settle` first.
 """
 
@@ -15,25 +14,25 @@ from .._array.device import device_of, on_device, pointer
 from .._kernels.accumulate import add_many
 from .._kernels.table import TENSORS
 
-_SMALL = 1 << 16  # elements; larger ones are worth a launch, and holding them would take memory
+_SMALL = 1 << 16  # elements; larger gradients justify a launch, and keeping them would cost memory
 
 
 class _Waiting(threading.local):
-    """What waits on this thread."""
+    """The collected gradients of this thread."""
 
-    passes = 0  # running on this thread, each of which ends with `settle`
+    passes = 0  # nested backward passes of this thread; each ends with `settle`
 
     def __init__(self) -> None:
         self.held: list[Any] = []
         self.grads: list[Any] = []
-        self.places: set[int] = set()  # the memory of `held`: one launch must not add to the same twice
+        self.places: set[int] = set()  # addresses of `held`: two additions to one address in a launch would race
 
 
 WAITING = _Waiting()
 
 
 def waits(held: Any, grad: Any) -> bool:
-    """Let a gradient wait to be added to `held`, both on a GPU, if that is allowed and worth while."""
+    """Collect a gradient for `held`, both on a GPU; False if it must be added at once."""
     if not WAITING.passes or held.size > _SMALL or held.shape != grad.shape or held.dtype != grad.dtype:
         return False
     place = pointer(held)
@@ -46,7 +45,7 @@ def waits(held: Any, grad: Any) -> bool:
 
 
 def settle() -> None:
-    """Add everything that waits on this thread."""
+    """Add all collected gradients of this thread."""
     if not WAITING.held:
         return
     held, grads = WAITING.held, WAITING.grads

@@ -1,4 +1,4 @@
-"""This process: its rank as the launcher tells it, its log lines, its BLAS threads.
+"""The process: its rank from the launcher's environment, logging, BLAS threads, signals, and its end.
 
-Nothing here initialises MPI, and nothing here imports the rest of the package. Everything may import from the files here.
+Nothing here initialises MPI. Only `signals.py` imports another part of the package (`_core/guard`); every part may import this.
 """

@@ -1,4 +1,4 @@
-"""How many threads NumPy's matrix products use: `set_num_threads`, `get_num_threads`."""
+"""The number of threads of NumPy's matrix products: `set_num_threads` and `get_num_threads`, through OpenBLAS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HOW = "set OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS before the 
 
 
 def _libraries() -> Iterator[Path]:
-    """OpenBLAS as NumPy's wheels ship it, or as this process has loaded it."""
+    """Paths of OpenBLAS: in NumPy's wheel, or as loaded by this process."""
     from pathlib import Path
 
     home = Path(np.__file__).parent
@@ -61,11 +61,11 @@ def set_num_threads(int: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
     found = _functions()
     if found is None:
-        raise RuntimeError(f"set_num_threads: the BLAS of this NumPy is not OpenBLAS, so it cannot be told; {_HOW}")
+        raise RuntimeError(f"set_num_threads supports OpenBLAS only, and this NumPy uses another BLAS; {_HOW}")
     found[0](int.__index__())
 
 
 def get_num_threads() -> int:
-    """How many threads products of matrices use; the number of cores where the BLAS cannot be asked."""
+    """The number of threads of matrix products; the number of cores if the BLAS is not OpenBLAS."""
     found = _functions()
     return os.cpu_count() or 1 if found is None else found[1]()

@@ -1,4 +1,4 @@
-"""Log lines that say which rank wrote them; `MPIGRAD_LOG=debug` (or info, warning, error) sets how many.
+"""Logging with the rank in each line; the environment variable MPIGRAD_LOG sets the level (debug, info, warning, error).
 
     [2 worker2 14:03:22.118] rpc: worker2 serves 4 threads
 """
@@ -18,13 +18,13 @@ _worker_name = ""
 
 
 def set_worker_name(name: str) -> None:
-    """Put a worker's name into the lines written from now on ("" takes it out again)."""
+    """Show a worker's name in all further log lines; "" removes it."""
     global _worker_name
     _worker_name = name
 
 
 def level_from(value: str) -> int:
-    """The logging level that a value of MPIGRAD_LOG stands for."""
+    """The logging level for a value of MPIGRAD_LOG; ValueError if it is not one."""
     try:
         return LEVELS[value.strip().lower()]
     except KeyError:
@@ -44,7 +44,7 @@ class RankFormatter(logging.Formatter):
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes to whatever sys.stderr is at the time, so that redirection works."""
+    """Writes to the current `sys.stderr` rather than the one at import, so that redirection works."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -72,7 +72,7 @@ def get_logger(part: str) -> logging.Logger:
 
 
 def note_ignored_addresses(part: str, init_method: str = "env://") -> None:
-    """One debug line if the program, written for another transport, says where to meet: MPI connects the ranks."""
+    """Log at level debug that addresses for other transports (MASTER_ADDR, `init_method`) are ignored."""
     said = [f"{name}={os.environ[name]}" for name in ("MASTER_ADDR", "MASTER_PORT") if name in os.environ]
     if init_method not in ("", "env://"):
         said.append(f"init_method={init_method}")

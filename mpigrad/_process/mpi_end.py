@@ -1,7 +1,8 @@
-"""The end of a process in which MPI must not be finalised: a forked child, and a worker that gave up on others.
+"""Exit without MPI_Finalize: for a forked child, and for a worker whose shutdown timed out.
 
-mpi4py finalises MPI when Python ends, after everything that Python code can do. In a forked child this would speak for its
-parent, whose connections it shares; after a shutdown that gave up on a worker it would wait for that worker for ever.
+mpi4py calls MPI_Finalize when Python ends, after all Python code, and offers no way to prevent it. A forked child shares the
+connections of its parent and would finalise for it. After a shutdown that timed out, MPI_Finalize would wait for ever for the
+worker that did not answer. So the function is patched in memory to return at once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Callable
 
 _RETURN_ZERO = {"x86_64": b"\x31\xc0\xc3", "AMD64": b"\x31\xc0\xc3"}  # xor eax, eax; ret
-_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64: where it is, calls must find it
+_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64: with control-flow enforcement a call target must begin with it, so it is kept
 _EVERY_ACCESS = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
 
 _parent = 0
@@ -22,12 +23,12 @@ _when_forked: list[Callable[[str], None]] = []
 
 
 def when_forked(run: Callable[[str], None]) -> None:
-    """Have `run(why)` called in every child that is forked while MPI runs: its RPC and groups are not usable there."""
+    """Call `run(why)` in every child that is forked while MPI runs, where RPC and process groups are unusable."""
     _when_forked.append(run)
 
 
 def why_unusable() -> str | None:
-    """Why MPI must not be used in this process; None if it may."""
+    """The reason why MPI must not be used in this process; None if it may be."""
     if not _parent:
         return None
     return (
@@ -37,10 +38,7 @@ def why_unusable() -> str | None:
 
 
 def leave_mpi_unfinalised() -> bool:
-    """Have this process end without finalising MPI, whatever its exit code; False if that cannot be done on this machine.
-
-    `MPI_Finalize` is made to return at once, in the memory of this process.
-    """
+    """Patch MPI_Finalize in this process to return at once; False if this machine does not support it. The exit code stays."""
     code, module = _RETURN_ZERO.get(platform.machine()), sys.modules.get("mpi4py.MPI")
     if code is None or module is None or not module.__file__:
         return False
@@ -56,7 +54,7 @@ def leave_mpi_unfinalised() -> bool:
 
 
 def _forked() -> None:
-    """Runs in every child of `os.fork`."""
+    """Runs in every child of `os.fork`: if MPI is running, forbid its use and its finalisation here."""
     global _parent
     module = sys.modules.get("mpi4py.MPI")
     if module is None or not module.Is_initialized() or module.Is_finalized():

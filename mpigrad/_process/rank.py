@@ -1,4 +1,4 @@
-"""This process among its job's, as the launcher's environment tells it, without initialising MPI."""
+"""Rank and size of this process from the launcher's environment variables, without initialising MPI."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def launched_size() -> int | None:
 
 
 def singletons(world_size: int) -> str | None:
-    """What is wrong when a launcher has started several ranks and MPI sees a world of one; None when nothing is."""
+    """The cause if the launcher has started several ranks but MPI sees a world of one; None otherwise."""
     started = launched_size()
     if world_size != 1 or started is None or started == 1:
         return None
@@ -62,7 +62,7 @@ def singletons(world_size: int) -> str | None:
 
 
 def check_expected_size(world_size: int) -> None:
-    """RuntimeError if whoever started the job asked for another number of ranks than MPI sees."""
+    """RuntimeError if `mpigrad run` or `spawn` started another number of ranks than MPI sees."""
     expected = os.environ.get(EXPECTED_SIZE)
     if expected is not None and int(expected) != world_size:
         raise RuntimeError(
@@ -72,12 +72,12 @@ def check_expected_size(world_size: int) -> None:
 
 
 def how_to_start(world_size: int | None) -> str:
-    """What to do for a process that was started by hand, or by Python, as one rank of several."""
+    """How to start the ranks of a job: advice for error messages of processes that were started one by one."""
     size, own = world_size or "N", _command()
     apart = f"{own} : -n 1 {own} ..." if own else "python main.py --rank 0 : -n 1 python main.py --rank 1"
     text = (
         f"MPI starts the ranks of a job together: `mpiexec -n {size} python main.py`, `mpigrad run -n {size} main.py`, or, if "
-        f"every rank has arguments of its own, `mpiexec -n 1 {apart}`"
+        f"the ranks have different arguments, `mpiexec -n 1 {apart}`"
     )
     if is_child():
         text += "; in programs that start processes themselves, mpigrad.multiprocessing.spawn, or set_start_method('spawn')"
@@ -85,7 +85,7 @@ def how_to_start(world_size: int | None) -> str:
 
 
 def _command() -> str:
-    """The words that this process was started with, if they say which rank it is."""
+    """The command line of this process, if it has an option for the rank."""
     words = sys.argv
     return shlex.join(["python", *words]) if any(re.match(r"--?(node[-_]?)?rank\b", word) for word in words[1:]) else ""
 
@@ -111,7 +111,7 @@ def local_size() -> int | None:
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what makes a process a rank of a job."""
+    """A copy of an environment without the variables that make a process a rank of a job; settings of MPI are kept."""
     return {
         name: value for name, value in environment.items() if not name.startswith(_LAUNCHERS) or name.startswith(_SETTINGS)
     }

@@ -1,7 +1,8 @@
-"""Handlers of signals while RPC runs: those that arrive in a guarded section (`mpigrad/_core/guard.py`) run when it is left.
+"""Signal handlers while RPC runs: handlers of signals that arrive in a guarded section (`_core/guard.py`) run at its end.
 
-From `protect` to `unprotect` one function, `_arrived`, stands in for every Python handler of the process. `signal.signal` and
-`signal.getsignal` are replaced for that time by functions that take and give the program's own handlers, so that nobody notices.
+Between `protect` and `unprotect` one function, `_arrived`, replaces every Python handler of the process. `signal.signal` and
+`signal.getsignal` are replaced as well, by functions that set and return the program's own handlers, so that the replacement is
+invisible to the program. Handlers can only be set on the main thread, so it installs them when it next enters a section.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ _signal, _getsignal = signal.signal, signal.getsignal
 
 
 def protect() -> None:
-    """Have signals wait for guarded sections, from the main thread's next one on. Called by any thread."""
+    """Defer signals in guarded sections, from the next section of the main thread on. Any thread may call it."""
     guard.when_left(None)
     guard.when_entered(_install)
 
 
 def unprotect() -> None:
-    """Give the program its handlers back, once the main thread is in no section any more."""
+    """Restore the program's handlers, once the main thread has left its last section."""
     guard.when_entered(None)
     guard.when_left(_uninstall)
 
@@ -37,7 +38,7 @@ def _arrived(number: int, frame: Any) -> None:
 def _set(signalnum: Any, handler: Any) -> Any:
     before = guard.enter()
     try:
-        previous = _signal(signalnum, _arrived if callable(handler) else handler)  # which raises what it always does
+        previous = _signal(signalnum, _arrived if callable(handler) else handler)  # raises for invalid arguments
         if previous is _arrived:
             previous = guard.given.pop(int(signalnum))
         if callable(handler):
@@ -54,7 +55,7 @@ def _get(signalnum: Any) -> Any:
 
 
 def _install() -> None:
-    """Stand in for all Python handlers. Repeated, if it was interrupted."""
+    """Replace all Python handlers. Called again if it was interrupted, so it must be idempotent."""
     signal.signal, signal.getsignal = _set, _get
     for number in signal.valid_signals():
         handler = _getsignal(number)
@@ -64,11 +65,11 @@ def _install() -> None:
 
 
 def _uninstall() -> None:
-    """Give all handlers back. Repeated, if it was interrupted."""
+    """Restore all handlers. Called again if it was interrupted, so it must be idempotent."""
     for number, handler in list(guard.given.items()):
         if _getsignal(number) is _arrived:
             _signal(number, handler)
-    if signal.signal is _set and signal.getsignal is _get:  # else somebody has put something before them
+    if signal.signal is _set and signal.getsignal is _get:  # otherwise other code has wrapped them: leave its wrappers
         signal.signal, signal.getsignal = _signal, _getsignal
     guard.given.clear()
 

@@ -1,4 +1,4 @@
-"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing this does not touch MPI."""
+"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing it does not initialise MPI."""
 
 from __future__ import annotations
 

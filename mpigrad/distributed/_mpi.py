@@ -1,4 +1,4 @@
-"""MPI in this process, for RPC and process groups. Importing this module does not initialise MPI; `mpi()` does."""
+"""Access to MPI for RPC and process groups. Importing this module does not initialise MPI; `mpi()` does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mpigrad._process.mpi_end import why_unusable
 from mpigrad._process.rank import how_to_start, is_child, launched_rank
 
 _abort_installed = False
-_process = 0  # the process that has looked whether it may use MPI
+_process = 0  # pid of the process that `_refuse_children` has checked; differs in a forked child
 _turn = Mutex()
 
 
@@ -28,7 +28,7 @@ def mpi() -> Any:
         raise RuntimeError(why)
     try:
         from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, a library is not
+    except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is installed, but no MPI library is
         reason = " ".join(str(error).split())
         raise ImportError(
             f"mpigrad.distributed needs mpi4py and an MPI library, but importing mpi4py.MPI failed: {reason}; install one "
@@ -38,7 +38,8 @@ def mpi() -> Any:
 
 
 def _refuse_children() -> None:
-    """A process that Python has started inside a rank has the rank's place in the job, or its memory: MPI would crash."""
+    """RuntimeError in children that multiprocessing started inside a rank: they inherit its environment or its memory, and
+    MPI would crash or take them for that rank."""
     global _process
     forked = _process != 0
     if is_child() and (forked or launched_rank() is not None):
@@ -57,7 +58,7 @@ def available() -> bool:
 
 
 def check_thread_level() -> None:
-    """RPC calls MPI from several threads, one at a time: SERIALIZED is enough."""
+    """RuntimeError unless MPI allows calls from several threads, one at a time (MPI_THREAD_SERIALIZED)."""
     MPI = mpi()
     level = MPI.Query_thread()
     if level < MPI.THREAD_SERIALIZED:
@@ -69,11 +70,7 @@ def check_thread_level() -> None:
 
 
 def turn_lock() -> Any:
-    """The lock to hold during MPI calls that other threads of the same user of MPI make too.
-
-    With MPI_THREAD_MULTIPLE every user of MPI (an RPC agent, a process group) has a lock of its own. With
-    MPI_THREAD_SERIALIZED there is one for the whole process.
-    """
+    """The lock of an RPC agent for its MPI calls: a new one with MPI_THREAD_MULTIPLE, else the one of the process."""
     MPI = mpi()
     return Mutex() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
 
@@ -94,9 +91,7 @@ def oversubscribed() -> bool:
 
 
 def abort_on_uncaught() -> None:
-    """Make an uncaught exception end the whole job, with its traceback, instead of leaving the other ranks
-    waiting.
-    """
+    """Make an uncaught exception abort the whole job after its traceback; the other ranks would wait for ever otherwise."""
     global _abort_installed
     if _abort_installed:
         return
@@ -119,7 +114,8 @@ def abort_on_uncaught() -> None:
 
 
 def _program_runs(frame: FrameType | None) -> bool:
-    """Whether the program goes on: Python also has the hook print errors that end nothing. At the end no module runs any more."""
+    """Whether the program continues after this call of the hook. Python and libraries also call it to print errors that end
+    nothing; after an uncaught exception no module-level code is on the stack any more."""
     if threading.current_thread() is not threading.main_thread():
         return True
     while frame is not None and frame.f_code.co_name != "<module>":

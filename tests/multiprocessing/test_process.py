@@ -101,4 +101,4 @@ def test_processes_of_a_rank_are_not_taken_for_it(python, tmp_path) -> None:
 def test_ranks_started_by_hand_are_told_how(python, tmp_path, words: list[str]) -> None:
     (tmp_path / "main.py").write_text("import mpigrad.distributed as dist\ndist.init_process_group(rank=1, world_size=2)")
     done = python("main.py", *words)
-    assert f"or, if every rank has arguments of its own, `mpiexec -n 1 python main.py {' '.join(words)} : -n 1" in done.stderr
+    assert f"or, if the ranks have different arguments, `mpiexec -n 1 python main.py {' '.join(words)} : -n 1" in done.stderr

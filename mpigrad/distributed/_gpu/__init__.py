@@ -1,4 +1,4 @@
-"""What RPC and process groups share about GPUs: streams, pinned memory, and which GPU a rank uses.
+"""GPU support that RPC and process groups share: streams, pinned memory, and the choice of the GPU of a rank.
 
 Imports `_array` and `distributed/_mpi`.
 """

@@ -1,4 +1,4 @@
-"""Which GPU a rank uses: the one of its number on the host, on request; and a word if ranks share one.
+"""Binding: on request, each rank uses the GPU with its local rank; a warning if ranks share a GPU.
 
     MPIGRAD_BIND_DEVICE=1 mpiexec -n 4 python train.py       # "cuda" is cuda:0 on the first rank of each host, cuda:1 ...
 
@@ -19,7 +19,7 @@ VARIABLE = "MPIGRAD_BIND_DEVICE"
 
 
 class Bound:
-    """The GPU that this process was bound to."""
+    """The GPU that this process is bound to, or None."""
 
     place: device | None = None
 
@@ -33,10 +33,10 @@ def asked_for() -> bool:
 
 
 def bind_device(number: int | None = None) -> device | None:
-    """Make the GPU of this rank's number on its host the current one; None on hosts without GPUs.
+    """Make the GPU with this rank's local rank the current one and return it; None on hosts without GPUs.
 
-    `number` defaults to what the launcher says (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...). With more
-    ranks than GPUs, some share one, and a warning says so. Threads of RPC that start later use the same GPU.
+    `number` defaults to the launcher's local rank (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...). If there
+    are more ranks than GPUs, some ranks share one, with a warning. Threads of RPC that start later use the same GPU.
 
     >>> import mpigrad
     >>> place = bind_device(0)
@@ -49,8 +49,8 @@ def bind_device(number: int | None = None) -> device | None:
     number = local_rank() if number is None else number
     if number is None:
         raise RuntimeError(
-            "bind_device: no launcher says which of its host's processes this is (OMPI_COMM_WORLD_LOCAL_RANK, "
-            "MPI_LOCALRANKID, SLURM_LOCALID); start with mpiexec or srun, or pass the number"
+            "bind_device: the local rank of this process is unknown (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID and "
+            "SLURM_LOCALID are not set); start with mpiexec or srun, or pass the number"
         )
     ranks = local_size()
     if (ranks is not None and ranks > count) or number >= count:
@@ -65,7 +65,7 @@ def bind_device(number: int | None = None) -> device | None:
 
 
 def use_bound() -> None:
-    """Let this thread, too, use the GPU that its process is bound to."""
+    """Make the bound GPU current in this thread: CUDA's current device is thread-local."""
     if Bound.place is not None:
         cupy().cuda.runtime.setDevice(Bound.place.index)
 
@@ -77,7 +77,7 @@ def bind_if_asked() -> None:
 
 
 def identity(index: int) -> str:
-    """A name of a GPU that is the same in all processes of its host."""
+    """The PCI bus id of a GPU, which is the same in all processes of its host; indices are not (CUDA_VISIBLE_DEVICES)."""
     return str(cupy().cuda.runtime.deviceGetPCIBusId(index))
 
 

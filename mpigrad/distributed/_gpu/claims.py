@@ -1,6 +1,6 @@
-"""A word when two processes of a host use one GPU, without asking the other ranks: each holds a lock with the GPU's name.
+"""Warns when two processes of a host use one GPU, without communication: each process holds a file lock per GPU.
 
-A process that has used a GPU has a part of its memory until it ends; then, however that happens, the system lets go of the lock.
+The lock is held until the process ends, since it keeps GPU memory until then. The kernel releases it however the process ends.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from mpigrad._array.device import device
 from .binding import identity
 
 logger = logging.getLogger(__name__)
-_held: dict[int, int | None] = {}  # the GPU's index: the open file that holds the lock
+_held: dict[int, int | None] = {}  # index of the GPU -> file descriptor that holds the lock
 
 
 def claim(place: device) -> None:
-    """Note that this process uses a GPU, once; a warning if another one does."""
+    """Take the lock of a GPU, once; log a warning if another process has it."""
     index = place.index or 0
     if index not in _held:
         try:
             _held[index] = _lock(index)
-        except OSError as error:  # no place for temporary files
+        except OSError as error:  # temporary files cannot be written
             logger.warning("cannot tell whether other processes on this host use the GPU of cuda:%d: %s", index, error)
             _held[index] = None
 
@@ -36,8 +36,8 @@ def _lock(index: int) -> int:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         logger.warning(
-            "another process on this host uses the GPU of cuda:%d, too: they share its time and its memory. Give each rank one "
-            "of its own with MPIGRAD_BIND_DEVICE=1, mpigrad.distributed.bind_device() or mpigrad.cuda.set_device()",
+            "another process on this host uses the GPU of cuda:%d, too: they share its time and its memory. Give each rank a "
+            "separate GPU with MPIGRAD_BIND_DEVICE=1, mpigrad.distributed.bind_device() or mpigrad.cuda.set_device()",
             index,
         )
     fcntl.flock(file, fcntl.LOCK_SH)

@@ -1,4 +1,4 @@
-"""Whole arrays between a GPU and host memory, through the pinned pool, pieces overlapping."""
+"""Blocking copies of whole arrays between a GPU and host memory, through the pinned pool, with overlapping pieces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _DEPTH = 2
 
 
 def _buffer(pool: PinnedPool, nbytes: int) -> tuple[Any, bool]:
-    """A pinned buffer, and whether it is the pool's: one more is made while transfers of RPC have them all."""
+    """A pinned buffer and whether it belongs to the pool. If RPC transfers use all of the pool's, a new one is allocated."""
     found = pool.acquire(nbytes)
     return (pinned_empty(nbytes, "u1"), False) if found is None else (found, True)
 
 
 def to_host(array: Any) -> np.ndarray:
-    """The elements of a device array in host memory."""
+    """Copy a device array to host memory."""
     place = device_of(array)
     with on_device(place):
         array = cupy().ascontiguousarray(array)
@@ -49,7 +49,7 @@ def _arrive(raw: np.ndarray, event: Any, buffer: Any, ours: bool, start: int, en
 
 
 def to_device(source: np.ndarray, array: Any) -> None:
-    """Bring host memory into a device array of the same shape, in order with the current stream."""
+    """Copy host memory to a device array of the same shape, in the order of the current stream."""
     place = device_of(array)
     with on_device(place):
         whole = array if array.flags.c_contiguous else cupy().empty(array.shape, array.dtype)

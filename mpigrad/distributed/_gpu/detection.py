@@ -1,7 +1,7 @@
-"""Can this MPI read and write the memory of GPUs? Asked of MPI, and tried out in a process of its own.
+"""Detects whether this MPI is CUDA-aware, that is, can read and write GPU memory, by a trial in a child process.
 
-An MPI that cannot, and is given a device pointer all the same, reads an address that does not exist and dies. So the trial
-never runs in the job: the child is a world of one rank, sends an array of a GPU to itself, and compares what arrives.
+An MPI that is not CUDA-aware crashes when it gets a device pointer. So the trial never runs in the job itself: the child is a
+world of one rank that sends an array on a GPU to itself and compares the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mpigrad._process.rank import without_launcher
 
 _MARK = "MPIGRAD-CUDA-AWARE "
 SECONDS = 60.0
-# The child imports nothing from the current directory, and mpigrad from where it is here
+# The child must not import modules from the current directory, and must import the same mpigrad as this process.
 _CHILD = """
 import sys
 sys.path[:] = [sys.argv[1], *filter(None, sys.path)]
@@ -31,7 +31,7 @@ _main()
 
 
 class Verdict(NamedTuple):
-    """What was found out."""
+    """The result of the trial."""
 
     works: bool
     why: str
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 @functools.cache
 def detect(seconds: float = SECONDS) -> Verdict:
-    """Try CUDA-aware transfers in a child process, once."""
+    """Try CUDA-aware transfers in a child process; the result is cached."""
     command = [sys.executable, "-c", _CHILD, str(Path(__file__).parents[3])]
     try:
         done = subprocess.run(command, env=without_launcher(os.environ), capture_output=True, text=True, timeout=seconds)

@@ -1,7 +1,7 @@
-"""A bounded pool of pinned host memory, through which arrays on GPUs are staged.
+"""Bounded pools of pinned host memory, through which arrays on GPUs are staged.
 
-Sends and receives have pools of their own. A sender keeps a buffer until its piece has been received, a receiver takes
-one only for a piece that has arrived: so whatever waits for a buffer of a pool waits for something that needs none.
+Sends and receives have separate pools, so that they cannot deadlock: a send keeps its buffer until the piece has been received,
+and a receive takes a buffer only for a piece that has arrived. Neither ever waits for a buffer of the other kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COUNTS = {SMALL: 64, LARGE: 8}  # 4 MiB and 32 MiB at most, in each pool
 
 
 class PinnedPool:
-    """Buffers of two sizes, made when first needed and kept."""
+    """Buffers of two sizes, allocated on demand and kept. Any thread may use it; `acquire` never waits for a buffer."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,11 +42,11 @@ class PinnedPool:
         return pinned_empty(size, "u1")
 
     def release(self, buffer: Any) -> None:
-        """Give a buffer back."""
+        """Return a buffer to the pool."""
         self._free[buffer.nbytes].append(buffer)
 
     def release_after(self, event: Any, buffer: Any) -> None:
-        """Give a buffer back once the GPU has passed an event."""
+        """Return a buffer once the GPU has passed an event; checked by later calls of `acquire`."""
         with self._lock:
             self._busy.append((event, buffer))
 
@@ -59,7 +59,7 @@ class PinnedPool:
                 self._busy.append((event, buffer))
 
     def made_bytes(self) -> int:
-        """How much pinned memory the pool has."""
+        """The size of the pinned memory that the pool has allocated."""
         return sum(size * count for size, count in self._made.items())
 
 

@@ -1,13 +1,13 @@
-"""Streams of calls: each handler's device work runs on a stream of its own, and what a call brings back on its caller's.
+"""CUDA streams of calls: each request runs on separate streams, and its answer arrives on the caller's streams.
 
-As PyTorch's CUDA RPC does: a handler takes a stream of a small pool for each GPU; its arguments arrive on it, it is the
-current stream while the function runs, and the results leave when it has done its work. What an answer carries arrives
-on the streams that were the caller's when it made the call.
+As in PyTorch's CUDA RPC, a request gets one stream per GPU from a small pool. Its arguments arrive on that stream, it is the
+current stream while the function runs, and results are sent when its work is done. Answers arrive on the streams that were
+current when the caller made the call.
 
-Beyond PyTorch's: a handler begins behind what the default stream of its GPU was given before, and the default stream goes
-on behind every handler that has ended or sends a message. So values that handlers leave behind (RRefs, parameters,
-gradients) are complete for handlers of later messages and for programs that use the default stream, without a thought about
-streams. What is later, messages decide: an answer may be acted upon before the thread that sent it goes on.
+Beyond PyTorch, requests are ordered with the default stream: a request waits for earlier work on the default stream, and the
+default stream waits for each request that ends or sends a message. So values that requests leave behind (RRefs, parameters,
+gradients) are complete for later requests and for programs that use only the default stream. "Later" is defined by messages:
+the receiver of an answer may act before the sending thread continues, so `publish` runs before each send.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Marks = dict[int, tuple[Any, Any]]  # by GPU: an event, and the stream on which 
 
 
 class _Ours(threading.local):
-    """The streams that are current in this thread because a handler or a pass runs on them."""
+    """The streams on which a request or a pass runs in this thread, or None."""
 
     streams: Streams | None = None
 
@@ -34,7 +34,7 @@ _ours = _Ours()
 
 
 def publish() -> None:
-    """Let the default streams go on behind what a handler or pass in this thread has given its streams so far."""
+    """Make the default streams wait for the work that this thread's request or pass has enqueued so far."""
     if _ours.streams is not None:
         for index, stream in _ours.streams.by_index.items():
             with on_device(device("cuda", index)):
@@ -42,21 +42,21 @@ def publish() -> None:
 
 
 def enter(stream: Any) -> Any:
-    """Make a stream the current one of this thread and of the current device; the one before, for `leave`."""
+    """Make a stream the current one of this thread and the current device; returns the previous one for `leave`."""
     before = cupy().cuda.get_current_stream()
     stream.__enter__()
     return before
 
 
 def leave(stream: Any, before: Any) -> None:
-    """Undo `enter`. CuPy's `with stream:` returns to the stream of the `with` around it, not to one that was chosen with
-    `use()`; so does it inside our streams only if we enter them as `with` does, and we must return by ourselves."""
+    """Undo `enter`. At the end of `with stream:` CuPy returns to the stream of the enclosing `with`, not to one that was set
+    with `use()`. So that a user's `with` inside ours returns to our stream, we enter as `with` does, and restore ourselves."""
     stream.__exit__()
     before.use()
 
 
 class Streams:
-    """One stream for each GPU in use."""
+    """One stream for each GPU that a worker uses."""
 
     __slots__ = ("by_index",)
 
@@ -65,7 +65,7 @@ class Streams:
 
     @classmethod
     def new(cls, devices: list[device]) -> Streams:
-        """Streams for the exclusive use of the caller."""
+        """Create new streams."""
         made = {}
         for place in devices:
             with on_device(place):
@@ -83,7 +83,7 @@ class Streams:
         return cupy().cuda.Stream.null if found is None else found
 
     def record(self) -> Marks:
-        """Events behind all that they have been given, with the streams, by GPU."""
+        """Record an event on each stream; returns (event, stream) by GPU index."""
         made = {}
         for index, stream in self.by_index.items():
             with on_device(device("cuda", index)):
@@ -92,7 +92,7 @@ class Streams:
 
     @staticmethod
     def wait_for(marks: Marks) -> None:
-        """Let this thread's current streams wait for what `record` gave, where they are other streams."""
+        """Make this thread's current streams wait for recorded events of other streams."""
         for index, (event, stream) in marks.items():
             place = device("cuda", index)
             mine = current_stream(place)
@@ -101,20 +101,20 @@ class Streams:
                     mine.wait_event(event)
 
     def acting(self) -> Acting:
-        """A context manager in which they are the current ones of this thread."""
+        """A context manager that makes them the current streams of this thread."""
         return Acting(self)
 
     def serving(self) -> Serving:
-        """The same for a handler, in order with the default streams."""
+        """As `acting`, for a request: ordered with the default streams."""
         return Serving(self)
 
     def working(self) -> Working:
-        """The same for work that this thread would otherwise do on its own current streams, in order with those."""
+        """As `serving`, and ordered with the streams that are current in this thread: for backward passes."""
         return Working(self)
 
 
 class Acting:
-    """What `Streams.acting` gives."""
+    """The context manager of `Streams.acting`."""
 
     __slots__ = ("_before", "_outer", "_streams")
 
@@ -143,7 +143,7 @@ class Acting:
 
 
 class Serving(Acting):
-    """What `Streams.serving` gives."""
+    """The context manager of `Streams.serving`."""
 
     __slots__ = ()
 
@@ -155,7 +155,7 @@ class Serving(Acting):
 
 
 class Working(Serving):
-    """What `Streams.working` gives."""
+    """The context manager of `Streams.working`."""
 
     __slots__ = ()
 
@@ -169,17 +169,18 @@ class Working(Serving):
 
 
 class StreamPool:
-    """The streams of an agent's handlers: made once for all agents of a process, as memory goes back to its stream for ever."""
+    """The streams of an agent's requests. Cached per process: CuPy's memory pool keeps freed memory per stream, so new
+    streams for each agent would never reuse it."""
 
     def __init__(self, devices: list[device]) -> None:
         order_memory()
         self.devices = devices
         self._sets = [_kept(tuple(devices), number) for number in range(POOL)]
         self._turn = itertools.count()
-        self.backward = _kept(tuple(devices), POOL)  # of all passes: gradients of several messages meet in one place
+        self.backward = _kept(tuple(devices), POOL)  # one for all passes, as gradients of several messages are added up
 
     def next(self) -> Streams:
-        """The streams for a new handler. With more handlers than sets, two share one: slower, and just as right."""
+        """The streams for a new request, round robin. Concurrent requests may share streams, which only costs overlap."""
         return self._sets[next(self._turn) % POOL]
 
 

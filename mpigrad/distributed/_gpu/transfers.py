@@ -1,7 +1,7 @@
-"""How arrays of GPUs get to another rank: staged through pinned memory, or by a CUDA-aware MPI; in the same pieces.
+"""Ways of sending GPU arrays to another rank: staged through pinned memory, or by a CUDA-aware MPI.
 
-A rank that stages and one whose MPI reads device memory understand each other: the pieces of a transfer are MPI messages of at
-most `1 << PIECE_BITS` bytes with one tag, which MPI keeps in order.
+Both ways send the same pieces: MPI messages of at most `1 << PIECE_BITS` bytes with the same tag, which MPI keeps in order. So
+a rank that stages can exchange arrays with a rank whose MPI is CUDA-aware.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PIECE_BITS = 22  # 4 MiB: long enough for full bandwidth, short enough to overla
 
 
 def checked_way(given: str | None) -> str:
-    """The way asked for: an argument, the environment variable, or staging."""
+    """The way from the argument, else from the environment variable, else "staged"; ValueError if it is unknown."""
     way = given if given is not None else os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
         origin = "device_transfers" if given is not None else f"the environment variable {VARIABLE}"

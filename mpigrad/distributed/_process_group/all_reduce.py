@@ -1,4 +1,4 @@
-"""`all_reduce`. Of sparse tensors everyone gets all indices and values, and adds them up in the order of ranks."""
+"""`all_reduce`. Sparse tensors are gathered on all ranks, and each rank adds them up in the order of ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .work import Work
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Combine the ranks' elements and give everyone the result, in place. Sparse tensors on the host can be summed.
+    """Reduce the tensors of all ranks; every rank gets the result in place. Sparse tensors on the host can be summed.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -32,7 +32,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
 
 def _sum_sparse(tensor: Tensor, op: Any, found: ProcessGroup, async_op: bool) -> Work | None:
-    """The sum is there on return, also with `async_op`."""
+    """Sum sparse tensors. Complete on return, even with `async_op`."""
     if op != ReduceOp.SUM:
         raise RuntimeError("all_reduce of sparse tensors supports ReduceOp.SUM only")
     if tensor.is_cuda:

@@ -1,4 +1,4 @@
-"""Names of backends. MPI is the only one; programs written for others name theirs, which means MPI here."""
+"""Names of backends. MPI is the only one; other names (gloo, nccl) are accepted for ported programs and mean MPI."""
 
 from __future__ import annotations
 

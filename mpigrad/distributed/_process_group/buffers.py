@@ -1,6 +1,6 @@
-"""Tensors as MPI buffers: contiguous memory that MPI may read or fill, and the way back into the tensor.
+"""Tensors as MPI buffers: contiguous memory that MPI may read or write, and the copy back into the tensor.
 
-Tensors of a GPU are staged through host memory; with a CUDA-aware MPI (see `choose`) MPI gets their own memory.
+Tensors on a GPU are staged through host memory; a CUDA-aware MPI (see `choose`) gets the device memory itself.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class _Mode:
 
 
 def choose(way: str | None) -> None:
-    """Decide how tensors of GPUs reach MPI, for all groups: as `MPIRpcBackendOptions(device_transfers=way)`."""
+    """Set how tensors on GPUs are passed to MPI, for all groups; `way` as in `MPIRpcBackendOptions(device_transfers=way)`."""
     _Mode.cuda_aware = cuda_aware_chosen(checked_way(way))
 
 
 def outgoing(tensor: Tensor) -> Any:
-    """The tensor's elements in contiguous memory that MPI can read: its own where it can be."""
+    """The tensor's elements in contiguous memory that MPI can read; the tensor's own memory if possible."""
     check_tensor(tensor)
     array = tensor._array
     if type(array) is not np.ndarray and not _Mode.cuda_aware:
@@ -40,7 +40,7 @@ def outgoing(tensor: Tensor) -> Any:
 
 
 def incoming(tensor: Tensor) -> Any:
-    """Contiguous memory for the tensor's elements: its own where it can be. `arrived` brings it into the tensor."""
+    """Contiguous memory for MPI to write; the tensor's own memory if possible. `arrived` copies it into the tensor."""
     check_tensor(tensor)
     array = tensor._array
     usable = array.flags.writeable if type(array) is np.ndarray else _Mode.cuda_aware
@@ -50,7 +50,7 @@ def incoming(tensor: Tensor) -> Any:
 
 
 def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
-    """New memory that MPI can use for elements that belong to `like`: on its GPU only if MPI is CUDA-aware."""
+    """New memory that MPI can write: on the device of `like` if it is the host or MPI is CUDA-aware, else on the host."""
     array = like._array if isinstance(like, Tensor) else like
     if type(array) is np.ndarray or not _Mode.cuda_aware:
         return np.empty(shape, kind)
@@ -59,7 +59,7 @@ def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
 
 
 def arrived(tensor: Tensor, buffer: Any) -> None:
-    """Bring what MPI wrote into the tensor, and count the change."""
+    """Copy a received buffer into its tensor, and increase the tensor's version."""
     array = tensor._array
     if array is not buffer:
         value = buffer.reshape(array.shape)
@@ -72,7 +72,7 @@ def arrived(tensor: Tensor, buffer: Any) -> None:
 
 
 def as_bytes(array: Any) -> Any:
-    """The memory of a contiguous array for messages whose element type MPI need not know."""
+    """The memory of a contiguous array as bytes, for messages that MPI need not interpret."""
     if type(array) is np.ndarray:
         return array.reshape(-1).view(np.uint8)
     MPI = _mpi.mpi()
@@ -96,21 +96,21 @@ def joined(arrays: Sequence[Any]) -> Any:
 
 
 def stacked(arrays: Sequence[Any]) -> Any:
-    """Several arrays of one shape as the rows of one."""
+    """Several arrays of one shape stacked as the rows of one array."""
     with guard(arrays[0]):
         return array_module(arrays[0]).stack(arrays)
 
 
 def settle(buffers: Any) -> None:
-    """Let GPUs finish what concerns buffers that MPI is about to see."""
+    """Wait until GPUs have finished their work on buffers that MPI will access: MPI does not know CUDA streams."""
     for each in buffers if isinstance(buffers, tuple) else (buffers,):
         if each is not None and type(each) is not np.ndarray:
-            with guard(each):  # the default stream is that of the current device
+            with guard(each):  # the default stream belongs to the current device
                 current_stream(device_of(each)).synchronize()
 
 
 def check_tensor(tensor: Any) -> None:
-    """A dense tensor, or PyTorch's complaint."""
+    """PyTorch's error for anything but a dense tensor."""
     if not isinstance(tensor, Tensor):
         raise _mistaken("tensor", "mpigrad.Tensor", tensor)
     if tensor.is_sparse:
@@ -122,7 +122,7 @@ def check_tensor(tensor: Any) -> None:
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:
-    """One tensor per rank, all of them tensors."""
+    """PyTorch's error unless `tensors` is a list with one tensor per rank."""
     if not isinstance(tensors, list) or not all(isinstance(each, Tensor) for each in tensors):
         raise _mistaken(what, "List[mpigrad.Tensor]", tensors)
     if len(tensors) != size:
@@ -137,7 +137,7 @@ def _mistaken(what: str, wanted: str, got: Any) -> TypeError:
 
 
 def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
-    """Tensors of one element type."""
+    """ValueError unless all tensors have the dtype of `like`."""
     for each in (like, *tensors):
         check_tensor(each)
         if each._array.dtype != like._array.dtype:
@@ -145,7 +145,7 @@ def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
 
 
 def same_shape(tensors: Sequence[Tensor], like: Tensor, what: str) -> None:
-    """Tensors of one shape and type."""
+    """ValueError or RuntimeError unless all tensors have the dtype and shape of `like`."""
     same_type(tensors, like)
     for index, each in enumerate(tensors):
         if each._array.shape != like._array.shape:

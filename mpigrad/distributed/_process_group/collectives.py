@@ -1,4 +1,4 @@
-"""Collectives and messages on tensors: broadcast, reduce, gather, scatter, all-to-all, send and receive."""
+"""Collectives on tensors: barrier, broadcast, reduce, gather, scatter and all-to-all, on MPI's non-blocking collectives."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _start(
     name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any] | None, keep: Any, async_op: bool,
     gives: Sequence[Tensor] = (), timeout: timedelta | None = None,
 ) -> Work | None:  # fmt: skip
-    """Begin an operation whose result is in the tensors `gives`, and wait for it unless `async_op`."""
+    """Start an operation whose result is in the tensors `gives`, and wait for it unless `async_op`.
+
+    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile.
+    """
     settle(keep)
     with mpi_turn():
         request = begin()
@@ -58,7 +61,7 @@ def _start(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
-    """Wait until every rank of the group is here.
+    """Wait until all ranks of the group have called this.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -73,7 +76,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Bring `src`'s elements into every rank's tensor.
+    """Copy the tensor of rank `src` into the tensor of every rank.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -94,11 +97,12 @@ def broadcast(
     )  # fmt: skip
 
 
+# types without a portable MPI reduction are converted for the reduction
 _WIDER: dict[str, Any] = {"float16": np.dtype("f4"), "bfloat16": np.dtype("f4"), "bool": np.dtype("u1")}
 
 
 def _for_reduction(tensor: Tensor) -> Any:
-    """The tensor's elements as MPI can combine them."""
+    """The tensor's elements in a type that MPI can reduce."""
     array = outgoing(tensor)
     with guard(array):
         return array.astype(_WIDER.get(array.dtype.name, array.dtype), copy=False)
@@ -108,7 +112,7 @@ def _reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
     *root: int,
 ) -> Work | None:  # fmt: skip
-    """Begin `begin(given, result, operation, *root)`; the result is for `output`, with a root only there."""
+    """Start `begin(given, result, operation, *root)` with its result in `output`; with a root, only on that rank."""
     mine = not root or root[0] == found.rank()
     made = space(output._array.shape, given.dtype, given)
     kind = output._array.dtype
@@ -139,7 +143,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Combine the ranks' elements into `dst`'s tensor.
+    """Reduce the tensors of all ranks into the tensor of rank `dst`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -165,7 +169,7 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Give everyone the tensors of all ranks, in `tensor_list`.
+    """Collect the tensors of all ranks in `tensor_list`, on every rank.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -224,7 +228,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Give `dst` the tensors of all ranks, in its `gather_list`.
+    """Collect the tensors of all ranks in the `gather_list` of rank `dst`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -248,7 +252,7 @@ def gather(
 def _list_at_root(
     name: str, role: str, found: ProcessGroup, root: int, tensors: list[Tensor] | None, like: Tensor
 ) -> list[Tensor]:
-    """The list that the root, and only the root, has to give: a tensor like `like` for each rank. Elsewhere it is empty."""
+    """Check the list that only the root passes, with a tensor like `like` for each rank; empty on other ranks."""
     if found.rank() == root:
         if not tensors:
             raise ValueError(f"Argument ``{name}_list`` must be specified on {role} rank.")
@@ -267,7 +271,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each rank its tensor of `src`'s `scatter_list`.
+    """Send to each rank its tensor of the `scatter_list` of rank `src`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -291,7 +295,7 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Combine the ranks' lists element by element, and give each rank its place of the result.
+    """Reduce the lists of all ranks element by element; rank i gets the i-th tensor of the result.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

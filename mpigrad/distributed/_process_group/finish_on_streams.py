@@ -1,4 +1,4 @@
-"""Collectives end on the streams on which they were begun, whatever thread ends them."""
+"""Completes a collective on the CUDA streams that were current when it started, whichever thread completes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._gpu.streams import Streams
 
 
 def finish_on_streams(work: Any) -> None:
-    """Let what brings the result of `work` into its tensors run on the present streams, and its takers wait for it there."""
+    """Copy the result of `work` into its tensors on the current streams, and make threads that wait for it wait for these."""
     streams = Streams.current([device("cuda", index) for index in range(device_count())])
     finish = work._finish
 

@@ -1,4 +1,4 @@
-"""Process groups: ranks with a communicator of their own, apart from RPC's and from each other's."""
+"""Process groups: sets of ranks with a private communicator each, so that groups and RPC never mix their messages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _IGNORED = ("MASTER_ADDR", "MASTER_PORT")
 
 
 class ProcessGroup:
-    """Some ranks of the job, in order; made by `init_process_group` and `new_group`."""
+    """Some ranks of the job, in order; created by `init_process_group` and `new_group`."""
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
         self.comm, self.ranks, self.timeout, self.group_name, self.group_desc = comm, ranks, timeout, name, desc
-        self.monitored = 0  # barriers of `monitored_barrier` so far
-        self.unanswered: list[Any] = []  # receives of theirs whose time was over
+        self.monitored = 0  # number of calls of `monitored_barrier`; gives each its own tag
+        self.unanswered: list[Any] = []  # receives of barriers that timed out; see `monitored.py`
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -42,7 +42,7 @@ class ProcessGroup:
         return "mpi"
 
     def place(self, rank: int) -> int:
-        """A global rank's place in the group."""
+        """The group rank of a global rank."""
         if rank not in self.ranks:
             raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
         return self.ranks.index(rank)
@@ -52,7 +52,7 @@ class ProcessGroup:
 
 
 def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
-    """The place in a group that a global rank or a rank of the group means."""
+    """The group rank, from either a global rank or a group rank; ValueError unless exactly one is given."""
     if given is None and in_group is None:
         raise ValueError(f"Must specify global_rank or group_rank: neither {what} nor group_{what} was given")
     if given is not None and in_group is not None:
@@ -70,7 +70,7 @@ def root_of(found: ProcessGroup, given: int | None, in_group: int | None, what: 
 
 
 class GroupMember:
-    """What `new_group` gives to ranks that are not in the group."""
+    """Holds `NON_GROUP_MEMBER`, which `new_group` returns on ranks outside the group, and the default group."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = object()
@@ -103,10 +103,10 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default process group of all ranks of the MPI job. Addresses and stores are not needed and not used.
+    """Create the default process group of all ranks of the MPI job. Addresses and stores are not needed and are ignored.
 
-    Tensors of GPUs reach MPI as the environment variable MPIGRAD_DEVICE_TRANSFERS says, or an attribute `device_transfers`
-    of `pg_options`: see `MPIRpcBackendOptions`.
+    The environment variable MPIGRAD_DEVICE_TRANSFERS, or an attribute `device_transfers` of `pg_options`, says how tensors on
+    GPUs are passed to MPI: see `MPIRpcBackendOptions`.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group()
@@ -128,7 +128,7 @@ def init_process_group(
                 + how_to_start(world_size if world_size and world_size > 0 else None)
             )
     if init_method or store or any(name in os.environ for name in _IGNORED):
-        logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are not used: MPI knows the ranks")
+        logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are ignored: MPI connects the ranks")
     seconds = timeout or DEFAULT_TIMEOUT
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
@@ -158,14 +158,14 @@ def is_initialized() -> bool:
 
 
 def world() -> ProcessGroup:
-    """The default group, or PyTorch's complaint."""
+    """The default group; PyTorch's error if there is none."""
     if GroupMember.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return GroupMember.WORLD
 
 
 def resolve(given: Any) -> ProcessGroup | None:
-    """The group meant by an argument; None for ranks that are not in it."""
+    """The group for an argument (None: the default group); None if this rank is not in it."""
     if given is GroupMember.NON_GROUP_MEMBER:
         return None
     whole = world()
@@ -186,7 +186,7 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Make a group of some ranks. Only they need to call it; others that do get `GroupMember.NON_GROUP_MEMBER`.
+    """Create a group of some ranks. Only its members need to call it; other ranks get `GroupMember.NON_GROUP_MEMBER`.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -219,12 +219,12 @@ def new_group(
 
 
 def _tag_of(members: Sequence[int]) -> int:
-    """Groups of different members may be made at the same time by threads: keep their messages apart."""
+    """A tag for creating a group: threads may create groups of different members at the same time."""
     return hash(tuple(members)) % 30000
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """End a group, or with the default group (or None) all of them.
+    """Destroy a group; all groups if it is the default group or None.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -289,7 +289,7 @@ def get_backend(group: Any = None) -> str:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number among those of its host, as the launcher says; `fallback_rank` if none does.
+    """The local rank of this process on its host, from the launcher; `fallback_rank` if the launcher does not set it.
 
     >>> import mpigrad.distributed as dist
     >>> dist.get_node_local_rank(fallback_rank=0)    # on one rank
@@ -307,7 +307,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The global rank of a place in a group.
+    """The global rank of a group rank.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -321,7 +321,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The place of a global rank in a group.
+    """The group rank of a global rank.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

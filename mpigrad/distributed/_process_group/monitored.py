@@ -1,7 +1,7 @@
-"""`monitored_barrier`: a barrier through rank 0 of a group, which knows who did not come.
+"""`monitored_barrier`: a barrier through rank 0 of a group, which reports the ranks that are missing.
 
-Receives whose time is over stay with MPI: a message that comes late finds its own, and not one of a later group that was
-given the same place in MPI's tables.
+Receives that time out stay posted, so that a late message matches its own receive and not one of a later group to which MPI
+has given the same context id.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .. import _mpi
 from .._mpi import mpi_turn
 from .groups import ProcessGroup, resolve
 
-_KEPT = 512  # tags that users do not get: messages of a barrier that failed never meet those of the next
+_KEPT = 512  # the highest tags: late messages of a failed barrier cannot match receives of the next ones
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error, after `timeout`, says who did not come: on rank 0 of the group the first missing rank, or with
-    `wait_all_ranks` all of them.
+    """A barrier whose error after `timeout` names missing ranks: on rank 0 of the group, the first one or, with
+    `wait_all_ranks`, all of them.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -78,7 +78,7 @@ def _begin(start: Callable[[], Any]) -> Any:
 
 
 def _ended(request: Any, deadline: float) -> bool:
-    """Wait for a request until the deadline; the last look is after it."""
+    """Wait for a request until the deadline; tests once more after it, as this thread may have slept past it."""
     while True:
         late = time.monotonic() > deadline
         with mpi_turn():

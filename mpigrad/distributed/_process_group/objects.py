@@ -1,4 +1,4 @@
-"""Collectives on any Python objects: pickled, their lengths sent before them."""
+"""Collectives on Python objects: the lengths of the pickles are exchanged first, then the pickles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _exchange(found: ProcessGroup, sent: list[np.ndarray], lengths: list[int]) -
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Give everyone the objects of all ranks, in `object_list`.
+    """Collect the objects of all ranks in `object_list`, on every rank.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -65,7 +65,7 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Give `dst` the objects of all ranks, in its `object_gather_list`.
+    """Collect the objects of all ranks in the `object_gather_list` of rank `dst`.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -92,7 +92,7 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Bring `src`'s objects into every rank's list, in place.
+    """Copy the objects of rank `src` into the list of every rank, in place.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -128,7 +128,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Give each rank its object of `src`'s list, as the first element of its output list.
+    """Send to each rank its object of the input list of rank `src`; it becomes the first element of the output list.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -178,7 +178,7 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive objects from a rank (or any) into the list; gives the sender's rank."""
+    """Receive objects from a rank (or any) into the list; returns the sender's rank."""
     if resolve(group) is None:
         raise ValueError("Invalid process group specified")
     length = wrap(np.empty(1, np.int64))

@@ -1,4 +1,4 @@
-"""Messages between two ranks: send, receive, and several of them at once."""
+"""Point-to-point messages between ranks of a group: send, receive, and batches of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from a rank, or from any; gives the sender's rank."""
+    """Receive a tensor from a rank, or from any; returns the sender's rank."""
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1

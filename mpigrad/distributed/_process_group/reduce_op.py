@@ -1,4 +1,4 @@
-"""`ReduceOp`: how collectives combine elements, and which of MPI's operations does it."""
+"""`ReduceOp`: the reductions of collectives, and the MPI operations that implement them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _mpi
 
 
 class ReduceOp(enum.Enum):
-    """How `all_reduce` and its relatives combine elements."""
+    """The operation with which `all_reduce`, `reduce` and `reduce_scatter` combine elements."""
 
     SUM = 0
     AVG = 1
@@ -31,7 +31,7 @@ _NAMES = {"?": "Bool", "b": "Char", "B": "Byte", "h": "Short", "i": "Int", "l": 
 
 
 def operation(op: Any, kind: np.dtype) -> Any:
-    """MPI's operation for `op` on elements of type `kind`, or the reason why there is none."""
+    """MPI's operation for `op` on elements of type `kind`; an error with the reason if there is none."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp such as ReduceOp.SUM, not {op!r}")
     if op is ReduceOp.PREMUL_SUM:

@@ -1,4 +1,4 @@
-"""Several groups at once: the ranks divided, and each rank's own part of them."""
+"""Creates several disjoint groups at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group into groups of `group_size` neighbours: this rank's, and all of them.
+    """Divide a group into groups of `group_size` consecutive ranks; returns this rank's group and all groups.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -27,7 +27,7 @@ def new_subgroups(
     >>> dist.destroy_process_group()
     """
     if group_size is None:
-        raise ValueError("new_subgroups needs group_size: MPI does not say how many ranks belong together")
+        raise ValueError("new_subgroups needs group_size: there is no default number of ranks per group with MPI")
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     ranks = get_process_group_ranks(group)
@@ -46,7 +46,7 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Make several groups that share no rank: this rank's (None if it is in none), and all of them.
+    """Create several groups that share no rank; returns this rank's group (None if it is in none) and all groups.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

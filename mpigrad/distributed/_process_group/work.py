@@ -1,9 +1,8 @@
-"""`Work`: an MPI operation under way, and how to wait for it without blocking other threads.
+"""`Work`: a pending MPI operation, and how to wait for it without blocking other threads.
 
-Operations are non-blocking and tested in turn with growing pauses, so that a rank that waits in a collective still serves
-RPCs (its pool threads do), burns no core, and notices when its time is over. All tests are made by the waiting thread; for
-futures, which must complete even if no thread waits, by a thread that runs as long as there are any. With an MPI that allows
-only one thread at a time (MPI_THREAD_SERIALIZED) every call takes the lock that RPC takes too.
+Operations are non-blocking. The waiting thread tests them with growing pauses, so that pool threads can serve RPC meanwhile, no
+core is kept busy, and timeouts are noticed. Futures must complete even if no thread waits: one background thread tests those,
+and ends when there are none. With MPI_THREAD_SERIALIZED every MPI call takes the lock of the process, which RPC takes too.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from mpigrad.futures import Future
 from .. import _mpi
 from .._mpi import mpi_turn
 
-_SHORTEST, _LONGEST = 20e-6, 1e-3
+_SHORTEST, _LONGEST = 20e-6, 1e-3  # pauses between two tests, in seconds
 
 
 class Work:
-    """An operation that was started: `wait()` for it, or look with `is_completed()`."""
+    """A started operation: `wait()` waits for it, `is_completed()` tests it."""
 
     def __init__(
         self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None
     ) -> None:
         self._name, self._request, self._finish, self._seconds = name, request, finish, seconds
-        self._keep = keep  # buffers that MPI still uses
+        self._keep = keep  # buffers that MPI uses until the operation is complete
         self._lock = threading.Lock()
         self._done = False
         self._result: Any = None
         self._error: BaseException | None = None
         self._source, self._bytes = -1, 0
-        self._on_taking: Callable[[], None] | None = None  # with GPUs: makes the streams of the thread that takes the result wait
+        self._on_taking: Callable[[], None] | None = None  # with GPUs: makes the streams of a thread that reads the result wait
 
     def is_completed(self) -> bool:
-        """Whether the operation is over; completes it if so."""
+        """Whether the operation is complete; if so, copies its result into the tensors."""
         with self._lock:
             return self._test()
 
@@ -58,7 +57,7 @@ class Work:
         return self._done
 
     def wait(self, timeout: Any = None) -> bool:
-        """Wait until the operation is over; RuntimeError when its time runs out first."""
+        """Wait until the operation is complete; RuntimeError after the timeout."""
         seconds = timeout.total_seconds() if timeout else self._seconds
         deadline = None if seconds is None else time.monotonic() + seconds
         pause = _SHORTEST
@@ -79,15 +78,15 @@ class Work:
         )
 
     def is_success(self) -> bool:
-        """Whether the operation is over, and without an error."""
+        """Whether the operation is complete without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """What went wrong; None if nothing did, or not yet."""
+        """The error of the operation; None if there is none or it is not complete."""
         return self._error if self.is_completed() else None
 
     def synchronize(self) -> None:
-        """Wait until the operation is over."""
+        """Wait until the operation is complete."""
         self.wait()
 
     def source_rank(self) -> int:
@@ -95,23 +94,23 @@ class Work:
         return self._source
 
     def result(self) -> Any:
-        """The tensors that hold what the operation gave, when it is over."""
+        """Wait for the operation and return the tensors with its result."""
         self.wait()
         return self._result
 
     def get_future(self) -> Future:
-        """A Future of the tensors that hold the result, which completes when the operation does."""
+        """A Future of the tensors with the result; a background thread completes it."""
         future: Future = Future()
         _complete_later(self, future)
         return future
 
 
-_awaited: list[tuple[Work, Future, float | None]] = []  # with the time at which each is given up
+_awaited: list[tuple[Work, Future, float | None]] = []  # with the deadline of each
 _awaiting = threading.Lock()
 
 
 def _complete_later(work: Work, future: Future) -> None:
-    """Have `future` completed when `work` is; starts the thread that does so, unless it runs."""
+    """Complete `future` when `work` completes; starts the background thread unless it runs."""
     deadline = None if work._seconds is None else time.monotonic() + work._seconds
     with _awaiting:
         _awaited.append((work, future, deadline))
@@ -135,7 +134,7 @@ def _complete_all() -> None:
 
 
 def _completed(work: Work, future: Future, deadline: float | None) -> bool:
-    """Complete `future` if there is reason to."""
+    """Complete `future` if `work` is complete, has failed or is late; returns whether it did."""
     try:
         if not work.is_completed():
             if deadline is None or time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Distributed autograd: gradients through calls to other workers, with the API of torch.distributed.autograd."""
+"""Distributed autograd: backward passes through calls to other workers, with the API of torch.distributed.autograd."""
 
 from __future__ import annotations
 

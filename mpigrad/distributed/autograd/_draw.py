@@ -1,7 +1,7 @@
 """`draw`: the graph of a context on all of its workers, as DOT text or as a picture.
 
-The worker that draws asks those it knows for their share, then those that these know, until no new worker is named. The
-questions are asked outside the context, so that drawing a graph does not make it grow.
+The drawing worker asks its known workers for their share of the graph, then the workers that these know, until there is no new
+one. The calls are made outside the context, because calls inside it would be recorded and change the graph.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FILL = {"send": "#ffe3d3", "recv": "#d9e8fb", "leaf": "#dff5e1", "operation": "
 
 
 class Share(NamedTuple):
-    """One worker's part of the graph. Nodes are numbered; messages are named by their autograd message id."""
+    """One worker's share of the graph. Nodes are numbers; messages are identified by their autograd message id."""
 
     rank: int
     name: str
@@ -43,9 +43,9 @@ class Share(NamedTuple):
 def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> str:
     """The graph of a context on all of its workers, as DOT text; an addition to PyTorch.
 
-    One box per worker; arrows go the way of gradients, red ones from worker to worker. What is below `roots` on this
-    worker is drawn too; roots of earlier passes are known already. With a `path` the picture is written there: DOT for
-    a name that ends in .dot or .gv, otherwise what Graphviz's program `dot` makes of it (.svg, .pdf, .png).
+    One box per worker; arrows point in the direction of gradients, red ones from worker to worker. The graph below `roots` on
+    this worker is drawn too; roots of earlier passes need not be given. With a `path` the picture is written there: DOT for a
+    name that ends in .dot or .gv; for .svg, .pdf and .png it is rendered with Graphviz's program `dot`.
 
     >>> import mpigrad, mpigrad.distributed.autograd as dist_autograd, mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -67,7 +67,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
 
 
 def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
-    """The shares of all workers that the context reached, by rank."""
+    """The shares of all workers that have the context, ordered by rank."""
     first = share(context_id, roots)
     found: dict[int, Share | None] = {first.rank: first} if first is not None else {}
     asking = _named(first)
@@ -81,7 +81,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
-    """This worker's share; None if the context is not here (no longer, or it came without tensors and was dropped)."""
+    """This worker's share; None if this worker does not have the context (released, or no tensors arrived with it)."""
     worker = this_worker()
     context = worker.container.contexts.get(context_id)
     if context is None:
@@ -151,7 +151,7 @@ def as_dot(shares: Sequence[Share]) -> str:
 
 
 def _journeys(shares: Sequence[Share]) -> list[str]:
-    """The arrows between workers: gradients leave at a recv function for the send function of the same message."""
+    """The arrows between workers: from a recv function to the send function with the same autograd message id."""
     by_rank = {each.rank: each for each in shares}
     lines = []
     for each in shares:

@@ -224,7 +224,7 @@ def test_binding_is_asked_for(two_gpus: list[int], monkeypatch: pytest.MonkeyPat
 
 def test_without_a_launcher_the_number_must_be_given(two_gpus: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binding, "local_rank", lambda: None)
-    with pytest.raises(RuntimeError, match="no launcher says"):
+    with pytest.raises(RuntimeError, match="the local rank of this process is unknown"):
         dist.bind_device()
 
 
