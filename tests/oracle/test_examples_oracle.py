@@ -41,6 +41,7 @@ def losses(examples: Path, name: str, result: Path) -> list[float]:
     return json.loads(result.read_text())["losses"]
 
 
+@pytest.mark.deadline(210)  # two programs, one of them with PyTorch
 @pytest.mark.parametrize("name", SIZES)
 def test_every_loss_is_the_same(name: str, tmp_path: Path) -> None:
     ours = losses(EXAMPLES, name, tmp_path / "ours.json")
