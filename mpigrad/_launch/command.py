@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mpigrad._launch.allocation import current_allocation
@@ -12,6 +13,7 @@ from mpigrad._launch.launcher import Launcher
 from mpigrad._process.rank import EXPECTED_SIZE
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -82,12 +84,13 @@ def job_for(
     *,
     tagged: bool = False,
     options: Sequence[str] = (),
+    variables: Mapping[str, str] = NOTHING,
 ) -> Job:
-    """The job that runs a program on a number of ranks; `options` go to the launcher as they are."""
+    """The job that runs a program on a number of ranks; `options` go to the launcher as they are, `variables` to the ranks."""
     if ranks < 1:
         raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
     tags = _tag_options(launcher) if tagged else []
     defaults = {**_root_and_oversubscription(launcher, ranks), **_threads(ranks)}
-    environment = {**defaults, **os.environ, EXPECTED_SIZE: str(ranks)}
+    environment = {**defaults, **os.environ, **variables, EXPECTED_SIZE: str(ranks)}
     command = [launcher.path, "-n", str(ranks), *tags, *options, *_exports(launcher, environment), *program]
     return Job(command, environment)

@@ -29,15 +29,17 @@ def relabel(line: str) -> str:
     return _TAG.sub(lambda match: f"[{match[1] or match[2]}] ", line)
 
 
-def start(job: Job, *, piped: bool = False) -> subprocess.Popen[str]:
-    """Start the launcher; it ends, with its ranks, even when this process is killed and can pass nothing on."""
+def start(job: Job, output: int | None = None) -> subprocess.Popen[str]:
+    """Start the launcher, with its output in a file or in pipes.
+
+    It ends, with its ranks, even when this process is killed and can pass nothing on.
+    """
     prctl = ctypes.CDLL(None).prctl
-    pipe = subprocess.PIPE if piped else None
     return subprocess.Popen(
         job.command,
         env=job.environment,
-        stdout=pipe,
-        stderr=pipe,
+        stdout=output,
+        stderr=output,
         text=True,
         errors="replace",
         preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM)),
@@ -79,7 +81,7 @@ def _copy(source: IO[str], target: IO[str]) -> None:
 
 def run_job(job: Job, *, tagged: bool = False) -> int:
     """Run to the end; the code is the launcher's, or 128 + number when a signal ended it."""
-    process = start(job, piped=tagged)
+    process = start(job, subprocess.PIPE if tagged else None)
     with forwarding(process):
         copiers = [
             threading.Thread(target=_copy, args=(source, target))

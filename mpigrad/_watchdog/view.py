@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
 
 THREAD_NAME = "mpigrad-stall-watch"
+POOL = "mpigrad-"  # names of pool threads begin so
 FRAMES = 12
 
 
@@ -46,25 +47,38 @@ def waits_of(agent: Agent) -> list[Wait]:
 
 def _without_machinery(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
     """A stack without the frames of RPC and threading that lead to the user's."""
-    own = ("/mpigrad/distributed/rpc/", "/mpigrad/_watchdog/", "/mpigrad/_launch/", "/threading.py", "runpy")
+    own = ("/distributed/rpc/", "/_core/rpc/", "/_watchdog/", "/_launch/")
+    outer = (*(f"/mpigrad{folder}" for folder in own), "/threading.py", "runpy")
     frames = list(stack)
-    while frames and any(part in frames[0].filename for part in own):
+    while frames and any(part in frames[0].filename for part in outer):
         frames.pop(0)
     return frames
 
 
-def stacks() -> list[tuple[str, str]]:
-    """Name and stack of each thread that runs a function for others; when there is none, of the user's own."""
+def _all_stacks() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Name and stack of each thread that runs a function for others, and of each other thread of the user."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     serving: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
     for ident, frame in sys._current_frames().items():
         name = names.get(ident, str(ident))
         stack = traceback.extract_stack(frame)
-        frames = _without_machinery(stack)
+        serves = any(known.filename.endswith("/mpigrad/_core/rpc/server.py") for known in stack)
+        frames = _without_machinery(stack) or stack[-1:] * serves  # nothing is left of a function that is not in Python
         if frames and ident != threading.get_ident() and name != THREAD_NAME:
-            serves = any(known.filename.endswith("/mpigrad/_core/rpc/server.py") for known in stack)
+            serves = serves or name.startswith(POOL)  # compiled, the server has no frames
             (serving if serves else others).append((name, "".join(traceback.format_list(frames[:FRAMES]))))
+    return serving, others
+
+
+def served() -> list[tuple[str, str]]:
+    """Name and stack of each thread that runs a function for another worker."""
+    return _all_stacks()[0]
+
+
+def stacks() -> list[tuple[str, str]]:
+    """Name and stack of each thread that runs a function for others; when there is none, of the user's own."""
+    serving, others = _all_stacks()
     return serving or others
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.world import World
+from mpigrad.testing import World
 
 HERE = Path(__file__).parent
 

@@ -12,8 +12,8 @@ import pytest
 import mpigrad
 import mpigrad.distributed as dist
 from mpigrad._array.device import host
+from mpigrad.testing import World
 from tests.cuda.test_rpc_cuda_aware import emulator
-from tests.support.world import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 LARGE = 1_500_000  # float32: two pieces

@@ -13,7 +13,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad._array.device import cupy, host
 from mpigrad.distributed._gpu.pinned import COUNTS, FOR_RECEIVES, FOR_SENDS
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
-from tests.support.world import World
+from mpigrad.testing import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 CUDA0, CUDA1 = mpigrad.device("cuda:0"), mpigrad.device("cuda:1")

@@ -11,7 +11,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad._array.device import host
-from tests.support.world import World
+from mpigrad.testing import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 Tensor = mpigrad.Tensor

@@ -16,8 +16,8 @@ from mpigrad._array.device import host
 from mpigrad.distributed._gpu.detection import detect
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS
 from mpigrad.distributed.rpc._transport.device import cuda_aware
+from mpigrad.testing import World
 from tests.cuda.conftest import SWAPPED
-from tests.support.world import World
 
 
 def emulator() -> Any:

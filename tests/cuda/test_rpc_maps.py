@@ -9,7 +9,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from tests.support.world import World
+from mpigrad.testing import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 ADVICE = "TensorPipe RPC backend only supports CPU tensors by default, please move your tensors to CPU before sending"

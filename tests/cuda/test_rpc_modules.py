@@ -13,7 +13,7 @@ from mpigrad import nn
 from mpigrad._array.device import host
 from mpigrad.distributed.nn import RemoteModule
 from mpigrad.distributed.optim import DistributedOptimizer
-from tests.support.world import World
+from mpigrad.testing import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 

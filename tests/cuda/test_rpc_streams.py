@@ -14,7 +14,7 @@ import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad._array.device import cupy, host
 from mpigrad.futures import Future
-from tests.support.world import World
+from mpigrad.testing import World
 
 pytestmark = pytest.mark.mpi(min_size=2)
 STATE: dict[str, mpigrad.Tensor] = {}

@@ -77,22 +77,6 @@ def test_good(world):
     assert "PASSED" not in output.split("short test summary")[1]
 
 
-def test_deadline_dumps_stacks_and_ends_the_job(suite) -> None:
-    code, output = suite(
-        """
-@pytest.mark.mpi
-@pytest.mark.deadline(1)
-def test_sleeper(world):
-    if world.rank == 1:
-        time.sleep(1000)
-""",
-        2,
-    )
-    assert code != 0
-    assert "in test_sleeper" in output, output
-    assert "rank 0: tests/test_it.py::test_sleeper did not finish in time: its call is over here, rank(s) [1]" in output
-
-
 def test_deadline_without_mpi(suite) -> None:
     code, output = suite("@pytest.mark.deadline(1)\ndef test_sleeper():\n    time.sleep(1000)\n")
     assert code != 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.world import World
+from mpigrad.testing import World
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests.support.channel import Channel
-from tests.support.verdicts import JointVerdicts
+if TYPE_CHECKING:  # they need pytest
+    from mpigrad.testing._ranks.channel import Channel
+    from mpigrad.testing._ranks.verdicts import JointVerdicts
 
 
 class World:
     """This rank among the others: names, neighbours, and meeting points that a failed rank cannot block.
 
-    `barrier` and `gather` use a channel of their own, not RPC, and raise when another rank's test has failed.
+    The fixtures `rpc_world` and `mpi_world` of the pytest plugin give it. `barrier` and `gather` use a channel of their own, not
+    RPC, and raise when another rank's test has failed.
     """
 
     def __init__(self, channel: Channel | None, verdicts: JointVerdicts | None) -> None:
@@ -21,20 +23,26 @@ class World:
         self.rank: int = channel.rank if channel else 0
         self.world_size: int = channel.size if channel else 1
 
+    def __repr__(self) -> str:
+        return f"<World: rank {self.rank} of {self.world_size}>"
+
     def worker(self, rank: int) -> str:
         """The name under which a rank is registered."""
         return f"worker{rank % self.world_size}"
 
     @property
     def name(self) -> str:
+        """The name of this rank's worker."""
         return self.worker(self.rank)
 
     @property
     def next_rank(self) -> int:
+        """The rank after this one; after the last comes the first."""
         return (self.rank + 1) % self.world_size
 
     @property
     def next_name(self) -> str:
+        """The name of the next rank's worker."""
         return self.worker(self.next_rank)
 
     def gather(self, value: Any) -> list[Any]:

@@ -65,13 +65,15 @@ class Channel:
         with self._lock:
             return {src: value for (r, t, src), value in self._inbox.items() if r == self.round and t == topic}
 
-    def gather(self, topic: str, value: Any, watch: Callable[[], None] = lambda: None) -> list[Any]:
-        """Exchange one value with every rank; `watch` is called while waiting and may raise."""
+    def gather(
+        self, topic: str, value: Any, watch: Callable[[], None] = lambda: None, pause: float = POLL_SECONDS
+    ) -> list[Any]:
+        """Exchange one value with every rank; `watch` is called while waiting, between pauses, and may raise."""
         self.post(topic, value)
         while len(answers := self.received(topic)) < self.size:
             self.poll()
             watch()
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
         return [answers[rank] for rank in range(self.size)]
 
     def missing(self, topic: str) -> list[int]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 DEFAULT_SECONDS = 60.0
 BACKUP_SECONDS = 10.0
 PEER_GRACE_SECONDS = 5.0
+LATE = "did not finish in time"
 THREAD_NAME = "test-deadline"
 
 
@@ -71,7 +72,7 @@ class Deadline:
                     self._expire(name)
 
     def _expire(self, name: str) -> None:
-        self.write(f"\n!!!! rank {self._rank}: {name} did not finish in time{self._describe()}\n")
+        self.write(f"\n!!!! rank {self._rank}: {name} {LATE}{self._describe()}\n")
         if not self._only_waits():
             faulthandler.dump_traceback(self._fd, all_threads=True)
         time.sleep(1.0)  # the launcher ends the other ranks with this one; let them dump first

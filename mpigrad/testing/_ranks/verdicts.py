@@ -9,12 +9,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Generator
 from types import FrameType
 
 import pytest
 
-from tests.support.channel import Channel, PeerFailedError
-from tests.support.deadline import PEER_GRACE_SECONDS, Deadline
+from mpigrad.testing._ranks.channel import Channel, PeerFailedError
+from mpigrad.testing._ranks.deadline import PEER_GRACE_SECONDS, Deadline
 
 PHASES = ("setup", "call", "teardown")
 INTERRUPT = signal.SIGRTMIN + 5  # USR1 and USR2 belong to the programs under test
@@ -29,6 +30,18 @@ def _joint_text(failed: list[int], texts: list[str]) -> str:
     if rest:
         head += f"\n(rank(s) {rest} could not go on without them)"
     return "\n".join([head, *(f"---- rank {rank}\n{texts[rank]}" for rank in causes)])
+
+
+def _calls() -> str:
+    """The calls that this rank waits for, and where it is in those that it serves, in words."""
+    from mpigrad._watchdog.view import served, waits_of
+    from mpigrad.distributed.rpc._agent.current import current
+
+    if current.agent is None:
+        return ""
+    names = current.agent.workers
+    waits = [f"\n---- it waits for {each.function} on {names[each.rank].name}" for each in waits_of(current.agent)]
+    return "".join([*waits, *(f"\n---- thread {name} serves another worker:\n{stack}" for name, stack in served())])
 
 
 class JointVerdicts:
@@ -53,28 +66,30 @@ class JointVerdicts:
                 raise pytest.UsageError(f"rank {rank} collected {differ[0]} where rank 0 collected {differ[1]}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item):
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self._channel.next_round()
         self._failure_seen = None
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item):
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         self._phase = "setup"
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item):
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         self._phase = "call"
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self, item: pytest.Item):
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
         self._phase = "teardown"
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         with self._raising:
             self._phase = None
@@ -135,4 +150,5 @@ class JointVerdicts:
             words = f": its {waiting[-1]} is over here, rank(s) {self._channel.missing(waiting[-1])} have not finished"
         else:
             words = f": it is in its {self._phase}"
+        words += _calls()
         return words + "".join(f"\n---- rank {rank} had failed:\n{text}" for rank, text in self.failed_peers().items())

@@ -1,0 +1,77 @@
+"""What pytest and its job of ranks tell each other: values as lines of JSON, over TCP."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import select
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad._launch.allocation import current_allocation
+
+TICK = 0.2
+
+
+class Link:
+    """One end of a connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._received = b""
+
+    def send(self, value: Any) -> None:
+        """Send a value."""
+        self._connection.sendall(json.dumps(value).encode() + b"\n")
+
+    def receive(self, goes_on: Callable[[], bool] = lambda: True) -> Any:
+        """The next value, or None when the other end is gone or `goes_on` says that nothing will come any more."""
+        while b"\n" not in self._received:
+            if select.select([self._connection], [], [], TICK)[0]:
+                data = self._connection.recv(1 << 16)
+                if not data:
+                    return None
+                self._received += data
+            elif not goes_on():
+                return None
+        line, _, self._received = self._received.partition(b"\n")
+        return json.loads(line)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+class Door:
+    """Where a job's first rank asks for a link; it must know the key."""
+
+    def __init__(self) -> None:
+        allocation = current_allocation()
+        several = allocation is not None and allocation.nodes > 1
+        self._server = socket.create_server(("" if several else "127.0.0.1", 0))
+        self.host = socket.gethostname() if several else "127.0.0.1"
+        self.port: int = self._server.getsockname()[1]
+        self.key = secrets.token_hex(16)
+
+    def accept(self, goes_on: Callable[[], bool]) -> Link | None:
+        """The link to the rank that comes, or None when `goes_on` says that none will."""
+        while goes_on():
+            if select.select([self._server], [], [], TICK)[0]:
+                link = Link(self._server.accept()[0])
+                if hmac.compare_digest(str(link.receive(goes_on)), self.key):
+                    return link
+                link.close()
+        return None
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._server.close()
+
+
+def connect(host: str, port: int, key: str) -> Link:
+    """The link to the process that opened a door."""
+    link = Link(socket.create_connection((host, port)))
+    link.send(key)
+    return link
