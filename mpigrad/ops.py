@@ -15,6 +15,8 @@ class profiler:
         """Begin a block."""
         return record_function(name, args).__enter__()
 
+    _record_function_enter = _record_function_enter_new  # the older name
+
     @staticmethod
     def _record_function_exit(record: record_function) -> None:
         """End a block."""

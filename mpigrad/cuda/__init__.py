@@ -54,6 +54,7 @@ from .streams import (
     ExternalStream,
     Stream,
     StreamContext,
+    _sleep,
     current_stream,
     default_stream,
     get_stream_from_external,

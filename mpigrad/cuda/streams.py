@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._array import device as seam
@@ -199,6 +200,22 @@ def set_stream(stream: Stream | None) -> None:
     if stream is not None:
         with seam.on_device(stream.device):
             stream._stream.use()
+
+
+_SPIN = """extern "C" __global__ void mpigrad_spin(long long cycles) {
+    for (long long end = clock64() + cycles; clock64() < end;) {}
+}"""
+
+
+@functools.cache
+def _spin(xp: Any) -> Any:
+    return xp.RawKernel(_SPIN, "mpigrad_spin")
+
+
+def _sleep(cycles: int) -> None:
+    """Keep the current stream busy for so many cycles of the GPU's clock: with a kernel that spins, for tests of streams."""
+    xp = seam.cupy()
+    _spin(xp)((1,), (1,), (xp.int64(cycles),))
 
 
 def current_stream(device: Which = None) -> Stream:

@@ -213,6 +213,15 @@ def test_streams_and_events() -> None:
         cuda.Event(enable_timing=True).elapsed_time(end)
 
 
+def test_a_kernel_that_spins() -> None:
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    start.record()
+    cuda._sleep(20_000_000)
+    end.record()
+    end.synchronize()
+    assert start.elapsed_time(end) > 2  # milliseconds: no GPU's clock makes 10 cycles in a nanosecond
+
+
 def test_a_stream_brings_its_device() -> None:
     other = cuda.Stream(device=1)
     with cuda.stream(other):

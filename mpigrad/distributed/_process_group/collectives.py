@@ -220,6 +220,9 @@ def all_gather_into_tensor(
     )  # fmt: skip
 
 
+all_gather_single = all_gather_into_tensor
+
+
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -336,6 +339,9 @@ def reduce_scatter_tensor(
         )
     begin = found.comm.Ireduce_scatter_block
     return _reduction("reduce_scatter", found, output, _for_reduction(input), op, begin, async_op)
+
+
+reduce_scatter_single = reduce_scatter_tensor
 
 
 def all_to_all(

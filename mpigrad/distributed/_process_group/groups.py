@@ -17,7 +17,7 @@ from .buffers import choose
 from .work import Work
 
 logger = logging.getLogger(__name__)
-DEFAULT_TIMEOUT = timedelta(minutes=30)
+default_pg_timeout = timedelta(minutes=30)
 _IGNORED = ("MASTER_ADDR", "MASTER_PORT")
 
 
@@ -129,7 +129,7 @@ def init_process_group(
             )
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are ignored: MPI connects the ranks")
-    seconds = timeout or DEFAULT_TIMEOUT
+    seconds = timeout or default_pg_timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
     check_expected_size(MPI.COMM_WORLD.Get_size())

@@ -10,7 +10,7 @@ from typing import Any
 from mpigrad._ops.tensor.serialize import save as save_file
 
 from .. import rpc
-from ..optim._optimizer import gather_errors
+from ..optim.optimizer import gather_errors
 from ..rpc._protocol.errors import RpcTimeoutError
 from ._entries import Saved, entries_of, states_for
 from ._entries import check as check_state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._clipping import clip_grad_norm_
-from ._optimizer import DistributedOptimizer
 from ._scheduler import DistributedScheduler
+from .optimizer import DistributedOptimizer
 
 __all__ = ["DistributedOptimizer", "DistributedScheduler", "clip_grad_norm_"]

@@ -12,7 +12,7 @@ from .. import rpc
 from ..autograd import _retrieve_context, get_gradients
 from ..rpc import RRef
 from ._local import powers
-from ._optimizer import by_owner, gather_errors
+from .optimizer import by_owner, gather_errors
 
 
 def clip_grad_norm_(

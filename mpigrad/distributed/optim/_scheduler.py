@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..rpc import RRef
-from ._optimizer import DistributedOptimizer, by_worker, load_states, on_owners
+from .optimizer import DistributedOptimizer, by_worker, load_states, on_owners
 
 
 class DistributedScheduler:

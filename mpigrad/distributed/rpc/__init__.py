@@ -19,6 +19,7 @@ from ._agent.current import set_agent
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from ._world.start import size_of_world
+from .api import PyRRef as PyRRef
 from .api import (
     _delete_all_user_and_unforked_owner_rrefs,
     _get_debug_info,
@@ -33,6 +34,12 @@ from .api import (
 )
 from .api import _get_current_rpc_agent as _get_current_rpc_agent
 from .backend_registry import BackendType
+from .constants import (
+    _DEFAULT_INIT_METHOD,
+    _DEFAULT_NUM_WORKER_THREADS,
+    _DEFAULT_RPC_TIMEOUT_SEC,
+    _UNSET_RPC_TIMEOUT,
+)
 from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBackendOptions
 from .server_process_global_profiler import _server_process_global_profile as _server_process_global_profile
 
@@ -54,7 +61,6 @@ __all__ = [
 ]
 
 
-PyRRef = RRef
 TensorPipeAgent = RpcAgent
 
 
@@ -100,7 +106,12 @@ def init_rpc(
     if _is_current_rpc_agent_set():
         raise RuntimeError("RPC is already initialized")
     if backend is None:
-        backend = getattr(rpc_backend_options, "backend", None) or backend_registry.BackendType.MPI
+        backend = getattr(rpc_backend_options, "backend", None)
+    if backend is None:
+        own = isinstance(rpc_backend_options, MPIRpcBackendOptions)
+        if not own and type(rpc_backend_options) not in (type(None), RpcBackendOptions):
+            raise TypeError(f"Could not infer backend for options {rpc_backend_options}")
+        backend = backend_registry.BackendType.MPI
     chosen: Any = rpc_backend_options
     if type(chosen) in (type(None), RpcBackendOptions):  # the base class lacks the options of a backend
         given: dict[str, Any] = {}

@@ -18,6 +18,7 @@ from mpigrad._core.rpc import payload
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.function_names import check_call
 from mpigrad._core.rpc.remote import remote as remote
+from mpigrad._core.rpc.rref import RRef as RRef
 from mpigrad._core.rpc.table import table_of
 from mpigrad.futures import Future, wait_all
 
@@ -28,9 +29,13 @@ from ._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ._world.gather import all_gather
 from ._world.leaving import leave
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
+from .internal import PythonUDF as PythonUDF
+from .internal import RPCExecMode as RPCExecMode
+from .internal import _build_rpc_profiling_key as _build_rpc_profiling_key
 from .internal import _internal_rpc_pickler
 
 T = TypeVar("T")
+PyRRef = RRef
 _thread_local_var = threading.local()
 _ignore_rref_leak = True  # whether `shutdown` only warns of RRefs that others still refer to
 _default_pickler = _internal_rpc_pickler

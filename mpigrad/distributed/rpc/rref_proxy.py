@@ -13,6 +13,7 @@ from mpigrad._core.rpc.rref import RRef, install_proxy
 
 from . import api
 from ._protocol import extensions
+from .constants import UNSET_RPC_TIMEOUT as UNSET_RPC_TIMEOUT
 from .functions import async_execution
 
 

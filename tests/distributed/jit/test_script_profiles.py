@@ -62,9 +62,10 @@ def test_a_block_ends_with_a_future_of_a_script(rpc_world) -> None:
     assert event.time_range.end >= call.time_range.end
 
 
-def test_a_block_without_a_script(rpc_world) -> None:
+@pytest.mark.parametrize("enter", ["_record_function_enter", "_record_function_enter_new"])
+def test_a_block_without_a_script(rpc_world, enter: str) -> None:
     with profile() as prof:
-        record = mpigrad.ops.profiler._record_function_enter_new("by hand")
+        record = getattr(mpigrad.ops.profiler, enter)("by hand")
         fut = rpc.rpc_async(rpc_world.next_name, scripts.add, args=(mpigrad.ones(1), mpigrad.ones(1)))
         done = mpigrad.ops.profiler._call_end_callbacks_on_jit_fut(record, fut)
         mpigrad.ops.profiler._record_function_exit(record)

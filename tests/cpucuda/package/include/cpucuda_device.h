@@ -79,6 +79,7 @@ inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) {}
+inline long long clock64() { return static_cast<long long>(__builtin_ia32_rdtsc()); }
 
 // ---- threads of a warp
 inline void __syncwarp(unsigned mask = ~0u) { cpucuda_syncwarp(mask); }

@@ -26,6 +26,10 @@ def test_world_of_one_rank() -> None:
     rpc.shutdown()
 
 
+class OtherOptions(rpc.RpcBackendOptions):
+    """Options of no backend that is known."""
+
+
 def test_arguments_are_checked() -> None:
     cases = [
         (RuntimeError, "Worker name must match", {"name": "a b"}),
@@ -33,6 +37,7 @@ def test_arguments_are_checked() -> None:
         (RuntimeError, "non-empty", {"name": ""}),
         (TypeError, "must be a member of BackendType", {"backend": "MPI"}),
         (TypeError, "must be an instance of RpcBackendOptions", {"rpc_backend_options": 3}),
+        (TypeError, "Could not infer backend for options", {"rpc_backend_options": OtherOptions()}),
         (RuntimeError, "`world_size` must be an integer", {"world_size": "2"}),
         (RuntimeError, "given world_size=77, but the MPI communicator has", {"world_size": 77}),
     ]
