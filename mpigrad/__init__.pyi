@@ -527,7 +527,7 @@ def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix of products of the elements of two vectors."""
 def get_default_device() -> device:
-    """Where factory functions of this thread put tensors when they are not told."""
+    """The default device of factory functions in this thread."""
 def get_default_dtype() -> dtype:
     """The floating-point type of new tensors."""
 def get_deterministic_debug_mode() -> _int:
@@ -1015,9 +1015,9 @@ def selu_(input: Tensor) -> Tensor:
 def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
     """Switch anomaly detection on or off."""
 def set_default_device(device: Any) -> None:
-    """Let factory functions (`zeros`, `tensor`, `rand`, ...) of this thread make tensors on `device`; None is the CPU."""
+    """Make `device` the default of factory functions (`zeros`, `tensor`, `rand`, ...) in this thread; None is the CPU."""
 def set_default_dtype(d: dtype) -> None:
-    """Make `d`, a floating-point type, the type of new tensors."""
+    """Make the floating-point type `d` the default of new tensors."""
 def set_default_tensor_type(t: Any, /) -> None:
     """The old way to `set_default_dtype`, by a type such as `mpigrad.DoubleTensor` or its name."""
 def set_deterministic_debug_mode(debug_mode: _int | str) -> None:

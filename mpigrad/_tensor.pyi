@@ -1019,9 +1019,9 @@ class Tensor(TensorBase):
     def record_stream(self, stream: Any) -> None:
         """Tell that `stream` uses this tensor, made on another stream: its memory is not used again before that is done."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` with the gradient of this tensor; what it returns takes the gradient's place."""
+        """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` each time this leaf's `.grad` has been added to."""
+        """Call `hook(tensor)` each time after a gradient was added to this leaf's `.grad`."""
     def relu(self, *, out: Tensor | None = None) -> Tensor:
         """Each element, or zero if it is negative."""
     def relu_(self, *, out: Tensor | None = None) -> Self:

@@ -1,4 +1,4 @@
-"""Where arrays live: `device` objects and the array module (NumPy or CuPy) of each. The only file that knows cupy."""
+"""`device` objects and the array module (NumPy or CuPy) of each. The only file that imports CuPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
 
 
 class device:
-    """A place for tensors: `device("cpu")`, `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`.
+    """The place where a tensor is stored: `device("cpu")`, `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
@@ -83,17 +83,17 @@ CPU = device("cpu")
 
 
 class _Default(threading.local):
-    """Where factory functions put new tensors of this thread when they are not told."""
+    """The default device of factory functions in this thread."""
 
     place: device = CPU
-    outer: tuple[device, ...] = ()  # the places before each `with device:` around
+    outer: tuple[device, ...] = ()  # the defaults to restore at the ends of nested `with device:` blocks
 
 
 DEFAULT = _Default()
 
 
 def set_default_device(device: Any) -> None:
-    """Let factory functions (`zeros`, `tensor`, `rand`, ...) of this thread make tensors on `device`; None is the CPU.
+    """Make `device` the default of factory functions (`zeros`, `tensor`, `rand`, ...) in this thread; None is the CPU.
 
     >>> import mpigrad
     >>> mpigrad.set_default_device("cpu")
@@ -104,21 +104,21 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """Where factory functions of this thread put tensors when they are not told."""
+    """The default device of factory functions in this thread."""
     place = DEFAULT.place
     return place if place.index is not None or place.type == "cpu" else resolve(place)
 
 
-_made = device  # for functions with an argument of that name
+_made = device  # an alias for functions that have an argument called `device`
 
 
 class NoCudaError(AssertionError, RuntimeError):
-    """CuPy is missing. PyTorch without CUDA raises an AssertionError, with CUDA but without a GPU a RuntimeError."""
+    """CuPy is missing. Both of PyTorch's types: AssertionError (built without CUDA) and RuntimeError (no GPU)."""
 
 
 @functools.cache
 def cupy() -> ModuleType:
-    """Import CuPy, or say what is missing."""
+    """Import CuPy; NoCudaError that says what is missing otherwise."""
     try:
         import cupy as module
     except ImportError as error:
@@ -134,18 +134,18 @@ def cupy() -> ModuleType:
 
 
 class _Use:
-    """Every backward pass asks whether CuPy is in use, so the answer is at hand."""
+    """Caches whether CuPy is in use, because every backward pass asks."""
 
     loaded = False
 
 
 def is_loaded() -> bool:
-    """Whether CuPy is in use: if not, there is no array on a GPU and no pinned memory."""
+    """Whether CuPy has been loaded: if not, no array is on a GPU and no memory is pinned."""
     return _Use.loaded
 
 
 def device_count() -> int:
-    """How many GPUs can be used: 0 without CuPy or a driver."""
+    """The number of usable GPUs: 0 without CuPy or a driver."""
     try:
         return cupy().cuda.runtime.getDeviceCount()
     except RuntimeError:
@@ -171,7 +171,7 @@ def _module_of(array: Any) -> ModuleType:
     kind = type(array).__module__.partition(".")[0]
     if kind == "cupy":
         return cupy()
-    values = getattr(array, "values", None)  # a sparse array lives where its values live
+    values = getattr(array, "values", None)  # a sparse array is on the device of its values
     return np if values is None else array_module(values)
 
 
@@ -181,7 +181,7 @@ def module_for(place: device) -> ModuleType:
 
 
 def device_of(array: Any) -> device:
-    """The device on which `array` lives."""
+    """The device of `array`."""
     if isinstance(array, (np.ndarray, np.generic)):
         return CPU
     if array_module(array) is np:
@@ -190,7 +190,7 @@ def device_of(array: Any) -> device:
 
 
 def resolve(place: device | str | int | None) -> device:
-    """Turn what users write into a device that exists; None is the default device, "cuda" the current GPU."""
+    """Convert a user's argument to an existing device; None is the default device, "cuda" the current GPU."""
     if place is None:
         place = DEFAULT.place
     if place is CPU:
@@ -206,7 +206,7 @@ def resolve(place: device | str | int | None) -> device:
 
 
 def on_device(place: device) -> Any:
-    """A context manager in which new arrays of `place`'s module land on `place`."""
+    """A context manager that makes `place` the current device, on which new arrays are created."""
     if place.type == "cpu":
         return NOWHERE
     cuda = cupy().cuda
@@ -219,7 +219,7 @@ class _Nothing:
     def __exit__(self, *error: object) -> None: ...
 
 
-NOWHERE = _Nothing()  # the guard that does nothing
+NOWHERE = _Nothing()  # a context manager that does nothing, for arrays on the host
 
 
 def current_gpu() -> int | None:
@@ -233,9 +233,9 @@ def use_gpu(index: int) -> None:
 
 
 def strict(array: Any) -> Any:
-    """A context manager in which linear algebra refuses a matrix without a result (`numpy.linalg.LinAlgError`).
+    """A context manager in which linear algebra raises `numpy.linalg.LinAlgError` for singular matrices and the like.
 
-    NumPy always does. CuPy does not unless it is told to, since it has to wait for the device to find out."""
+    NumPy always does. CuPy only does on request, because the check must wait for the device."""
     if isinstance(array, np.ndarray):
         return NOWHERE
     cupy()
@@ -245,15 +245,15 @@ def strict(array: Any) -> Any:
 
 
 def guard(array: Any) -> Any:
-    """A context manager in which the device of `array` is the current one: what CuPy runs on arrays must run there."""
+    """A context manager that makes the device of `array` the current one: CuPy runs kernels on the current device."""
     return NOWHERE if isinstance(array, np.ndarray) else on_device(device_of(array))
 
 
 def move(array: Any, place: device, non_blocking: bool = False) -> Any:
-    """Give `array` on `place`: the same object when it is there already.
+    """Return `array` on `place`; the same object if it is already there.
 
-    With `non_blocking`, copies between pinned memory and a GPU only join the device's current stream: the host must not
-    touch the memory before that stream was synchronised."""
+    With `non_blocking`, copies between pinned memory and a GPU are only enqueued on the device's current stream. The host must
+    not touch the memory before that stream has been synchronised."""
     here = device_of(array)
     if here == place:
         return array
@@ -284,7 +284,7 @@ def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
 
 
 def _between(array: Any, here: device, place: device) -> Any:
-    """A copy on another GPU, in order with the current streams of both."""
+    """Copy to another GPU, in the order of the current streams of both."""
     source, target = current_stream(here), current_stream(place)
     with on_device(here):
         array = array if array.flags.forc else array.copy()
@@ -298,26 +298,26 @@ def _between(array: Any, here: device, place: device) -> Any:
             )
         done = target.record()
     with on_device(here):
-        source.wait_event(done)  # so that the memory of `array` is not used again before it was read
+        source.wait_event(done)  # the memory of `array` must not be reused before it has been read
     return made
 
 
 def host(array: Any) -> np.ndarray:
-    """Give a NumPy array with `array`'s values: itself when it is one."""
+    """Return a NumPy array with the values of `array`; the same object if it is one."""
     return array if isinstance(array, np.ndarray) else move(array, CPU)
 
 
-# -- what transfers and kernels need of a device --------------------------------------------------------------------------
+# -- streams, addresses and pinned memory, for transfers and kernels ---------------------------------------------------
 
 
 def current_stream(place: device) -> Any:
-    """The CuPy stream on which this thread's work for a GPU runs now."""
+    """The current CuPy stream of this thread on a GPU."""
     with on_device(place):
         return cupy().cuda.get_current_stream()
 
 
 def synchronize(place: device | None = None) -> None:
-    """Wait until a GPU (None: the current one) has done all that it was given."""
+    """Wait until a GPU (None: the current one) has completed all its work."""
     cupy().cuda.Device(None if place is None else place.index).synchronize()
     _forget_done()
 
@@ -328,7 +328,7 @@ def pointer(array: Any) -> int:
 
 
 def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
-    """An empty NumPy array in pinned memory, from which and to which a GPU copies by itself."""
+    """An empty NumPy array in pinned memory, which a GPU can copy asynchronously."""
     kind = np.dtype(kind)
     size = int(np.prod(shape, dtype=np.int64))
     memory = cupy().cuda.alloc_pinned_memory(max(1, size * kind.itemsize))
@@ -336,7 +336,7 @@ def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
 
 
 def pin(array: np.ndarray) -> np.ndarray:
-    """A copy of a NumPy array in pinned memory: the same object when it lies there already."""
+    """Copy a NumPy array to pinned memory; the same object if it is already there."""
     if is_pinned(array):
         return array
     if not isinstance(array, np.ndarray):
@@ -352,7 +352,7 @@ def pin(array: np.ndarray) -> np.ndarray:
 
 
 def is_pinned(array: Any) -> bool:
-    """Whether an array lies in pinned memory of the host."""
+    """Whether an array is in pinned host memory."""
     if not isinstance(array, np.ndarray) or not is_loaded():
         return False
     owner: Any = array
@@ -363,12 +363,12 @@ def is_pinned(array: Any) -> bool:
     return isinstance(owner, cupy().cuda.PinnedMemoryPointer)
 
 
-_in_flight: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # number: (event, what the device may still use before it)
+_in_flight: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # number -> (event, objects that the device may use until then)
 _numbers = itertools.count()
 
 
 def keep_until_done(stream: Any, *objects: Any) -> None:
-    """Keep objects (arrays, pinned memory) alive until `stream`, of the current device, has done what it has been given."""
+    """Keep objects (arrays, pinned memory) alive until `stream`, of the current device, has completed its present work."""
     event = cupy().cuda.Event(disable_timing=True)
     event.record(stream)
     _forget_done()
@@ -376,7 +376,7 @@ def keep_until_done(stream: Any, *objects: Any) -> None:
 
 
 def used_by(array: Any, stream: Any) -> None:
-    """Note that `stream` uses a device array of another stream: when the array goes, its memory waits for `stream`."""
+    """Record that `stream` uses a device array of another stream, so that its memory is not reused before `stream` is done."""
     for each in (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,):
         weakref.finalize(each, _retire, each.data, device_of(each), stream).atexit = False
 
@@ -387,7 +387,7 @@ def _retire(memory: Any, place: device, stream: Any) -> None:
 
 
 def _forget_done() -> None:
-    """Let go of what no device uses any more. No lock: letting go may come back here by a finalizer."""
+    """Release the objects that no device uses any more. Without a lock, because a finalizer may call this function again."""
     for number in list(_in_flight):
         found = _in_flight.get(number)
         if found is not None and found[0].done:

@@ -1,9 +1,9 @@
 """CuPy's memory pool: counts peaks, raises PyTorch's OutOfMemoryError, and orders reuse between streams.
 
-When an array is freed, CuPy's pool gives its memory to the next array of the same stream at once. That is right as
-long as no other stream uses the array. In a worker that serves calls, each handler has a stream of its own, and the
-backward pass reads and frees what handlers have made. With `order_memory`, an array that is freed while another
-stream is current makes its own stream wait for that one, so that the memory is reused only after its last use.
+When an array is freed, CuPy's pool gives its memory to the next array of the same stream at once. That is correct as long as no
+other stream uses the array. But in a worker each request runs on separate streams, and the backward pass reads and frees arrays
+that requests have created. With `order_memory`, an array that is freed while another stream is current makes its own stream
+wait for that one, so that the memory is reused only after its last use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Peak:
-    """The most bytes that arrays held, and that the pool had taken, on one GPU."""
+    """The peaks of allocated and reserved bytes on one GPU."""
 
     __slots__ = ("allocated", "reserved")
 
@@ -26,18 +26,18 @@ _peaks: dict[int, Peak] = {}
 
 
 def peak_of(index: int) -> Peak:
-    """The peaks of a GPU's memory, by its index."""
+    """The peaks of the GPU with this index."""
     return _peaks.get(index) or _peaks.setdefault(index, Peak())
 
 
 class OutOfMemoryError(RuntimeError, MemoryError):
-    """A GPU has no memory left."""
+    """Raised when the memory of a GPU is exhausted."""
 
     __module__ = "mpigrad"
 
 
 def count_peaks(module: ModuleType) -> None:
-    """Let CuPy's pool count its peaks, unless the program has chosen another allocator."""
+    """Make CuPy's pool record its peaks, unless the program has set another allocator."""
     pool = module.get_default_memory_pool()
     if module.cuda.get_allocator() != pool.malloc:
         return
@@ -64,12 +64,12 @@ class _Order:
 
 
 def order_memory() -> None:
-    """From now on, let memory go back to its stream behind its last use on another."""
+    """From now on, make freed memory wait for its last use on other streams."""
     _Order.wanted = True
 
 
 class _Loan:
-    """Memory of the pool, and the stream to whose arrays it goes next."""
+    """A block of the pool and the stream to which it returns when it is freed."""
 
     __slots__ = ("cuda", "memory", "stream")
 
@@ -77,7 +77,7 @@ class _Loan:
         self.cuda, self.memory, self.stream = cuda, memory, stream
 
     def __del__(self) -> None:
-        if sys.is_finalizing():  # CuPy's functions may be gone
+        if sys.is_finalizing():  # CuPy's functions may be destroyed already
             return
         index = self.memory.device_id
         user = self.cuda.get_current_stream(index)
@@ -88,7 +88,7 @@ class _Loan:
     def _wait_for(self, user: Any) -> None:
         try:
             self.stream.wait_event(user.record())
-        except self.cuda.runtime.CUDARuntimeError:  # garbage, and the stream went first: another may get its name
+        except self.cuda.runtime.CUDARuntimeError:  # the stream was destroyed first; its handle may be reused
             user.synchronize()
 
 

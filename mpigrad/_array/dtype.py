@@ -1,9 +1,9 @@
 """Element types: PyTorch's `dtype` objects over NumPy's, and PyTorch's rules of type promotion.
 
-bfloat16 is the type of that name of the package ml_dtypes, which is imported when it is first asked for. NumPy says that its
-kind is "V", which no other array of a tensor has: `from_numpy_dtype` refuses them. So "fV" are the real floating-point types,
-"fcV" those that have gradients. NumPy's functions would give float32 where a bfloat16 array meets a number, and would add up in
-bfloat16. Operators therefore compute in float32 and round their results once (`_ops/_define/narrow.py`), as PyTorch does.
+bfloat16 comes from the package ml_dtypes, which is imported on first use. Its NumPy kind is "V", which no other tensor array has,
+because `from_numpy_dtype` refuses void types. So kinds "fV" are the real floating-point types and "fcV" those with gradients.
+NumPy would return float32 for a bfloat16 array and a number, and would accumulate sums in bfloat16. Operators therefore compute
+in float32 and round their results once (`_ops/_define/narrow.py`), as PyTorch does.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class dtype:
 
 
 class NARROW:
-    """Whether there can be arrays of bfloat16 in this process: it has been asked for."""
+    """Whether bfloat16 has been used in this process; otherwise operators skip the checks for it."""
 
     used = False
 
@@ -115,9 +115,9 @@ def _named(name: str) -> dtype:
 
 
 def from_numpy_dtype(found: np.dtype) -> dtype:
-    """The dtype of an array's element type, whatever its byte order."""
+    """The dtype for a NumPy dtype of any byte order."""
     kind = _BY_NUMPY.get(found)
-    if kind is None and found.name == "bfloat16":  # the first one, made by the user with ml_dtypes
+    if kind is None and found.name == "bfloat16":  # the first bfloat16 array, created by the user with ml_dtypes
         kind = _BY_NUMPY.get(bfloat16.numpy)
     if kind is None:
         kind = _BY_NUMPY.get(found.newbyteorder("="))
@@ -139,7 +139,7 @@ def as_dtype(given: Any) -> dtype:
 
 
 class _Default:
-    """The floating-point type of numbers for which the user named none."""
+    """The default floating-point type."""
 
     dtype = float32
 
@@ -155,7 +155,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d`, a floating-point type, the type of new tensors."""
+    """Make the floating-point type `d` the default of new tensors."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         what = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{what}only floating-point types are supported as the default type")
@@ -163,7 +163,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def scalar_dtype(value: Any) -> dtype:
-    """The type that PyTorch gives a Python number."""
+    """PyTorch's type for a Python number."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -193,7 +193,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return high
     if high.is_complex and low.is_floating_point:
         return complex128 if low is float64 else high
-    if bfloat16 in (low, high):  # it and float16 hold none of each other
+    if bfloat16 in (low, high):  # neither of bfloat16 and float16 can represent all values of the other
         return float64 if float64 in (low, high) else float32
     return _BY_NUMPY[np.promote_types(low.numpy, high.numpy)]
 
@@ -226,7 +226,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 def _finfo(kind: dtype) -> Any:
     if kind is not bfloat16:
         return np.finfo(kind.numpy)
-    found = kind.numpy  # says what is missing, if it is
+    found = kind.numpy  # raises if ml_dtypes is missing
     from ml_dtypes import finfo as ml_finfo
 
     return ml_finfo(found)
@@ -268,10 +268,10 @@ class iinfo:
 
 
 def text_of(found: np.dtype) -> str:
-    """The name of a NumPy dtype in messages and files, from which `of_text` makes it again."""
+    """The name of a NumPy dtype in messages and files; `of_text` is the inverse."""
     return found.name if found.kind == "V" and found.name == "bfloat16" else found.str
 
 
 def of_text(text: str) -> np.dtype:
-    """The dtype of a name that `text_of` gave."""
+    """The NumPy dtype for a name from `text_of`."""
     return bfloat16.numpy if text == "bfloat16" else np.dtype(text)

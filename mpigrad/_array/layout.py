@@ -1,4 +1,4 @@
-"""How a tensor's elements are held: `mpigrad.strided` or `mpigrad.sparse_coo`; memory formats of strided ones."""
+"""Layouts (`mpigrad.strided`, `mpigrad.sparse_coo`) and the memory formats of strided tensors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ strided, sparse_coo = layout("strided"), layout("sparse_coo")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
-# In which order dimensions follow each other in memory.
+# The order of dimensions in memory, from the slowest to the fastest.
 ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 
 
 def order_of(format: memory_format, ndim: int) -> tuple[int, ...]:
-    """The order of a format with channels last, for a tensor that has the dimensions for it."""
+    """The order of dimensions of a channels-last format, for a tensor with the right number of dimensions."""
     order = ORDERS[format]
     if ndim != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {format._name} format")

@@ -1,7 +1,7 @@
-"""Memory that several processes of one host see at the same time: a file without a name, which each of them maps.
+"""Memory that several processes of one host share: a memfd that each of them maps.
 
-A process that wants to take part opens the file by the list of open files of one that has it (`/proc/PID/fd`), so nothing is left
-behind when the last of them ends. Every process keeps the file open as long as it uses the memory: it can pass it on in turn.
+A process opens the file through `/proc/PID/fd` of a process that has it, so nothing is left behind when the last of them ends.
+Every process keeps the file open as long as it uses the memory, and can pass it on to others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Reference(NamedTuple):
-    """Where another process finds a block."""
+    """Where another process can find a block: process, file descriptor and size."""
 
     host: bytes
     pid: int
@@ -44,7 +44,7 @@ class SharedBlock(mmap.mmap):
         return np.ndarray((self.size_of_data,), np.uint8, buffer=self)
 
     def reference(self) -> Reference:
-        """What another process of this host needs to map the block, while this one has it."""
+        """The reference with which another process of this host can map the block, while this one has it."""
         return Reference(_host(), os.getpid(), self.handle, _file_of(self.handle), self.size_of_data)
 
 
@@ -70,7 +70,7 @@ def new_block(nbytes: int) -> SharedBlock:
 
 
 def block_of_handle(handle: int, nbytes: int) -> SharedBlock:
-    """The block of an open file, which is closed if the block is known here already."""
+    """The block of an open file; the file is closed if this process has already mapped the block."""
     known = _known.get(_file_of(handle))
     if known is not None:
         os.close(handle)
@@ -79,7 +79,7 @@ def block_of_handle(handle: int, nbytes: int) -> SharedBlock:
 
 
 def attach(reference: Reference) -> SharedBlock:
-    """Map a block of another process; RuntimeError if that cannot be done."""
+    """Map a block of another process; RuntimeError if that is impossible."""
     if reference.host != _host():
         raise RuntimeError(
             "a tensor in shared memory was made on another host: share_memory_() reaches processes of one host only. Start all "
@@ -102,6 +102,6 @@ def attach(reference: Reference) -> SharedBlock:
 
 
 def block_behind(memory: Any) -> SharedBlock | None:
-    """The block that an array of a whole memory lies in, or None."""
+    """The block to which the memory of an array belongs, or None."""
     base = getattr(memory, "base", None)
     return base if isinstance(base, SharedBlock) else None

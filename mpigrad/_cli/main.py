@@ -24,13 +24,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the code is 0 when all went well."""
+    """Run the command and return its exit code."""
     args = parser().parse_args(arguments)
     try:
         code = int(args.action(args))
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # `mpigrad doctor | head`: nobody reads on, also not what Python would flush at its end
+    except BrokenPipeError:  # `mpigrad doctor | head`: the reader is gone, also for Python's flush at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except (LauncherError, ValueError) as error:

@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
 
 
 def check_outside_job() -> None:
-    """Refuse to start a job inside a rank of another one."""
+    """An error if this process is a rank of a job: jobs cannot be nested."""
     size = launched_size()
     if launched_rank() is not None and size is not None:
         raise ValueError(
@@ -47,7 +47,7 @@ def check_outside_job() -> None:
 
 
 def check_script(args: argparse.Namespace) -> None:
-    """Better here than once from every rank."""
+    """Fail early if the script does not exist, rather than once in every rank."""
     if args.script is None:
         raise ValueError("run what? Give a Python script, or -m and the name of a module: mpigrad run -n 4 train.py")
     if not args.module and not os.path.exists(args.script):
@@ -55,7 +55,7 @@ def check_script(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the job and wait for its end."""
+    """Start the job, wait for it and return its exit code."""
     check_outside_job()
     check_script(args)
     ranks = default_ranks() if args.ranks is None else args.ranks

@@ -20,7 +20,7 @@ def add_parser(commands: Any) -> None:
 
 
 def draw(args: argparse.Namespace) -> int:
-    """Draw; 0 when the picture was written."""
+    """Draw the trace and return the exit code."""
     output = Path(args.output or args.trace.removesuffix(".gz").removesuffix(".json") + ".svg")
     picture = draw_trace(read_trace(args.trace))
     try:

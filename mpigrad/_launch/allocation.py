@@ -1,4 +1,4 @@
-"""What a batch system has given to this job: how many tasks, on which nodes."""
+"""The allocation of a batch system: the number of tasks and the nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Allocation(NamedTuple):
 
 
 def expand_counts(text: str) -> list[int]:
-    """SLURM's compact list of counts, one number for each node.
+    """Expand SLURM's compact list of counts to one number per node.
 
     >>> expand_counts("4(x2),3")
     [4, 4, 3]

@@ -1,4 +1,4 @@
-"""The command and the environment that start a job's ranks."""
+"""Builds the command and the environment that start a job's ranks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Job(NamedTuple):
-    """What to execute, and with which environment."""
+    """A command and its environment."""
 
     command: list[str]
     environment: dict[str, str]
 
 
 def rank_program(*words: str) -> list[str]:
-    """The command of one rank that runs a script, `-m` and a module, or what `spawn` has left in a directory."""
+    """The command of one rank, to which a script, `-m` and a module, or the directory of a `spawn` is appended."""
     return [sys.executable, START, *words]
 
 
@@ -35,13 +35,13 @@ def available_cores() -> int:
 
 
 def default_ranks() -> int:
-    """As many ranks as the allocation has tasks, or as this machine has cores."""
+    """The number of tasks of the allocation, or the number of cores without one."""
     allocation = current_allocation()
     return allocation.tasks if allocation else available_cores()
 
 
 def _root_and_oversubscription(launcher: Launcher, ranks: int) -> dict[str, str]:
-    """What Open MPI wants to hear before it runs as root, or more ranks than cores."""
+    """Settings that Open MPI requires to run as root or with more ranks than cores."""
     if not launcher.library.is_open_mpi:
         return {}
     settings = {}
@@ -55,7 +55,7 @@ def _root_and_oversubscription(launcher: Launcher, ranks: int) -> dict[str, str]
 
 
 def _threads(ranks: int) -> dict[str, str]:
-    """Share the cores between ranks: without this each rank's BLAS takes all of them."""
+    """Divide the cores among the ranks: by default each rank's BLAS would start a thread for every core."""
     if any(name in os.environ for name in THREADS) or current_allocation() is not None:
         return {}
     return dict.fromkeys(THREADS, str(max(1, available_cores() // ranks)))
@@ -70,7 +70,7 @@ def _tag_options(launcher: Launcher) -> list[str]:
 
 
 def _exports(launcher: Launcher, environment: dict[str, str]) -> list[str]:
-    """Open MPI leaves the environment behind when it starts ranks on other hosts by ssh: name what they need."""
+    """Options that export environment variables: Open MPI does not pass them to ranks that it starts on other hosts by ssh."""
     if not launcher.library.is_open_mpi or launcher.is_srun:
         return []
     names = [name for name in sorted(environment) if name.startswith("MPIGRAD_") or name in ("PYTHONPATH", *THREADS)]
@@ -86,7 +86,7 @@ def job_for(
     options: Sequence[str] = (),
     variables: Mapping[str, str] = NOTHING,
 ) -> Job:
-    """The job that runs a program on a number of ranks; `options` go to the launcher as they are, `variables` to the ranks."""
+    """The job that runs a program on a number of ranks; `options` are passed to the launcher, `variables` to the ranks."""
     if ranks < 1:
         raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
     tags = _tag_options(launcher) if tagged else []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 VARIABLE = "MPIGRAD_MPIEXEC"
 NAMES = ("mpiexec", "mpirun", "mpiexec.hydra")
 
-# Runs in a process of its own: the library is loaded, MPI is not initialised. Nothing is imported from the current directory.
+# Runs in a child process: loads the library without initialising MPI, and imports nothing from the current directory.
 PROBE = """
 import sys
 sys.path[:] = filter(None, sys.path)
@@ -30,7 +30,7 @@ print(json.dumps({"version": MPI.Get_library_version(), "vendor": MPI.get_vendor
 
 
 class LauncherError(RuntimeError):
-    """No launcher, or one that belongs to another MPI."""
+    """Raised if there is no launcher, or only one of another MPI."""
 
 
 class Library(NamedTuple):
@@ -59,7 +59,7 @@ class Launcher(NamedTuple):
 
 @cache
 def mpi_library() -> Library:
-    """Ask mpi4py which library it uses, without initialising MPI here."""
+    """Ask mpi4py which library it uses, in a child process, so that MPI is not loaded here."""
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
@@ -74,7 +74,7 @@ def mpi_library() -> Library:
 
 
 def _beside_library(library: Library) -> Iterator[tuple[str, str]]:
-    """Launchers in the bin directory of the prefix that the library is installed in."""
+    """Launchers in the bin directory of the library's installation prefix."""
     if library.path is not None:
         for parent in list(Path(library.path).resolve().parents)[1:4]:
             for name in NAMES:
@@ -91,12 +91,12 @@ def _candidates(library: Library) -> Iterator[tuple[str, str]]:
 
 
 def belongs(version_text: str, library: Library) -> bool:
-    """Whether what `mpiexec --version` says fits the library."""
+    """Whether the output of `mpiexec --version` matches the library."""
     text = version_text.lower()
     families = {"Open MPI": ("open mpi", "openrte", "prrte", "prte"), "Intel MPI": ("intel",)}
     if library.vendor in families:
         return any(word in text for word in families[library.vendor])
-    return not any(word in text for word in families["Open MPI"])  # MPICH and its relatives share Hydra
+    return not any(word in text for word in families["Open MPI"])  # MPICH and its derivatives all use Hydra
 
 
 def _version_text(path: str) -> str:

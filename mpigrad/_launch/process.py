@@ -1,4 +1,4 @@
-"""Run a launcher to its end: pass signals on, name the rank in front of each line, return its code."""
+"""Runs a launcher: forwards signals to it, prefixes output lines with the rank and returns its exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAG = re.compile(r"^(?:\[[^\]]*?,(\d+)\]<(?:stdout|stderr)>|(\d+)): ?")
 
 
 def relabel(line: str) -> str:
-    """The tags of Open MPI and srun in the short form that MPICH writes.
+    """Convert the line tags of Open MPI and srun to the short form of MPICH.
 
     >>> relabel("[prterun-host-12@1,3]<stdout>: hello")
     '[3] hello'
@@ -32,7 +32,7 @@ def relabel(line: str) -> str:
 def start(job: Job, output: int | None = None) -> subprocess.Popen[str]:
     """Start the launcher, with its output in a file or in pipes.
 
-    It ends, with its ranks, even when this process is killed and can pass nothing on.
+    It ends with its ranks even if this process is killed and cannot forward a signal.
     """
     prctl = ctypes.CDLL(None).prctl
     return subprocess.Popen(
@@ -48,9 +48,9 @@ def start(job: Job, output: int | None = None) -> subprocess.Popen[str]:
 
 @contextmanager
 def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
-    """Pass the signals that end or notify a job on to its launcher; the list fills with those that came.
+    """Forward signals that end or notify a job to its launcher; yields the list of those that arrived.
 
-    Signals that are ignored stay ignored: whoever starts a program so (nohup, a shell its background jobs) wants it to go on.
+    Ignored signals stay ignored: nohup, and shells for background jobs, set this so that the program continues.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -63,7 +63,7 @@ def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
         if process.poll() is None and not (signum == signal.SIGINT and sys.stdin.isatty()):
             process.send_signal(signum)
 
-    left_alone = (signal.SIG_IGN, None)  # None: somebody else's, which could not be put back
+    left_alone = (signal.SIG_IGN, None)  # None: a handler that was not set from Python and could not be restored
     numbers = [number for number in FORWARDED if signal.getsignal(number) not in left_alone]
     before = {number: signal.signal(number, forward) for number in numbers}
     try:
@@ -80,7 +80,7 @@ def _copy(source: IO[str], target: IO[str]) -> None:
 
 
 def run_job(job: Job, *, tagged: bool = False) -> int:
-    """Run to the end; the code is the launcher's, or 128 + number when a signal ended it."""
+    """Run a job to its end; returns the launcher's exit code, or 128 + number if a signal ended it."""
     process = start(job, subprocess.PIPE if tagged else None)
     with forwarding(process):
         copiers = [

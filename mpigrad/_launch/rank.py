@@ -1,6 +1,6 @@
-"""Run a program as one rank of a job; `start.py` calls `main`.
+"""Runs a program as one rank of a job; `start.py` calls `main`.
 
-A rank that fails ends the whole job, with its traceback, instead of leaving the others waiting for it.
+A rank that fails prints its traceback and aborts the whole job; the other ranks would wait for it otherwise.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ TORCHRUN_PORT = "29500"
 
 
 def abort(code: int) -> NoReturn:
-    """End the job on all ranks."""
+    """Abort the job on all ranks."""
     sys.stdout.flush()
     sys.stderr.flush()
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
         mpi.COMM_WORLD.Abort(code)
-    os._exit(code)  # without MPI the launcher notices the code
+    os._exit(code)  # without MPI the launcher ends the job because of the exit code
 
 
 def check_world_size() -> None:
-    """Stop when the launcher has started singletons: it belongs to another MPI than mpi4py uses."""
+    """Abort if the launcher has started singletons, because it belongs to another MPI than mpi4py's."""
     if EXPECTED_SIZE not in os.environ:
         return
     from mpi4py import MPI
@@ -45,7 +45,7 @@ def check_world_size() -> None:
 
 
 def publish_place() -> None:
-    """Set the variables that torchrun sets, for programs that look there for their rank; MPI connects the ranks all the same."""
+    """Set the environment variables of torchrun (RANK, WORLD_SIZE, ...) for programs that read them."""
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
@@ -58,7 +58,7 @@ def publish_place() -> None:
 
 
 def guarded(body: Callable[[], object]) -> None:
-    """Run the body; an exception or a non-zero exit ends the whole job."""
+    """Run the body; an exception or a non-zero exit code aborts the whole job."""
     try:
         body()
     except SystemExit as stop:
@@ -73,7 +73,7 @@ def guarded(body: Callable[[], object]) -> None:
 
 
 def report(error: BaseException) -> None:
-    """Print a traceback under the rank's name, in one piece."""
+    """Print a traceback with the rank, in a single write, so that the output of ranks does not interleave."""
     own = (__file__, START, runpy.__file__, "<frozen runpy>")
     while error.__traceback__ is not None and error.__traceback__.tb_frame.f_code.co_filename in own:
         error.__traceback__ = error.__traceback__.tb_next
@@ -82,14 +82,14 @@ def report(error: BaseException) -> None:
 
 
 def line_buffered() -> None:
-    """Write whole lines: launchers merge the ranks' output, and only a terminal is line-buffered by itself."""
+    """Make stdout and stderr line-buffered: launchers merge the output of ranks, and Python buffers lines only on terminals."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, write_through=False)
 
 
 def _go_first(directory: str) -> None:
-    """Let the program import from a directory before all others, unless Python was told not to (-P)."""
+    """Put a directory first on the program's import path, as Python does, unless -P forbids it."""
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, directory)
 
@@ -99,7 +99,7 @@ def _is_own(module: str) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Check the job, then become the program."""
+    """Check the job, then run the program."""
     if arguments[0] == "--spawned":
         importlib.import_module("mpigrad.multiprocessing._task").main(arguments[1])
         return

@@ -1,8 +1,8 @@
-"""Begin one rank: python .../mpigrad/_launch/start.py (SCRIPT | -m MODULE | --spawned DIRECTORY) ARGUMENTS...
+"""Starts one rank: python .../mpigrad/_launch/start.py (SCRIPT | -m MODULE | --spawned DIRECTORY) ARGUMENTS...
 
-Run by its path: `python -m` would put the current directory in front of the library's own imports, so that a `json.py` or a
-checkout of mpigrad there would be used by mistake. The package that this file is in is the one that the rank gets, whatever
-else is on the path; the directory of the program comes first for the program, as Python does it.
+Executed by path and not with `python -m`, which would put the current directory first on the import path: a `json.py` or a
+checkout of mpigrad there would be imported by mistake. The rank always uses the package that contains this file. For the
+program itself its own directory comes first, as usual.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Help with jobs that hang: stacks on a signal, and a watch that reports calls without an answer.
+"""Help with hanging jobs: prints stacks on a signal, and reports calls that are not answered.
 
-Imports `_process` and the agent of RPC, into which it plugs itself when a worker starts.
+Imports `_process` and the agent of RPC; starts with each agent through its hooks.
 """

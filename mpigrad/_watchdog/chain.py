@@ -1,4 +1,4 @@
-"""From a call that is not answered to the worker that everyone waits for."""
+"""Follows a chain of waiting workers, from an unanswered call to the worker that causes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_STEPS = 64
 
 
 class Link(NamedTuple):
-    """One link of a chain of waits: a function on a worker that is waited for, and the worker's report (None: no answer)."""
+    """One link of the chain: a pending function, its worker and that worker's report (None: no answer)."""
 
     wait: Wait
     rank: int
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 def ask(agent: Agent, rank: int) -> View | None:
-    """A worker's view of itself, or None when it does not give one in time."""
+    """A worker's report of its state; None if it does not answer in time."""
     try:
         answer: View = agent.call(rank, view, (), {}, ANSWER_SECONDS).wait()
     except Exception:
@@ -31,7 +31,7 @@ def ask(agent: Agent, rank: int) -> View | None:
 
 
 def follow(agent: Agent, wait: Wait) -> tuple[list[Link], bool]:
-    """The links from this worker's wait to the end, and whether they form a circle."""
+    """The links from this worker's wait to the end, and whether they form a cycle (a deadlock)."""
     links: list[Link] = []
     seen = {agent.rank}
     while len(links) < MOST_STEPS:
@@ -47,7 +47,7 @@ def follow(agent: Agent, wait: Wait) -> tuple[list[Link], bool]:
 
 
 def explain(agent: Agent, seconds: float, links: list[Link], circle: bool) -> str:
-    """The links in words, ending with the stack of the worker that holds up the others."""
+    """The links as text, ending with the stack of the worker for which the others wait."""
 
     def name(rank: int) -> str:
         return agent.workers[rank].name if rank in agent.workers else f"rank {rank}"

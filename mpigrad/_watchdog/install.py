@@ -1,7 +1,7 @@
-"""Plugs itself into RPC when imported: every agent gets its watch, every process its signal.
+"""Registers the watchdog with RPC when imported: each agent gets a watch, each process a signal handler.
 
 - `kill -USR2 PID` (or `scancel --signal=USR2 JOB`) makes a worker print the stacks of all its threads and go on.
-- `MPIGRAD_STALL_SECONDS=30` makes a worker that has waited so long for an answer say whom everyone waits for, and why.
+- `MPIGRAD_STALL_SECONDS=30` makes a worker that has waited so long for an answer report which worker causes it, and why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _watches: dict[int, StallWatch] = {}
 
 
 def stall_seconds() -> float:
-    """The value of the variable; 0 means that nothing is watched."""
+    """The value of MPIGRAD_STALL_SECONDS; 0 switches the watch off."""
     text = os.environ.get(VARIABLE, "0")
     with contextlib.suppress(ValueError):
         if (seconds := float(text)) >= 0:
@@ -36,16 +36,16 @@ def stall_seconds() -> float:
 
 
 def stacks_on_signal() -> None:
-    """Print all stacks on USR2, unless the program uses that signal itself."""
+    """Print all stacks on SIGUSR2, unless the program handles that signal."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR2) == signal.SIG_DFL:
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # a stderr without a file descriptor
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # stderr may have no file descriptor
             faulthandler.register(signal.SIGUSR2, all_threads=True, chain=False)
 
 
 def started(agent: Agent) -> None:
-    """An agent begins."""
+    """Start the watch of a new agent."""
     stacks_on_signal()
-    mpi = sys.modules.get("mpi4py.MPI")  # not there with the in-memory transport
+    mpi = sys.modules.get("mpi4py.MPI")  # not loaded with the in-memory transport
     if mpi is not None:
         warn_of_singletons(mpi.COMM_WORLD.size)
     seconds = stall_seconds()
@@ -54,7 +54,7 @@ def started(agent: Agent) -> None:
 
 
 def stopped(agent: Agent) -> None:
-    """An agent has ended."""
+    """Stop the watch of an agent."""
     watch = _watches.pop(id(agent), None)
     if watch is not None:
         watch.stop()

@@ -1,4 +1,4 @@
-"""Notice a launcher that has started N jobs of one rank instead of one job of N ranks."""
+"""Detects a launcher that has started N jobs of one rank instead of one job of N ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ log = get_logger("launch")
 
 
 def warn_of_singletons(world_size: int) -> bool:
-    """Warn when the launcher has started several ranks but MPI sees one; whether it did."""
+    """Warn if the launcher has started several ranks but MPI sees one; returns whether it warned."""
     problem = singletons(world_size)
     if problem is not None:
         log.warning("%s", problem)

@@ -1,4 +1,4 @@
-"""The watch of one agent: a thread that notices calls without an answer for too long, and says why, once for each."""
+"""The watch of one agent: a thread that detects calls without an answer for too long, and reports each once with its cause."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = get_logger("stall")
 
 
 class StallWatch:
-    """Looks at an agent's unanswered calls a few times within the limit."""
+    """Checks an agent's pending calls several times within the limit."""
 
     def __init__(self, agent: Agent, seconds: float) -> None:
         self._agent = agent
@@ -43,7 +43,7 @@ class StallWatch:
                 self._report(wait)
 
     def stalled(self) -> Wait | None:
-        """The first call that has been unanswered for too long and has not been reported yet."""
+        """The first call that has been pending for too long and has not been reported."""
         now = time.monotonic()
         waits = [wait for wait in waits_of(self._agent) if wait.function != view.__qualname__]
         self._first_seen = {wait.call_id: self._first_seen.get(wait.call_id, now) for wait in waits}

@@ -1,4 +1,4 @@
-"""What a worker says of itself when another asks why it does not answer."""
+"""The report of a worker about its state, for another worker that waits for its answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FRAMES = 12
 
 
 class Wait(NamedTuple):
-    """A call that has not been answered yet."""
+    """A pending call."""
 
     call_id: int
     rank: int
     function: str
-    seconds: float | None  # None: the call has no deadline, so its beginning is not known
+    seconds: float | None  # None: the call has no deadline, so its start is not known
 
 
 class View(NamedTuple):
@@ -37,7 +37,7 @@ class View(NamedTuple):
 
 
 def waits_of(agent: Agent) -> list[Wait]:
-    """The calls that a worker waits for, those that began first in front."""
+    """The pending calls of a worker, oldest first."""
     now, waits = time.monotonic(), []
     for call_id, fut in list(agent.calls.pending.items()):
         seconds = now - (fut.deadline - fut.timeout) if fut.timeout else None
@@ -46,7 +46,7 @@ def waits_of(agent: Agent) -> list[Wait]:
 
 
 def _without_machinery(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
-    """A stack without the frames of RPC and threading that lead to the user's."""
+    """A stack without the leading frames of RPC and threading."""
     own = ("/distributed/rpc/", "/_core/rpc/", "/_watchdog/", "/_launch/")
     outer = (*(f"/mpigrad{folder}" for folder in own), "/threading.py", "runpy")
     frames = list(stack)
@@ -77,12 +77,12 @@ def served() -> list[tuple[str, str]]:
 
 
 def stacks() -> list[tuple[str, str]]:
-    """Name and stack of each thread that runs a function for others; when there is none, of the user's own."""
+    """Name and stack of each thread that runs a function for another worker; if there is none, of the user's threads."""
     serving, others = _all_stacks()
     return serving or others
 
 
 def view() -> View:
-    """This worker's state; called by others, as an RPC."""
+    """The state of this worker; other workers call it by RPC."""
     agent = get_agent()
     return View(agent.info.name, [wait for wait in waits_of(agent) if wait.function != view.__qualname__], stacks())

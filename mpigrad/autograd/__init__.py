@@ -1,4 +1,4 @@
-"""Automatic differentiation: run graphs backwards, write operations with derivatives of one's own, check gradients."""
+"""Automatic differentiation: backward passes, custom functions with derivatives, checks of gradients."""
 
 from .._graph.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import _hooks, anomaly_mode, function, functional, grad_mode, graph, profiler, variable

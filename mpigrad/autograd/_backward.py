@@ -1,4 +1,4 @@
-"""`backward` and `grad`: start a pass at some tensors and let the engine run it."""
+"""`backward` and `grad`: check the arguments, then run the local engine from some root tensors."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ def backward(
 
 
 def _backward_into(roots: Any, grads: Any, keep: bool, create_graph: bool, targets: tuple[Any, ...]) -> None:
-    """Add gradients to the `.grad` of these tensors and of no others. Those that are no leaves keep theirs from now on,
-    as by `retain_grad`: their gradients get there on the way."""
+    """Add gradients to the `.grad` of these tensors only. Non-leaves retain their gradient from now on, as with `retain_grad`."""
     edges = [_target_edge(each, "can't retain_grad on Tensor that has requires_grad=False") for each in targets]
     for (node, _), target in zip(edges, targets):
         if not isinstance(node, AccumulateGrad):
@@ -91,7 +90,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """Give the gradients of `outputs` with respect to `inputs`, leaving every `.grad` alone.
+    """Return the gradients of `outputs` with respect to `inputs`, without changing any `.grad`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor(3.0, requires_grad=True)
@@ -148,7 +147,7 @@ def run_backward(
     create_graph: bool,
     targets: tuple[Tensor, ...] | None = None,
 ) -> list[Any]:
-    """Run one pass. With `targets`, give their gradients (arrays unless `create_graph`) and touch no `.grad`."""
+    """Run one backward pass. With `targets`, return their gradients (arrays unless `create_graph`) and change no `.grad`."""
     edges = [_root_edge(root, i) for i, root in enumerate(roots)]
     nodes = [edge[0] for edge in edges]
     captures, needed = (None, None) if targets is None else _captures(targets, nodes)
@@ -192,7 +191,7 @@ def _captures(targets: tuple[Any, ...], roots: list[Node]) -> tuple[Captures, se
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """One tensor, or None, or several: always a tuple."""
+    """Convert a tensor, None or a sequence of them to a tuple."""
     return (value,) if value is None or isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
@@ -246,9 +245,9 @@ def _initial(root: Any, grad: Tensor | None, place: int) -> Tensor:
 
 
 def _one(array: Any) -> Any:
-    """A one for each element."""
+    """An array of ones like `array`."""
     if array.__class__ is ndarray and not array.ndim:
-        return np.array(1, array.dtype)  # a third of the time of np.ones
+        return np.array(1, array.dtype)  # three times as fast as np.ones
     with guard(array):
         return array_module(array).ones(array.shape, array.dtype)
 

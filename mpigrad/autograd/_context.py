@@ -1,4 +1,4 @@
-"""The context of a `Function`: what `forward` leaves for `backward`, and the node that runs it."""
+"""The context of a custom `Function`: holds what `forward` saves for `backward`, and is the graph node that runs `backward`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from .._graph.saved import TWICE, Saved
 from .._graph.waiting import settle
 from .._tensor import Tensor
 
-_set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__  # of the slots
+# set the slots directly: user classes may define attributes of these names
+_set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__
 _RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})
 
 
 class FunctionCtx:
-    """What `forward` and `backward` of a Function get as `ctx`."""
+    """The `ctx` argument of a Function's `forward` and `backward`."""
 
     to_save: tuple[Any, ...] | None = None
     needs_input_grad: tuple[bool, ...]  # one per argument of forward
@@ -29,18 +30,18 @@ class FunctionCtx:
     non_differentiable: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`."""
+        """Save tensors (or None) for `backward`, which reads them from `saved_tensors`."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for compatibility; forward-mode differentiation is not offered."""
+        """Accepted for compatibility; forward-mode differentiation is not supported."""
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` changed in place; it must return them too."""
+        """Declare inputs that `forward` changed in place; it must return them too."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs need no gradient."""
+        """Declare outputs that have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -49,19 +50,19 @@ class FunctionCtx:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a call of a Function: runs its `backward`."""
+    """The graph node of a call of a Function: runs its `backward`."""
 
     _forward_cls: Any
-    _arguments: int  # how many forward got
-    _places: list[int]  # of the tensors among them
-    _inputs: list[tuple[Any, Any, Any]]  # shape, type and device of those
+    _arguments: int  # number of arguments of forward
+    _places: list[int]  # positions of the tensors among them
+    _inputs: list[tuple[Any, Any, Any]]  # shape, type and device of these tensors
     _outputs: tuple[Any, ...]
     _saved: tuple[Saved | None, ...] | None = ()
-    runs_on_none = True  # `backward` is called with zeros when no gradient came
+    runs_on_none = True  # `backward` is called with zeros if it gets no gradient
     user_code = True
 
     def _begin(self, args: tuple[Any, ...]) -> bool:
-        """Set up for a call with these arguments; tell whether it is to be recorded."""
+        """Set up for a call with these arguments; returns whether to record it."""
         places = [place for place, each in enumerate(args) if isinstance(each, Tensor)]
         tensors = [args[place] for place in places]
         needs = tuple([isinstance(each, Tensor) and each._requires for each in args])
@@ -78,10 +79,10 @@ class BackwardCFunction(Node, FunctionCtx):
         return recorded
 
     def _made(self, metas: tuple[Any, ...]) -> None:
-        """Note what came out: device, shape and type of each output, None for what is no tensor."""
+        """Save device, shape and type of each output; None for outputs that are not tensors."""
         self.__dict__.update(outputs=len(metas), _outputs=metas)
 
-    __repr__ = object.__repr__  # with the module, as PyTorch has it
+    __repr__ = object.__repr__  # includes the module, as in PyTorch
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _RESERVED and "_outputs" in self.__dict__ and not isinstance(value, Hooks):
@@ -96,7 +97,7 @@ class BackwardCFunction(Node, FunctionCtx):
     # -- saved tensors -----------------------------------------------------------------------------------------------
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` got, checked not to have changed since."""
+        """The tensors of `save_for_backward`; RuntimeError if one was modified in place since."""
         if self._saved is None:
             raise RuntimeError(TWICE)
         return tuple(None if each is None else each.unpack(self) for each in self._saved)
@@ -126,7 +127,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(values) if task is None or task.sink is None else tuple(_apart(values))
 
     def _incoming(self, value: Any, meta: Any) -> Tensor | None:
-        """A gradient as `backward` gets it."""
+        """Convert an incoming gradient to the argument of `backward`."""
         if value is None:
             return _zeros(meta) if self.materialize_grads and meta is not None else None
         return value if isinstance(value, Tensor) else wrap(as_array(value))
@@ -149,7 +150,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return results
 
     def _outgoing(self, grad: Any, meta: tuple[Any, Any, Any], nr: int, F: Any) -> Any:
-        """A gradient from `backward`, brought to the shape and type of its input."""
+        """Convert a gradient from `backward` to the shape and type of its input."""
         if grad is None:
             return None
         if not isinstance(grad, Tensor):
@@ -178,7 +179,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 def _apart(values: list[Any]) -> list[Any]:
-    """Gradients for a context: one that was returned for several inputs is copied for each of them, as in PyTorch."""
+    """Copy a gradient that was returned for several inputs, as in PyTorch: a context adds to gradients in place."""
     counts = Counter([id(each) for each in values if each is not None])
     return [each.copy() if counts[id(each)] > 1 else each for each in values]
 

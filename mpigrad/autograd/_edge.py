@@ -1,4 +1,4 @@
-"""`GradientEdge`: a place in the graph, named by a node and the number of its output."""
+"""`GradientEdge`: a position in the graph, given by a node and the index of its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._tensor import Tensor
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes; `backward` and `grad` take it in the tensor's place."""
+    """The node and output index of a tensor; `backward` and `grad` accept it instead of the tensor."""
 
     node: Node
     output_nr: int
@@ -17,7 +17,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Give the place of `tensor` in the graph, which can outlive the tensor.
+    """Return the graph position of `tensor`; it stays valid when the tensor is freed.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Hooks of tensors: see or change the gradient of a tensor, keep it, or act when a leaf has got its own."""
+"""Hooks of tensors: inspect or replace a gradient, retain it, or run after a leaf has accumulated its gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient
 
 @method
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook(grad)` with the gradient of this tensor; what it returns takes the gradient's place.
+    """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -58,7 +58,7 @@ def retain_grad(self: Tensor) -> None:
 
 @method
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call `hook(tensor)` each time this leaf's `.grad` has been added to.
+    """Call `hook(tensor)` each time after a gradient was added to this leaf's `.grad`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""A switch of PyTorch's engine, kept so that programs run: a pass here runs in the thread that asked for it."""
+"""A switch of PyTorch's engine, accepted for ported programs: here a pass always runs in the calling thread."""
 
 from __future__ import annotations
 

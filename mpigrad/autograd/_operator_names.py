@@ -1,4 +1,4 @@
-"""Names of operators as profilers show them: some operators here have several rows where PyTorch has one name."""
+"""Operator names in profiles: PyTorch's names, since some operators here are split where PyTorch has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Giving the outputs of a `Function` their history: new tensors, inputs returned as they are, and changed inputs."""
+"""Connects the outputs of a custom `Function` to the graph: new tensors, inputs returned unchanged, inputs changed in place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DIRTY_VIEW = (
 
 
 def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> Any:
-    """What `apply` returns for what `forward` returned."""
+    """Wrap the outputs of `forward` for the caller of `apply`."""
     outs = out if isinstance(out, tuple) else (out,)
     _check_saved(ctx)
     if ctx.dirty_tensors or ctx.non_differentiable:
@@ -44,7 +44,7 @@ def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> A
 
 
 def _meta(out: Any) -> tuple[Any, Any, Any] | None:
-    """Device, shape and type of an output: enough to make zeros for it."""
+    """Device, shape and type of an output, enough to create zeros for it."""
     return (out.device, out._array.shape, out._array.dtype) if isinstance(out, Tensor) else None
 
 
@@ -76,7 +76,7 @@ def _save(ctx: Any, outs: tuple[Any, ...]) -> None:
 
 
 def _number(ctx: Any, outs: tuple[Any, ...], tensor: Tensor) -> int | None:
-    """Which output a saved tensor is. An input that is returned unchanged is saved as the input that it is."""
+    """The index of the output that a saved tensor is; None for inputs, even if they are returned unchanged."""
     made_here = not tensor._requires or tensor._view is not None and tensor._view.inherits
     if not made_here and not any(each is tensor for each in ctx.dirty_tensors):
         return None
@@ -122,7 +122,7 @@ def _wrap_dirty(ctx: Any, out: Tensor, place: int | None, nr: int, count: int) -
 
 
 class _FirstInput(Node):
-    """A Function's node with the gradient of one input first, where `CopySlices` looks for that of the changed view."""
+    """A wrapper of a Function's node with the gradient of the changed view first, where `CopySlices` expects it."""
 
     __slots__ = ("at", "inner")
     at: int
@@ -144,7 +144,7 @@ def _first(ctx: Any, at: int) -> Node:
 
 
 class _Barrier:
-    """A step in a view's chain that is never replayed: the custom backward would get lost."""
+    """A step in a chain of views that must not be replayed, because the custom backward would be lost."""
 
     __slots__ = ("text",)
 

@@ -1,4 +1,4 @@
-"""Multiplications and additions of an operator, from the shapes of its inputs: what `with_flops` counts."""
+"""Floating-point operations of an operator, from the shapes of its inputs, for `with_flops`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Shapes = Sequence[Sequence[int]]
 
 
 def _product(shapes: Shapes) -> int:
-    """The last two of the inputs are multiplied; stacks of matrices are broadcast."""
+    """The cost of the matrix product of the last two inputs, with broadcasting over stacks."""
     first, second = shapes[-2:]
     rows, columns = prod(first[-2:-1]), prod(second[-1:]) if len(second) > 1 else 1
     return 2 * prod(np.broadcast_shapes(tuple(first[:-2]), tuple(second[:-2]))) * rows * prod(first[-1:]) * columns
@@ -29,7 +29,7 @@ _COUNTS: dict[str, Callable[[Shapes], int]] = {
 
 
 def flops(name: str, shapes: Shapes) -> int:
-    """As PyTorch counts them: products of matrices, `add` and `mul`; 0 for all other operators.
+    """The FLOPs of an operator, counted as PyTorch does: matrix products, `add` and `mul`; 0 for all other operators.
 
     >>> flops("aten::mm", [[2, 3], [3, 4]]), flops("aten::matmul", [[5, 1, 2, 3], [4, 3, 2]])
     (48, 480)

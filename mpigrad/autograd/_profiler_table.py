@@ -1,4 +1,4 @@
-"""Tables of events: PyTorch's columns, each there only if some event has something to show in it."""
+"""Tables of events with PyTorch's columns; columns without any content are left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDTH = 12
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time as people read it, or in the unit that they want.
+    """Format a time with a suitable unit, or with the given one.
 
     >>> format_time(1500.0), format_time(1500.0, "us")
     ('1.500ms', '1500.000us')
@@ -22,7 +22,7 @@ def format_time(us: float, unit: str | None = None) -> str:
 
 
 def format_memory(size: int) -> str:
-    """A number of bytes as people read it.
+    """Format a number of bytes with a suitable unit.
 
     >>> format_memory(400), format_memory(-3 * 1024 * 1024)
     ('400 B', '-3.00 MB')
@@ -40,7 +40,7 @@ def _share(us: float, total: float) -> str:
 
 
 class Column:
-    """A heading, one cell for each event, and how wide it is."""
+    """A column: heading, width and one cell per event."""
 
     def __init__(self, heading: str, cells: list[str], width: int = _WIDTH, left: bool = False) -> None:
         self.heading, self.cells, self.width, self.side = heading, cells, width, "<" if left else ">"
@@ -96,7 +96,7 @@ def _flops(rows: Sequence[Any]) -> Column:
 
 
 def _source(rows: Sequence[Any], most: int | None) -> tuple[int, list[list[str]]]:
-    """How wide the column of stacks is, and each event's lines in it: the ends of paths say more than their beginnings."""
+    """The width of the column of stacks and each event's lines; long paths are cut at the beginning."""
     width = _width([frame for each in rows for frame in each.stack], most)
     return width, [["..." + text[-width + 3 :] if len(text) > width else text for text in each.stack] for each in rows]
 
@@ -113,7 +113,7 @@ def table(
     memory: bool,
     unit: str | None,
 ) -> str:
-    """The rows below their headings; `total` is what percentages are of."""
+    """Format the rows; percentages are relative to `total`."""
     if not rows:
         return ""
     columns = [_names(rows, name_width), *_times(rows, total, unit), *(_memory(rows) if memory else ())]

@@ -18,7 +18,7 @@ from .._tensor import Tensor
 
 
 class _Anomaly:
-    """The watcher: notes the stack of each forward operation, and looks at what nodes give."""
+    """The watcher: saves the stack of each forward operation and checks the results of nodes."""
 
     def __init__(self) -> None:
         self.on = False
@@ -36,7 +36,7 @@ class _Anomaly:
         return nullcontext()
 
     def recorded(self, node: Node) -> None:
-        import traceback  # late, to keep `import mpigrad` quick
+        import traceback  # imported late, to keep `import mpigrad` fast
 
         node.stack = "".join(traceback.format_list(_outside(traceback.extract_stack(sys._getframe(1)))))
         above = getattr(self.running, "node", None)
@@ -66,14 +66,14 @@ class _Anomaly:
 
 
 ANOMALY = _Anomaly()
-_PARENTS: Any = weakref.WeakKeyDictionary()  # a node made by a backward pass -> the node that was running
+_PARENTS: Any = weakref.WeakKeyDictionary()  # a node recorded during a backward pass -> the node that was running
 
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def _outside(frames: list[Any]) -> list[Any]:
-    """The part of a stack that is the user's: without the frames of this library at its end."""
+    """A stack without the frames of this library at its end."""
     while frames and frames[-1].filename.startswith(_HERE):
         frames.pop()
     return frames
@@ -88,7 +88,7 @@ def _has_nan(array: Any) -> bool:
 
 
 def show(node: Node) -> None:
-    """Warn with the stack of the forward call that made `node`, and of the calls whose backward passes led to it."""
+    """Warn with the stack of the forward call that recorded `node`, and of the nodes during whose backward it was recorded."""
     stack = getattr(node, "stack", None)
     if stack is None:
         _warn(
@@ -115,7 +115,7 @@ def _warn(text: str) -> None:
 
 
 class detect_anomaly:
-    """Detect errors and NaNs of backward passes inside; run the forward pass inside too, so that its lines are known.
+    """Detect errors and NaNs of backward passes inside. The forward pass must run inside too, so that its stacks are saved.
 
     >>> import mpigrad, warnings
     >>> with warnings.catch_warnings():
@@ -145,7 +145,7 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Switch anomaly detection on or off: at once when called, and back at the end of a `with`.
+    """Switch anomaly detection on or off; takes effect at once and is undone at the end of a `with`.
 
     >>> import mpigrad
     >>> with mpigrad.autograd.set_detect_anomaly(True):

@@ -1,4 +1,4 @@
-"""`Function`: an operation with a derivative of the user's own. Its context is the node of the graph itself."""
+"""`Function`: custom operations with user-defined derivatives. The context of a call is its graph node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OLD_STYLE = (
 
 
 class Function:
-    """Base class of operations that bring their own derivative; call them with `apply`.
+    """Base class of custom operations with a derivative; call them with `apply`.
 
     >>> import mpigrad
     >>> class Cube(mpigrad.autograd.Function):
@@ -72,7 +72,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Give one gradient per argument of `forward`; None for those that are no tensors."""
+        """Return one gradient per argument of `forward`; None for arguments that are not tensors."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -82,19 +82,19 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Give the derivative along a direction; forward-mode differentiation is not offered."""
+        """Return the derivative along a direction; forward-mode differentiation is not supported."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Map over a batch dimension; not offered."""
+        """Map over a batch dimension; not supported."""
         raise NotImplementedError("To use autograd.Function with vmap, you must define the vmap staticmethod.")
 
     @classmethod
     def _gradient_function(cls) -> Callable[..., Any]:
-        """Whichever of `backward` and `vjp` was implemented."""
+        """The implementation: `vjp` if it is overridden, else `backward`; RuntimeError if both are."""
         if cls.vjp is Function.vjp:
             return cls.backward
         if cls.backward is not Function.backward:
@@ -106,7 +106,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` and record it, so that gradients go through `backward`."""
+        """Run `forward` and record a node that runs `backward`."""
         if TRACING.on:
             with around_operator(cls.__name__, args):
                 return _apply(cls, args, kwargs)
@@ -138,7 +138,7 @@ def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _bound(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool) -> tuple[Any, ...]:
-    """Arguments in the order of `forward`'s parameters, so that each has a place for its gradient."""
+    """Bind keyword arguments to the positions of `forward`'s parameters, as gradients are positional."""
     import inspect
 
     bound = inspect.signature(forward).bind(*args, **kwargs)
@@ -148,14 +148,14 @@ def _bound(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], defaults
 
 
 class Error(BackwardCFunction):
-    """Stands where `once_differentiable` cuts the graph: complains when a gradient comes by."""
+    """The node at which `once_differentiable` cuts the graph: raises if a gradient reaches it."""
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` whose own derivative would be wrong: second derivatives then raise an error."""
+    """Decorate a `backward` that is not differentiable itself: second derivatives then raise an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -186,7 +186,7 @@ def _hang(tensor: Tensor, node: Any, nr: int) -> Tensor:
 
 
 class InplaceFunction(Function):
-    """A Function of old that took `inplace` when it was made."""
+    """PyTorch's legacy base class with an `inplace` argument."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Give the Jacobian of `func(*inputs)`: a tensor of shape output + input; nested tuples for several of either.
+    """Return the Jacobian of `func(*inputs)`: a tensor of shape output + input; nested tuples for several of either.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.jacobian(lambda x: x * x, mpigrad.tensor([1.0, 2.0]))
@@ -46,7 +46,7 @@ def jacobian(
 
 
 def _jacobian_of(out: Tensor, nr: int, args: Tensors, create_graph: bool, strict: bool) -> Tensors:
-    """The Jacobians of one output by every input."""
+    """The Jacobians of one output with respect to each input."""
     rows: list[list[Tensor]] = [[] for _ in args]
     flat = out.reshape(-1)
     for place in range(flat._array.size):
@@ -75,7 +75,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Give the Hessian of a function with one number as its result.
+    """Return the Hessian of a scalar function.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.hessian(lambda x: (x * x * x).sum(), mpigrad.tensor([1.0, 2.0]))
@@ -101,7 +101,7 @@ def hessian(
 def vjp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Give `func(*inputs)` and the product of the vector `v` with its Jacobian.
+    """Return `func(*inputs)` and the product of the vector `v` with its Jacobian.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -123,7 +123,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Give `func(*inputs)` and the product of its Jacobian with the vector `v`, from two backward passes.
+    """Return `func(*inputs)` and the product of its Jacobian with the vector `v`, from two backward passes.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -135,8 +135,7 @@ def jvp(
         vector = _vector(v, args, "input has", create_graph)
         outs, made_many = _outputs(func(*args), "outputs of the user-provided function", "jvp")
         _check_outputs(outs, strict)
-        # the gradient is linear in the vector that it starts from: its derivative by that vector is the Jacobian,
-        # transposed
+        # the vjp is linear in its vector, so its derivative with respect to the vector is the transposed Jacobian
         starts = tuple(wrap(zeros_for(out)).requires_grad_() for out in outs)
         found = _gradients(outs, args, starts, True)
         linear = _zeros_where_missing(found, args, True, strict)
@@ -148,7 +147,7 @@ def jvp(
 def vhp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Give `func(*inputs)`, one number, and the product of the vector `v` with its Hessian.
+    """Return the scalar `func(*inputs)` and the product of the vector `v` with its Hessian.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -169,7 +168,7 @@ def vhp(
 def hvp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Give `func(*inputs)`, one number, and the product of its Hessian with the vector `v`.
+    """Return the scalar `func(*inputs)` and the product of its Hessian with the vector `v`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -210,7 +209,7 @@ def _outputs(value: Any, what: str, who: str) -> tuple[Tensors, bool]:
 
 
 def _inputs(value: Any, who: str, create_graph: bool) -> tuple[Tensors, bool]:
-    """The inputs as tensors of our own, so that no gradients of others are touched; on their graph if asked for."""
+    """Copies of the inputs that require grad, so that the users' `.grad` is not changed; connected to them if `create_graph`."""
     found, many = _tensors(value, "inputs", who)
     return tuple(
         each.view_as(each) if create_graph and each.requires_grad else each.detach().requires_grad_() for each in found
@@ -270,7 +269,7 @@ def _check_dependence(found: Tensor | None, output: int, place: int, create_grap
 
 
 def _gradients(outs: Tensors, args: Tensors, vector: Tensors | None, create_graph: bool) -> tuple[Tensor | None, ...]:
-    """Gradients where there are any; outputs that depend on nothing give none."""
+    """The gradients of the outputs that depend on the inputs; None for the others."""
     starts = vector if vector is not None else (None,) * len(outs)
     pairs = [(out, start) for out, start in zip(outs, starts) if out.requires_grad]
     if not pairs:
@@ -286,7 +285,7 @@ def _zeros_where_missing(found: Sequence[Tensor | None], like: Tensors, create_g
 
 
 def _finish(value: Any, create_graph: bool) -> Any:
-    """Results, off the graph unless it was asked for."""
+    """Detach results unless `create_graph`."""
     if isinstance(value, tuple):
         return tuple(_finish(each, create_graph) for each in value)
     return value if create_graph else value.detach()

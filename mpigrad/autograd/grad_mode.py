@@ -1,4 +1,4 @@
-"""Switches of recording, under the path that PyTorch gives them."""
+"""Grad modes, re-exported under PyTorch's path."""
 
 from .._graph.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._multithreading import set_multithreading_enabled

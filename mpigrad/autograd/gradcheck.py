@@ -1,7 +1,7 @@
-"""`gradcheck`: compare the gradients that the graph gives with those that finite differences give.
+"""`gradcheck`: compares the gradients of the graph with finite differences.
 
-All is reduced to real numbers: every real and imaginary part of an output is one function, and the gradient of a real
-function by a complex number z = x + iy is d/dx + i d/dy, as the engine has it.
+Everything is reduced to real numbers: each real and each imaginary part of an output is one function, and the gradient of a real
+function with respect to a complex number z = x + iy is d/dx + i d/dy, as in the engine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the gradients of `func(*inputs)` by all inputs that require one, with central differences of width `eps`.
+    """Check the gradients of `func(*inputs)` for all inputs that require grad, with central differences of width `eps`.
 
     >>> import mpigrad
     >>> x = mpigrad.rand(3, dtype=mpigrad.float64, requires_grad=True)
@@ -93,7 +93,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the gradients of the gradients of `func(*inputs)`, by the inputs and by `grad_outputs` (random by default).
+    """Check the second derivatives of `func(*inputs)`, for the inputs and for `grad_outputs` (random by default).
 
     >>> import mpigrad
     >>> x = mpigrad.rand(3, dtype=mpigrad.float64, requires_grad=True)
@@ -130,7 +130,7 @@ def gradgradcheck(
 
 
 class _Check:
-    """One function with its inputs and tolerances, and what is to be found out about it."""
+    """The checks of one function, with its inputs and tolerances."""
 
     def __init__(
         self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet: float
@@ -162,7 +162,7 @@ class _Check:
                 )
 
     def has_differentiable_outputs(self) -> bool:
-        """Whether there are any. If not, nothing may depend on the inputs."""
+        """Whether an output requires grad. If none does, all numerical derivatives must be zero."""
         outs = _as_tuple(self.func(*self.inputs))
         if _differentiable(outs):
             return True
@@ -186,7 +186,7 @@ class _Check:
             self._same(analytical, again)
 
     def _analytical(self, out: Tensor) -> list[np.ndarray]:
-        """Per input, the gradients of all real parts of `out`, one row each."""
+        """For each input, the gradients of all real components of `out`, one row each."""
         rows: list[list[np.ndarray]] = [[] for _ in self.wanted]
         for unit in _units(out):
             found = grad(out, self.wanted, unit, retain_graph=True, allow_unused=True)
@@ -233,7 +233,7 @@ class _Check:
             by._array[...] = before
 
     def batched(self) -> None:
-        """Gradients of several directions at once must equal those of one after the other."""
+        """Check that batched gradients equal those computed one by one."""
         for out in self.outputs():
             pair = [_random_like(out), _random_like(out)]
             stacked = wrap(array_module(out._array).stack([each._array for each in pair]))
@@ -246,7 +246,7 @@ class _Check:
                         )
 
     def multiplied_by_grad_output(self) -> None:
-        """Gradients are linear in what comes in: zeros must give zeros."""
+        """Check that zero gradients give zeros, as gradients are linear in the incoming gradient."""
         outs = self.outputs()
         zeros = [wrap(array_module(out._array).zeros_like(out._array)) for out in outs]
         found = grad(outs, self.wanted, zeros, allow_unused=True)
@@ -269,7 +269,7 @@ class _Check:
                     raise GradcheckError(f"Input {place} has dtype {by.dtype}, but its gradient has {each.dtype}")
 
     def undefined(self) -> None:
-        """Nodes must cope with gradients that are not there."""
+        """Check that nodes accept undefined gradients (None)."""
         outs = self.outputs()
         cases = [[None] * len(outs)]
         if len(outs) > 1:
@@ -297,7 +297,7 @@ class _Check:
 
 
 def _numerical(check: _Check, by: Tensor, outputs: Callable[[], Any]) -> list[np.ndarray]:
-    """Per output, the gradients of its real parts by `by`, one row each, from central differences."""
+    """For each output, the gradients of its real components with respect to `by`, from central differences."""
     flat = by._array.reshape(-1) if by._array.flags.c_contiguous else None
     columns: list[list[np.ndarray]] = []
     for place in range(by._array.size):
@@ -323,13 +323,13 @@ def _slope(target: Any, at: Any, step: Any, outputs: Callable[[], Any]) -> list[
 
 
 def _parts(out: Tensor) -> np.ndarray:
-    """All real numbers of an output, as a copy: real parts, then imaginary ones."""
+    """A copy of the real components of an output: all real parts, then all imaginary parts."""
     flat = host(out._array).reshape(-1)
     return np.concatenate([flat.real, flat.imag]) if flat.dtype.kind == "c" else flat.astype(np.float64)
 
 
 def _units(out: Tensor) -> Any:
-    """The gradients that pick one real part of `out` each, in the order of `_parts`."""
+    """Incoming gradients that select one real component of `out` each, in the order of `_parts`."""
     xp = array_module(out._array)
     for unit in (1, 1j) if out._array.dtype.kind == "c" else (1,):
         for place in range(out._array.size):
@@ -346,7 +346,7 @@ def _flat(gradient: Tensor, by: Tensor) -> np.ndarray:
 
 @functools.cache
 def _random() -> np.random.Generator:
-    """The checks' own random numbers: the user's are left alone. Made late, since NumPy loads them late."""
+    """A separate random generator, so that the user's is not advanced. Created late, because importing numpy.random is slow."""
     return np.random.default_rng(0)
 
 

@@ -1,4 +1,4 @@
-"""The graph from outside: its nodes and edges, hooks over several tensors, and what becomes of saved tensors."""
+"""Public access to the graph: nodes and edges, hooks over several tensors, hooks of saved tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._edge import GradientEdge, get_gradient_edge
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a change of the elements that was made behind autograd's back.
+    """Increase the version of a tensor whose elements were changed without autograd's knowledge.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2)
@@ -26,7 +26,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """Pack what operations save for the backward pass with one function, and unpack it there with another.
+    """Pack tensors that are saved for the backward pass with one function, and unpack them with another.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor(3.0, requires_grad=True)
@@ -50,14 +50,14 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep what operations save in the host's memory, and bring it back to its device for the backward pass."""
+    """Keep saved tensors in host memory, and copy them back to their device for the backward pass."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 class disable_saved_tensors_hooks:
-    """Refuse `saved_tensors_hooks` inside, with this message."""
+    """Raise an error with this message if `saved_tensors_hooks` are set inside."""
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
@@ -88,7 +88,7 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn(grads)` when all gradients of `tensors` that a pass computes are there (mode "all"), or `fn(grad)` with
+    """Call `fn(grads)` when a pass has computed all its gradients of `tensors` (mode "all"), or `fn(grad)` with
     the first one (mode "any")."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -100,7 +100,7 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
     from .._core.engine import current_task
 
     lock = threading.Lock()
-    served: list[Any] = [None]  # the pass for which it was called
+    served: list[Any] = [None]  # the pass for which `fn` has been called
 
     def hook(grad: Tensor) -> None:
         with lock:
@@ -118,7 +118,7 @@ def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
     from .._core.node import edge_of
 
     lock = threading.Lock()
-    waiting: dict[Any, list[Any]] = {}  # pass -> how many gradients are still to come, and those that came
+    waiting: dict[Any, list[Any]] = {}  # pass -> number of missing gradients, and those received
 
     def at(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""The profiler: notes when each operator, each node and each labelled block ran. Costs nothing while none is active."""
+"""The profiler: records when each operator, node and labelled block ran. No cost while no profiler is active."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
 
 _lock = threading.Lock()
 active: list[profile] = []
-activity_hooks: list[Callable[[bool], None]] = []  # called when profiling begins and ends; other layers add theirs
-default_node = -1  # the rank, while there are others
+activity_hooks: list[Callable[[bool], None]] = []  # called when profiling starts and ends; other layers add their own
+default_node = -1  # the rank while RPC runs
 
 
 class _Scope(threading.local):
-    """What a thread does for the profiler of a caller elsewhere is that profiler's alone."""
+    """Thread-local: while this thread works for a remote caller's profiler, only that profiler records it."""
 
     only: profile | None = None
 
@@ -36,7 +36,7 @@ _NOT_SEEN: nullcontext[None] = nullcontext()
 
 
 def watching() -> list[profile]:
-    """The profilers that look at this thread."""
+    """The profilers that record this thread."""
     return list(active) if SCOPE.only is None else [SCOPE.only]
 
 
@@ -46,7 +46,7 @@ def _tell() -> None:
 
 
 class Noted(NamedTuple):
-    """What a profiler keeps of an event until it is over; times in nanoseconds."""
+    """A recorded event, before the results are computed; times in nanoseconds."""
 
     name: str
     start: int
@@ -57,12 +57,12 @@ class Noted(NamedTuple):
     shapes: Any = ()
     flops: int = 0
     memory: int = 0
-    node: int | None = None  # the rank, if it is not the profiler's own
+    node: int | None = None  # the rank, if the event is from another worker
     flow: int = 0
 
 
 class _Span:
-    """Surrounds one piece of work for one profiler."""
+    """A context manager that records one event in one profiler."""
 
     __slots__ = ("flops", "kind", "memory", "name", "owner", "shapes", "stack", "start")
 
@@ -84,7 +84,7 @@ class _Span:
         self.end(threading.get_native_id())
 
     def end(self, thread: int) -> None:
-        """Note that the work is done."""
+        """Record the end of the event."""
         now = perf_counter_ns()
         memory = self.memory + _in_use() if self.owner.profile_memory else 0
         self.owner._found.append(
@@ -93,12 +93,12 @@ class _Span:
 
 
 def _in_use() -> int:
-    """Bytes that Python and NumPy hold, counted from when a profiler of memory began."""
+    """Bytes allocated by Python and NumPy since a profiler of memory started."""
     return tracemalloc.get_traced_memory()[0]
 
 
 class _Memory:
-    """Memory is counted while some profiler wants to know."""
+    """Runs `tracemalloc` while a profiler records memory."""
 
     users = 0
 
@@ -138,10 +138,10 @@ def _stack(frame: FrameType | None) -> tuple[str, ...]:
 
 
 class profile:
-    """Note what runs inside, in all threads.
+    """Record what runs inside, in all threads.
 
-    Work of the host is timed, not that of devices. `profile_memory` counts what Python and NumPy allocate (slowly, with
-    `tracemalloc`); `with_flops` counts products of matrices, `add` and `mul`.
+    Only work of the host is timed, not that of GPUs. `profile_memory` records what Python and NumPy allocate (slowly, with
+    `tracemalloc`); `with_flops` counts matrix products, `add` and `mul`.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)
@@ -151,7 +151,7 @@ class profile:
     True
     """
 
-    follows_calls = True  # whether calls to other workers bring back what they ran there
+    follows_calls = True  # whether calls to other workers return the events of the callee
 
     def __init__(
         self,
@@ -228,26 +228,26 @@ class profile:
         made.is_remote, made.is_async = thread < 0, kind == "rpc"
         return made
 
-    # -- what it is shown, see _graph/tracing.py -----------------------------------------------------------------------
+    # -- watcher interface, see _graph/tracing.py -----------------------------------------------------------------------
     def operator(self, name: str, inputs: Any) -> _Span | nullcontext[None]:
-        """One operator."""
+        """Record one operator."""
         if SCOPE.only is not None and SCOPE.only is not self:
             return _NOT_SEEN
         return _Span(self, shown(name), "cpu_op", inputs)
 
     def node(self, node: Any) -> _Span | nullcontext[None]:
-        """One node of a backward pass."""
+        """Record one node of a backward pass."""
         if SCOPE.only is not None and SCOPE.only is not self:
             return _NOT_SEEN
         return _Span(self, node.name(), "cpu_op")
 
     def recorded(self, node: Any) -> None:
-        """Recording takes no time worth noting."""
+        """Not recorded: recording a node takes no relevant time."""
 
     def ran(self, node: Any, results: Any, F: Any) -> None:
-        """What nodes give is not looked at."""
+        """Not recorded: results of nodes are not inspected."""
 
-    # -- what it found -------------------------------------------------------------------------------------------------
+    # -- results -------------------------------------------------------------------------------------------------
     def _finished(self) -> EventList:
         if self.function_events is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -268,7 +268,7 @@ class profile:
         return self._finished().table(sort_by, row_limit, **options)
 
     def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
-        """Write the events for chrome://tracing or Perfetto; `metadata` goes beside them."""
+        """Write the events for chrome://tracing or Perfetto, together with `metadata`."""
         self._finished().export_chrome_trace(path, metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
@@ -330,7 +330,7 @@ class record_function:
         return wrapper
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
-        """Let the block last until a future is done; gives a future with the same result that comes after that."""
+        """Extend the block until a future is done; returns a future with the same result that completes after the block."""
         if not self.run_callbacks_on_exit:
             raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
         self.run_callbacks_on_exit = False
@@ -347,7 +347,7 @@ class record_function:
 
     @property
     def record(self) -> record_function:
-        """What operators of `mpigrad.ops.profiler` take: the block itself."""
+        """The block itself, which operators of `mpigrad.ops.profiler` accept."""
         return self
 
 

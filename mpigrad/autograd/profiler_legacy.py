@@ -1,4 +1,4 @@
-"""The profiler by its older path, which programs for RPC import: the one of `mpigrad.autograd.profiler`."""
+"""The profiler of `mpigrad.autograd.profiler` under its older path, which programs for RPC import."""
 
 from __future__ import annotations
 

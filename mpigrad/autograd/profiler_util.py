@@ -1,4 +1,4 @@
-"""What a profiler found: events with their nesting, averages of them, and tables."""
+"""Results of a profiler: nested events, their averages, and tables."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Interval(NamedTuple):
     end: float
 
     def elapsed_us(self) -> float:
-        """Its length."""
+        """The length of the interval."""
         return self.end - self.start
 
 
 class DeviceType(enum.Enum):
-    """Where an event ran: always the host, as devices are not timed."""
+    """The device of an event: always the CPU, as GPUs are not timed."""
 
     CPU = 0
     CUDA = 1
 
 
 class _Times:
-    """What events and their averages have in common. Devices are not timed: what is theirs is 0."""
+    """The common part of events and averages. GPUs are not timed, so their times are 0."""
 
     count: int
     node_id: int
@@ -74,7 +74,7 @@ class _Times:
 
 
 class FunctionEvent(_Times):
-    """One operation, node or labelled block: when it ran, in which thread, and inside which other."""
+    """One operator, node or labelled block: its time, thread and parent."""
 
     count = 1
 
@@ -92,7 +92,7 @@ class FunctionEvent(_Times):
         cpu_memory_usage: int = 0,
     ) -> None:
         self.id, self.thread, self.kind, self.stack = id, thread, kind, list(stack)
-        self.trace_name = name  # as traces show it; averages take all steps together
+        self.trace_name = name  # the name in traces; averages combine all steps
         self.name = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
         self.flops, self.cpu_memory_usage = flops, cpu_memory_usage
         self.time_range = Interval(start, end)
@@ -101,12 +101,12 @@ class FunctionEvent(_Times):
         self.input_shapes = list(input_shapes)
         self.is_async = self.is_remote = False
         self.node_id = -1
-        self.flow = 0  # names a call between workers: the same for the call and for what it did there
+        self.flow = 0  # identifies a call between workers: the same number for the call and the callee's events
         self.is_user_annotation = kind == "user_annotation"
 
     @property
     def key(self) -> str:
-        """What averages are grouped by."""
+        """The key by which averages are grouped."""
         return self.name
 
     @property
@@ -116,12 +116,12 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """The same without what ran inside it; a call to another worker takes no time here."""
+        """The same without nested events; a call to another worker takes no time here."""
         return 0.0 if self.is_async else self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def self_cpu_memory_usage(self) -> int:  # type: ignore[override]
-        """Bytes that it took and kept, without what ran inside it."""
+        """Bytes allocated minus bytes freed, without nested events."""
         return 0 if self.is_async else self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """All events of one name together."""
+    """The average of all events of one name."""
 
     def __init__(self, key: str) -> None:
         self.key, self.count, self.stack = key, 0, []  # type: ignore[var-annotated]
@@ -148,7 +148,7 @@ class FunctionEventAvg(_Times):
         self.cpu_children: list[FunctionEvent] = []
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Count one more event in."""
+        """Add an event."""
         if not self.count:
             self.node_id, self.is_async, self.is_remote = event.node_id, event.is_async, event.is_remote
             self.cpu_parent, self.cpu_children = event.cpu_parent, event.cpu_children
@@ -170,7 +170,7 @@ class FunctionEventAvg(_Times):
 
 
 def _inside_its_own(event: Any) -> bool:
-    """Whether an event of the same name surrounds it, whose time includes this one's."""
+    """Whether an event of the same name surrounds it, whose time includes it already."""
     above = getattr(event, "cpu_parent", None)
     while above is not None:
         if above.name == event.name:
@@ -182,7 +182,7 @@ def _inside_its_own(event: Any) -> bool:
 class EventList(list):
     """Events, or averages of them, in order."""
 
-    profile_memory = False  # whether tables have columns of memory
+    profile_memory = False  # whether tables have columns for memory
 
     def __str__(self) -> str:
         return self.table()
@@ -195,7 +195,7 @@ class EventList(list):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average per name (and input shapes, and stack, if that many of its frames are to count)."""
+        """One average per name (and per input shapes, and per stack up to `group_by_stack_n` frames)."""
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shape else ""
@@ -242,7 +242,7 @@ class EventList(list):
             json.dump({**(metadata or {}), "traceEvents": events, "displayTimeUnit": "ms"}, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What `export_stacks` can count."""
+        """The metrics of `export_stacks`."""
         return ["self_cpu_time_total", "self_cuda_time_total"]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
@@ -266,7 +266,7 @@ class EventList(list):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, most of the `sort_by` column first; `row_limit` of -1 for all of them."""
+        """The events as a table, sorted by the column `sort_by` in descending order; a `row_limit` of -1 shows all."""
         rows = [event for event in self if not top_level_events_only or event.cpu_parent is None]
         if sort_by is not None:
             rows.sort(key=lambda event: getattr(event, sort_by), reverse=True)
@@ -284,7 +284,7 @@ class EventList(list):
 
 
 def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
-    """Arrows of a trace, from each call to the first thing that it did on the other worker; and the workers' names."""
+    """The arrows of a trace, from each call to the first event on the callee; and the workers' names."""
     found: list[dict[str, Any]] = []
     calls: dict[int, FunctionEvent] = {}
     for event in events:
@@ -303,12 +303,12 @@ def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
 
 
 def nest(events: Iterable[FunctionEvent]) -> EventList:
-    """Order events by their start, and hang each below the one of its thread that surrounds it."""
+    """Sort events by start, and make each a child of the event of its thread that surrounds it."""
     ordered = EventList(sorted(events, key=lambda event: (event.time_range.start, -event.time_range.end)))
     open_ones: dict[int, list[FunctionEvent]] = {}
     for event in ordered:
         stack = open_ones.setdefault(event.thread, [])
-        if event.is_async:  # it may end after what surrounds its beginning
+        if event.is_async:  # it may end after the event that surrounds its start
             continue
         while stack and stack[-1].time_range.end < event.time_range.end:
             stack.pop()

@@ -1,4 +1,4 @@
-"""`Variable`: the old name of a tensor with a place in the graph."""
+"""`Variable`: PyTorch's old name of a tensor with gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Kind(type):
 
 
 class Variable(metaclass=_Kind):
-    """Gives the tensor itself, asking for its gradient if told so.
+    """Returns the tensor itself, after setting `requires_grad` if given.
 
     >>> import mpigrad
     >>> mpigrad.autograd.Variable(mpigrad.ones(2), requires_grad=True)

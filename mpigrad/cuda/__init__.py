@@ -1,4 +1,4 @@
-"""GPUs, by the names of `torch.cuda`: devices, streams, memory and random numbers. Nothing here touches a GPU on import."""
+"""GPUs, with the API of `torch.cuda`: devices, streams, memory and random numbers. Importing it does not load CuPy."""
 
 from .._array.device import device_count, is_available
 from . import memory, nvtx, random, streams

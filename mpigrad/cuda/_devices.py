@@ -1,4 +1,4 @@
-"""Which GPUs there are, what they can do, and which is the current one of this thread."""
+"""The GPUs of this host, their properties, and the current GPU of this thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Which = Any  # a device, a string, an index, or None for the current GPU
 
 
 def index_of(which: Which) -> int:
-    """The index of a GPU that exists."""
+    """The index of a GPU; an error if it does not exist."""
     if isinstance(which, int) and which < 0:
         return current_device()
     place = seam.resolve("cuda" if which is None else which)
@@ -27,12 +27,12 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Load CuPy now rather than when a GPU is first asked for."""
+    """Load CuPy now rather than on first use of a GPU."""
     seam.cupy()
 
 
 def current_device() -> int:
-    """The index of this thread's current GPU: the one that "cuda" means."""
+    """The index of this thread's current GPU, which "cuda" refers to."""
     return seam.cupy().cuda.runtime.getDevice()
 
 
@@ -73,13 +73,13 @@ class device_of(device):
 
 
 def synchronize(device: Which = None) -> None:
-    """Wait until a GPU has done everything that it was given, on all streams."""
+    """Wait until all work on all streams of a GPU is complete."""
     seam.synchronize(seam.device("cuda", index_of(device)))
 
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a GPU is."""
+    """The properties of a GPU."""
 
     name: str
     major: int
@@ -100,7 +100,7 @@ class DeviceProperties:
 
 
 def get_device_properties(device: Which = None) -> DeviceProperties:
-    """What a GPU is: name, compute capability, memory, processors."""
+    """The properties of a GPU: name, compute capability, memory, processors."""
     found = seam.cupy().cuda.runtime.getDeviceProperties(index_of(device))
     return DeviceProperties(
         found["name"].decode(), found["major"], found["minor"], found["totalGlobalMem"], found["multiProcessorCount"],
@@ -127,13 +127,13 @@ def can_device_access_peer(device: Which, peer_device: Which) -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures of the GPUs here: kernels are compiled when first used, for the GPU that runs them."""
+    """The architectures of this host's GPUs: kernels are compiled on first use, for the GPU that runs them."""
     found = {get_device_capability(each) for each in range(seam.device_count())}
     return [f"sm_{major}{minor}" for major, minor in sorted(found)]
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: mpigrad has no bfloat16."""
+    """Always False: CuPy has no bfloat16, so mpigrad has it on the CPU only."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Memory of GPUs: how much tensors hold, how much the pool behind them has taken, and giving it back."""
+"""Memory of GPUs: bytes allocated by tensors, bytes reserved by the pool, and freeing cached memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ._devices import Which, index_of
 
 
 def _pool(device: Which) -> tuple[Any, Any] | None:
-    """CuPy's pool and a guard for the device; None where nothing was ever allocated."""
+    """CuPy's pool and a guard for the device; None if nothing has been allocated."""
     if not seam.is_loaded():
         return None
     return seam.cupy().get_default_memory_pool(), seam.on_device(seam.device("cuda", index_of(device)))
 
 
 def memory_allocated(device: Which = None) -> int:
-    """Bytes that arrays on a GPU hold now."""
+    """Bytes allocated by arrays on a GPU."""
     found = _pool(device)
     if found is None:
         return 0
@@ -28,7 +28,7 @@ def memory_allocated(device: Which = None) -> int:
 
 
 def memory_reserved(device: Which = None) -> int:
-    """Bytes that the pool has taken from a GPU: those of arrays and those that are free to be used again."""
+    """Bytes that the pool has reserved on a GPU: allocated ones and cached ones."""
     found = _pool(device)
     if found is None:
         return 0
@@ -37,12 +37,12 @@ def memory_reserved(device: Which = None) -> int:
 
 
 def max_memory_allocated(device: Which = None) -> int:
-    """The most bytes that arrays on a GPU held at one time, since the start or `reset_peak_memory_stats`."""
+    """The peak of `memory_allocated` since the start or `reset_peak_memory_stats`."""
     return _peak(device).allocated if seam.is_loaded() else 0
 
 
 def max_memory_reserved(device: Which = None) -> int:
-    """The most bytes that the pool had taken from a GPU, since the start or `reset_peak_memory_stats`."""
+    """The peak of `memory_reserved` since the start or `reset_peak_memory_stats`."""
     return _peak(device).reserved if seam.is_loaded() else 0
 
 
@@ -51,7 +51,7 @@ def _peak(device: Which) -> Peak:
 
 
 def reset_peak_memory_stats(device: Which = None) -> None:
-    """Count the peaks from the present use on."""
+    """Reset the peaks to the present values."""
     place = index_of(device)
     peak = peak_of(place)
     peak.allocated, peak.reserved = memory_allocated(place), memory_reserved(place)
@@ -91,7 +91,7 @@ def _renamed(old: str, new: str) -> None:
 
 
 def empty_cache() -> None:
-    """Give the pools' free memory, of the host's pinned memory too, back to the system."""
+    """Return cached memory of the pools to the system, including pinned host memory."""
     if not seam.is_loaded():
         return
     for index in range(seam.device_count()):
@@ -101,7 +101,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Which = None) -> dict[str, Any]:
-    """The counts above under the names of PyTorch's allocator."""
+    """The statistics above under the names of PyTorch's allocator."""
     made: dict[str, Any] = OrderedDict()
     if seam.is_loaded():
         for title, now, peak in (
@@ -125,7 +125,7 @@ def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
 
 
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
-    """The counts above as a small table."""
+    """The statistics above as a small table."""
     rows = [
         f"GPU {index_of(device)}          now MiB   peak MiB",
         f"allocated  {memory_allocated(device) / 2**20:10.1f} {max_memory_allocated(device) / 2**20:10.1f}",
@@ -135,29 +135,29 @@ def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device: Which = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU, as the driver sees them."""
+    """Free and total bytes of a GPU, as reported by the driver."""
     with seam.on_device(seam.device("cuda", index_of(device))):
         return seam.cupy().cuda.runtime.memGetInfo()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Which = None) -> None:
-    """Let this process take at most this part of a GPU's memory."""
+    """Limit this process to a fraction of a GPU's memory."""
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     with seam.on_device(seam.device("cuda", index_of(device))):
         total = seam.cupy().cuda.runtime.memGetInfo()[1]
-        seam.cupy().get_default_memory_pool().set_limit(size=max(1, int(fraction * total)))  # 0 would be no limit
+        seam.cupy().get_default_memory_pool().set_limit(size=max(1, int(fraction * total)))  # 0 would mean no limit
 
 
 def get_per_process_memory_fraction(device: Which = None) -> float:
-    """The part of a GPU's memory that this process may take: 1.0 unless limited."""
+    """The fraction of a GPU's memory that this process may use: 1.0 unless limited."""
     with seam.on_device(seam.device("cuda", index_of(device))):
         limit, total = seam.cupy().get_default_memory_pool().get_limit(), seam.cupy().cuda.runtime.memGetInfo()[1]
     return limit / total if limit else 1.0
 
 
 def device_memory_used(device: Which = None) -> int:
-    """Bytes of a GPU that are in use, by this process and all others."""
+    """Bytes of a GPU that are used by all processes."""
     free, total = mem_get_info(device)
     return total - free
 

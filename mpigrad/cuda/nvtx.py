@@ -1,4 +1,4 @@
-"""Marks and ranges for NVIDIA's profilers (Nsight Systems): what the host did while the GPU worked."""
+"""Marks and ranges of the host's work for NVIDIA's profilers (Nsight Systems)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._array import device as seam
 
 
 def _nvtx() -> Any:
-    """CuPy's functions, or PyTorch's complaint."""
+    """CuPy's functions; PyTorch's error without CuPy."""
     try:
         return seam.cupy().cuda.nvtx
     except RuntimeError as error:
@@ -19,27 +19,27 @@ def _nvtx() -> Any:
 
 
 class _Open(threading.local):
-    """How many ranges of this thread are open: CuPy does not say."""
+    """The number of open ranges of this thread, which CuPy does not return."""
 
     depth = 0
 
 
 def range_push(msg: str) -> int:
-    """Open a range inside those that are open; its depth, from 0."""
+    """Open a nested range; returns its depth, from 0."""
     _nvtx().RangePush(msg)
     _Open.depth += 1
     return _Open.depth - 1
 
 
 def range_pop() -> int:
-    """Close the innermost range; its depth."""
+    """Close the innermost range; returns its depth."""
     _nvtx().RangePop()
     _Open.depth -= 1
     return _Open.depth
 
 
 def mark(msg: str) -> None:
-    """A mark at this moment."""
+    """Set a mark at the current time."""
     _nvtx().Mark(msg)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers of GPUs: seeds and states of their default generators. The same seed gives the CPU's numbers."""
+"""Random numbers on GPUs: seeds and states of their default generators. The same seed gives the same numbers as on the CPU."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def _all() -> list[Generator]:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the stream of `seed` on the current GPU; nothing happens where there is none."""
+    """Seed the generator of the current GPU; no effect without a GPU."""
     if device_count():
         _generator(None).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Start the stream of `seed` on all GPUs."""
+    """Seed the generators of all GPUs."""
     for each in _all():
         each.manual_seed(seed)
 
 
 def seed() -> None:
-    """Start a stream of a seed that the operating system gives, on the current GPU."""
+    """Seed the generator of the current GPU from the operating system."""
     if device_count():
         _generator(None).seed()
 
 
 def seed_all() -> None:
-    """Start a stream of one seed that the operating system gives, on all GPUs."""
+    """Seed the generators of all GPUs with one seed from the operating system."""
     made = _all()
     chosen = made[0].seed() if made else 0
     for each in made[1:]:
@@ -45,17 +45,17 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the current GPU's stream."""
+    """The seed of the current GPU's generator."""
     return _generator(None).initial_seed()
 
 
 def get_rng_state(device: Which = "cuda") -> Tensor:
-    """The state of a GPU's generator, as a tensor of bytes in the host's memory."""
+    """The state of a GPU's generator, as a tensor of bytes on the CPU."""
     return _generator(device).get_state()
 
 
 def set_rng_state(new_state: Tensor, device: Which = "cuda") -> None:
-    """Put a GPU's generator back to a state that `get_rng_state` gave."""
+    """Restore a GPU's generator to a state from `get_rng_state`."""
     _generator(device).set_state(new_state)
 
 
@@ -65,7 +65,7 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Put all GPUs' generators back to the states that `get_rng_state_all` gave."""
+    """Restore all GPUs' generators to states from `get_rng_state_all`."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 

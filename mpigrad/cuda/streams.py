@@ -1,4 +1,4 @@
-"""Streams and events: the queues of work of a GPU, and marks in them."""
+"""CUDA streams (work queues of a GPU) and events (marks in them)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._devices import Which, index_of
 
 
 class Event:
-    """A mark in a stream's work: others can wait for it, and the time between two of them can be told."""
+    """A mark in a stream: other streams can wait for it, and the time between two marks can be measured."""
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
@@ -19,11 +19,11 @@ class Event:
             raise NotImplementedError("mpigrad.cuda.Event: interprocess and external events are not supported")
         seam.cupy()
         self._options = {"block": blocking, "disable_timing": not enable_timing}
-        self._event: Any = None  # made on the device of the stream that records it first
+        self._event: Any = None  # created on the device of the stream that records it first
         self._place: seam.device | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the present end of a stream's work (None: the current stream's)."""
+        """Record the event after all present work of a stream (None: the current one)."""
         stream = current_stream() if stream is None else stream
         with seam.on_device(stream.device):
             if self._event is None:
@@ -35,18 +35,18 @@ class Event:
             self._event.record(stream._stream)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what a stream (None: the current one) is given from now on wait for this event."""
+        """Make future work of a stream (None: the current one) wait for this event."""
         if self._event is not None:
             stream = current_stream() if stream is None else stream
             with seam.on_device(stream.device):
                 stream._stream.wait_event(self._event)
 
     def query(self) -> bool:
-        """Whether all work before the mark is done."""
+        """Whether all work before the event is complete."""
         return self._event is None or bool(self._event.done)
 
     def synchronize(self) -> None:
-        """Wait until all work before the mark is done."""
+        """Wait until all work before the event is complete."""
         if self._event is not None:
             self._event.synchronize()
 
@@ -63,9 +63,9 @@ class Event:
 
 
 class Stream:
-    """A queue of work of a GPU, independent of the other streams. Lower `priority` numbers go first."""
+    """A work queue of a GPU, independent of other streams. Lower `priority` numbers run first."""
 
-    _stream: Any  # of CuPy
+    _stream: Any  # CuPy's stream
     _place: seam.device
 
     def __init__(self, device: Which = None, priority: int = 0) -> None:
@@ -81,7 +81,7 @@ class Stream:
 
     @property
     def device(self) -> seam.device:
-        """The GPU whose stream this is."""
+        """The GPU of this stream."""
         return self._place
 
     @property
@@ -91,34 +91,34 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """The stream as CUDA's functions take it."""
+        """The stream's handle for CUDA functions."""
         return self._stream.ptr
 
     @property
     def priority(self) -> int:
-        """The priority given at the start; 0 is the default."""
+        """The priority given at construction; 0 is the default."""
         return self._stream.priority
 
     def wait_event(self, event: Event) -> None:
-        """Let what this stream is given from now on wait for an event."""
+        """Make future work of this stream wait for an event."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what this stream is given from now on wait for all that `stream` has been given."""
+        """Make future work of this stream wait for all present work of `stream`."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Mark the present end of this stream's work."""
+        """Record an event after all present work of this stream."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def query(self) -> bool:
-        """Whether all work is done."""
+        """Whether all work is complete."""
         return bool(self._stream.done)
 
     def synchronize(self) -> None:
-        """Wait until all work is done."""
+        """Wait until all work is complete."""
         self._stream.synchronize()
 
     def __enter__(self) -> Stream:
@@ -142,7 +142,7 @@ class Stream:
 
 
 class _Foreign:
-    """The address of a stream, as CUDA's libraries for Python hand streams to each other."""
+    """Holds the address of a stream, in the protocol with which CUDA libraries for Python exchange streams."""
 
     def __init__(self, address: int) -> None:
         self._address = address
@@ -166,7 +166,7 @@ def get_stream_from_external(data_ptr: int, device: Which = None) -> Stream:
 
 
 class StreamContext:
-    """What `with stream(s)` does: `s` and its GPU are the current ones inside; None changes nothing."""
+    """The context manager of `stream(s)`: `s` and its GPU are the current ones inside; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -177,7 +177,7 @@ class StreamContext:
             return
         runtime = seam.cupy().cuda.runtime
         self._before = runtime.getDevice(), current_stream(self.stream.device)
-        with seam.on_device(self.stream.device):  # as `with` does: one of CuPy's inside returns to this stream
+        with seam.on_device(self.stream.device):  # as CuPy's `with` does, so that a nested one returns to this stream
             self.stream._stream.__enter__()
         runtime.setDevice(self.stream.device_index)
 
@@ -196,7 +196,7 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make `stream` this thread's current one on its GPU. `with stream(s)` is the better way."""
+    """Make `stream` this thread's current one on its GPU. Prefer `with stream(s)`."""
     if stream is not None:
         with seam.on_device(stream.device):
             stream._stream.use()
@@ -219,13 +219,13 @@ def _sleep(cycles: int) -> None:
 
 
 def current_stream(device: Which = None) -> Stream:
-    """The stream that this thread's work on a GPU joins."""
+    """The current stream of this thread on a GPU."""
     place = seam.device("cuda", index_of(device))
     return Stream._around(seam.current_stream(place), place)
 
 
 def default_stream(device: Which = None) -> Stream:
-    """The stream that is current on a GPU unless another is chosen."""
+    """The default stream of a GPU."""
     place = seam.device("cuda", index_of(device))
     return Stream._around(seam.cupy().cuda.Stream.null, place)
 

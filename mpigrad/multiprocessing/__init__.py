@@ -1,4 +1,4 @@
-"""Processes, as in `torch.multiprocessing`: Python's own names; those of `spawn` and of loops of `Process` are MPI ranks."""
+"""Processes, with the API of `torch.multiprocessing`. Processes of `spawn` and of loops of `Process` are MPI ranks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """How memory can be shared: by open files without names.
+    """The ways to share memory: only file descriptors.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.get_all_sharing_strategies()
@@ -42,7 +42,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """How memory is shared: by open files without names.
+    """The way in which memory is shared: by file descriptors.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.get_sharing_strategy()
@@ -52,7 +52,7 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how memory is shared; there is one way.
+    """Set the way in which memory is shared; there is only one.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.set_sharing_strategy("file_descriptor")

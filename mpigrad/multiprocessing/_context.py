@@ -1,4 +1,4 @@
-"""What `spawn(..., join=False)` returns: ranks to wait for."""
+"""The result of `spawn(..., join=False)`: ranks to wait for."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class ProcessContext:
         self.processes = list(processes)
 
     def pids(self) -> list[int | None]:
-        """Process ids of the ranks, on whatever host they are; waits until all have begun."""
+        """Process ids of the ranks on all hosts; waits until all have started."""
         return [process.pid for process in self.processes]
 
     @property
     def sentinels(self) -> dict[int, int]:
-        """For each rank of this host a file that is ready when it has ended, and the rank's number."""
+        """For each rank of this host, a file descriptor that becomes ready when it ends, and its rank."""
         return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait for all ranks; False when the time was not enough, and an exception when a rank has failed.
+        """Wait for all ranks; False after the timeout, an exception if a rank has failed.
 
-        The launcher ends the other ranks when one fails, so there is nothing to do in `grace_period`.
+        The launcher ends the other ranks when one fails, so `grace_period` has no effect.
         """
         if self._job is None:
             return True
@@ -45,7 +45,7 @@ class ProcessContext:
         self._job.clean_up()
         self._job = None
         for number in received:
-            if number in ENDING:  # the ranks have been told; now this process does what it would have done
+            if number in ENDING:  # forwarded to the ranks; now handle the signal in this process as usual
                 signal.raise_signal(number)
         if error is not None:
             raise error

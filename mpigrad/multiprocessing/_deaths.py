@@ -1,4 +1,4 @@
-"""Which rank has ended first: a launcher's code tells how a rank has failed, but not which."""
+"""Finds out which rank ended first: the launcher's exit code tells how a rank failed, but not which one."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class Deaths:
-    """Watches the ranks that live on this host. The kernel keeps the order in which they end, however late we look."""
+    """Watches the ranks on this host with pidfds and epoll. The kernel reports them in the order in which they ended."""
 
     def __init__(self, directory: Path, nprocs: int) -> None:
         self._directory = directory
         self._unseen = set(range(nprocs))
-        self._rank_of: dict[int, int] = {}  # by file descriptor
+        self._rank_of: dict[int, int] = {}  # file descriptor -> rank
         self._epoll = select.epoll()
-        self.groups: list[set[int]] = []  # ranks that have ended, the first in front; a group's own order is not known
+        self.groups: list[set[int]] = []  # ended ranks, first group first; the order within a group is not known
 
     def close(self) -> None:
-        """Let go of the processes."""
+        """Close the file descriptors."""
         for descriptor in self._rank_of:
             os.close(descriptor)
         self._rank_of.clear()
         self._epoll.close()
 
     def wait(self, launcher: subprocess.Popen[str], timeout: float | None) -> bool:
-        """Watch until the launcher ends; False when the time is over before."""
+        """Watch until the launcher ends; False after the timeout."""
         end = None if timeout is None else time.monotonic() + timeout
         while launcher.poll() is None:
             if end is not None and time.monotonic() >= end:
@@ -43,7 +43,7 @@ class Deaths:
         return True
 
     def first(self, done: set[int]) -> int | None:
-        """The rank that was the first to end without having finished, if that was seen."""
+        """The first rank that ended without having finished; None if it was not observed."""
         left = [group - done for group in self.groups]
         first: set[int] = next(filter(None, left), set())
         return next(iter(first)) if len(first) == 1 else None
@@ -60,7 +60,7 @@ class Deaths:
                 except ProcessLookupError:
                     gone.add(rank)
                     continue
-                except OSError:  # a kernel older than Linux 5.3
+                except OSError:  # Linux before 5.3 has no pidfd
                     continue
                 self._rank_of[descriptor] = rank
                 self._epoll.register(descriptor, select.EPOLLIN)

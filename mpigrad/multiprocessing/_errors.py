@@ -1,10 +1,10 @@
-"""How a spawned process can fail."""
+"""Errors of spawned processes."""
 
 from __future__ import annotations
 
 
 class ProcessException(Exception):
-    """A spawned process failed; `error_index` is its rank, or -1 when nobody could see which it was."""
+    """A spawned process failed; `error_index` is its rank, or -1 if it is not known."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -21,7 +21,7 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended with a code, or by a signal (then `exit_code` is its number, negative)."""
+    """The process exited with a code, or by a signal (then `exit_code` is its negative number)."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None

@@ -1,7 +1,7 @@
-"""`spawn` in a program that a launcher has started: every process is a rank already and has made the arguments itself.
+"""`spawn` in a program that a launcher has started: every process already is a rank and has created the arguments itself.
 
-In PyTorch the arguments are made once. So tensors in shared memory become rank 0's, in all ranks; queues and the like, of which
-each rank has one of its own, are refused.
+In PyTorch the arguments are created once. So tensors in shared memory are replaced by those of rank 0 in all ranks; queues and
+the like, of which each rank would have a separate one, are refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LOOKS = 0.002
 
 
 def run_here(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, size: int) -> None:
-    """Call the function in this rank; a failure ends the whole job, as the others may wait for this rank."""
+    """Call the function in this rank; a failure aborts the whole job, as other ranks may wait for this one."""
     if nprocs != size:
         raise ValueError(f"spawn was asked for nprocs={nprocs}, but this job was launched with {size} ranks")
     refuse_pythons(args)
@@ -35,7 +35,7 @@ def run_here(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, size
 
 
 def wait_for_all() -> None:
-    """Return when all ranks have called this, as a program that joins its processes expects; looks now and then."""
+    """Wait until all ranks have called this, as a program that joins its processes expects; polls with pauses."""
     from mpi4py import MPI
 
     if MPI.Is_finalized():
@@ -46,7 +46,7 @@ def wait_for_all() -> None:
 
 
 def refuse_pythons(args: Any) -> None:
-    """Queues, locks and managers of Python connect a process with its children, not the ranks of a job."""
+    """An error for Python's queues, locks and managers: they connect a process with its children, not the ranks of a job."""
     found = of_python(args)
     if found is not None:
         raise RuntimeError(
@@ -57,7 +57,7 @@ def refuse_pythons(args: Any) -> None:
 
 
 def share_with_first(args: Any, comm: Any) -> None:
-    """Let shared tensors below `args` lie in rank 0's memory. All ranks call it."""
+    """Move shared tensors inside `args` to rank 0's memory. Collective."""
     own = shared_blocks(args)
     references = comm.bcast([block.reference() for block in own])
     blocks: list[SharedBlock] = []

@@ -1,4 +1,4 @@
-"""A job that this process has started: its launcher, and how its ranks end."""
+"""A job that this process has started: its launcher and the exit of its ranks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mpigrad.multiprocessing._errors import ProcessException, ProcessExitedExcep
 from mpigrad.multiprocessing._task import Failure, Task, marks, write_tasks
 
 log = get_logger("spawn")
-# Hydra, MPICH's launcher, returns a signal's number as if it were a code, others 128 more; os._exit(9) looks the same
+# Hydra, MPICH's launcher, returns a signal's number as exit code, others return 128 more; os._exit(9) looks the same
 DEADLY = (signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIGSEGV)
 
 
 class StartedJob:
-    """A job that was started here: its launcher, what its ranks leave behind, and which of them end."""
+    """A started job: its launcher, the files that its ranks write, and the order in which they end."""
 
     def __init__(
         self, launcher: Launcher, job: Job, directory: Path, nprocs: int, daemon: bool, kept: object = None
@@ -37,52 +37,52 @@ class StartedJob:
         self._nprocs = nprocs
         self._daemon = daemon
         self._starter = os.getpid()
-        self._kept = kept  # what ranks take from this process (shared memory) lives until they have ended
+        self._kept = kept  # shared memory that ranks map from this process; kept until they have ended
         self._codes: dict[int, int] = {}
         self._pids: dict[int, int] = {}
         atexit.register(self._at_exit)
 
     def _at_exit(self) -> None:
-        """Nobody has joined: wait, or end the job of daemons, as Python does with processes."""
+        """At exit of a program that has not joined the job: wait for it, or end it if it was started with `daemon=True`."""
         if os.getpid() != self._starter:
-            return  # a forked child ends; the job is its parent's
+            return  # a forked child exits; the job belongs to its parent
         if self._daemon:
             self.process.terminate()
         self.process.wait()
         self.clean_up()
 
     def clean_up(self) -> None:
-        """Remove what the job has left."""
+        """Remove the files of the job."""
         atexit.unregister(self._at_exit)
         self._kept = None
         self.deaths.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def look(self, seconds: float) -> bool:
-        """Watch the ranks for some time; whether the job has ended."""
+        """Watch the ranks for some time; returns whether the job has ended."""
         return self.deaths.wait(self.process, seconds)
 
     def pids(self) -> dict[int, int]:
-        """The process ids of the ranks that have begun, by rank."""
+        """The process ids of the ranks that have started, by rank."""
         if self.directory.exists():
             self._pids = {rank: start.pid for rank, start in sorted(marks(self.directory, "started").items())}
         return self._pids
 
     def pid(self, rank: int) -> int | None:
-        """The process id of a rank, on whatever host it is; waits until the rank has begun."""
+        """The process id of a rank on any host; waits until the rank has started."""
         while rank not in self.pids() and self.process.poll() is None:
             time.sleep(0.01)
         return self._pids.get(rank)
 
     def sentinel(self, rank: int) -> int:
-        """A file that is ready when a rank of this host has ended."""
+        """A file descriptor that becomes ready when a rank of this host ends."""
         pid = self.pid(rank)
         if pid is None:
             raise RuntimeError(f"rank {rank} has ended before it began")
         return os.pidfd_open(pid)
 
     def exit_code(self, rank: int) -> int | None:
-        """How a rank has ended, as Python says it; None while it runs."""
+        """The exit code of a rank, in Python's convention; None while it runs."""
         if rank not in self._codes and self.directory.exists():
             if self.process.poll() is not None:
                 self._note_codes()
@@ -91,7 +91,7 @@ class StartedJob:
         return self._codes.get(rank)
 
     def _note_codes(self) -> None:
-        """The job has ended: ranks that had not finished were ended with the first that failed."""
+        """Set the exit codes after the end of the job: unfinished ranks were ended because of the first that failed."""
         self.pids()
         error = self.error()
         done = marks(self.directory, "done")
@@ -102,7 +102,7 @@ class StartedJob:
             self._codes[error.error_index] = getattr(error, "exit_code", 1)
 
     def error(self) -> ProcessException | None:
-        """The error of the rank that was the first to fail."""
+        """The error of the rank that failed first."""
         if not self.process.returncode:
             return None
         for rank, failure in marks(self.directory, "failure").items():
@@ -117,7 +117,7 @@ class StartedJob:
         return ProcessRaisedException(message, rank, failure.pid)
 
     def _observed(self, code: int) -> ProcessException:
-        """A rank has ended without a word: the launcher's code says how, and the order of deaths who."""
+        """The error of a rank that left no mark (killed): the launcher's code tells how it ended, `Deaths` tells which."""
         started, done = marks(self.directory, "started"), set(marks(self.directory, "done"))
         left = [rank for rank in range(self._nprocs) if rank not in done]
         first = left[0] if len(left) == 1 else self.deaths.first(done)

@@ -1,14 +1,14 @@
-"""`Process`: Python's own, except for loops that start the ranks of a world one by one.
+"""`Process`: Python's own class, except in loops that start the ranks of a world one by one.
 
-PyTorch's programs often do so: `for rank in range(size): Process(target=run, args=(rank, size, ...)).start()`. A process whose
-first two arguments are its number in this loop and the size of the world, with the start method "spawn", is taken for a rank:
+PyTorch programs often do that: `for rank in range(size): Process(target=run, args=(rank, size, ...)).start()`. A process whose
+first two arguments are its number in the loop and the size of the world, with the start method "spawn", is treated as a rank:
 
 - in a plain program the last `start` of the loop starts all of them, as one MPI job, like `spawn`;
-- in a program that a launcher has started every rank runs its own one of them, inside `start`, unless it has joined RPC or a
+- in a program that a launcher has started, each rank runs its own process inside `start`, unless it has joined RPC or a
   process group before.
 
-All others are Python's. They are no ranks, and are started without the launcher's variables, so that an MPI that they load does
-not take them for their parent.
+All other processes are plain Python processes and not ranks. They are started without the launcher's environment variables, so
+that an MPI library in them does not mistake them for their parent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class RankPopen:
-    """The running of one rank of a job, as Python's processes want it."""
+    """The `Popen` object of one rank of a job, with the interface that Python's processes use."""
 
     method = "mpi"
     sentinel = -1  # not known before the rank runs: see Process.sentinel
@@ -74,7 +74,7 @@ class RankPopen:
 
 
 class World:
-    """The processes of one loop, until all are started, and then their job."""
+    """The processes of one loop; when all are started, their job."""
 
     def __init__(self, size: int) -> None:
         self.size, self.tasks, self.daemon = size, [], True
@@ -83,7 +83,7 @@ class World:
     tasks: list[Task]
 
     def add(self, process: Any) -> RankPopen:
-        """Take one more process; the last one starts the job."""
+        """Add a process; the last one starts the job."""
         self.tasks.append(Task(process._target, process._args, process._kwargs, numbered=False))
         self.daemon = self.daemon and process.daemon
         if len(self.tasks) == self.size:
@@ -98,7 +98,7 @@ class World:
 
 
 class InJobPopen:
-    """A process of a loop in a program that a launcher has started: this rank's own has run, the others are other ranks'."""
+    """The `Popen` object of a loop's process in a launched program: this rank's process has run, others run on other ranks."""
 
     method, sentinel, returncode = "mpi", -1, 0
 
@@ -118,7 +118,7 @@ class InJobPopen:
 
 
 class _Loop:
-    """How many ranks the present loop has started, of how many."""
+    """The state of the present loop: how many ranks of how many it has started."""
 
     def __init__(self) -> None:
         self.next = self.size = 0
@@ -126,7 +126,7 @@ class _Loop:
         self.ran_here = False
 
     def takes(self, process: Any) -> bool:
-        """Whether a process is the next rank of a loop."""
+        """Whether a process is the next rank of the loop."""
         args = process._args
         if type(process).run is not multiprocessing.Process.run or process._target is None or len(args) < 2:
             return False
@@ -135,7 +135,7 @@ class _Loop:
         return args[0] == 0 or (args[0], args[1]) == (self.next, self.size)
 
     def start(self, process: Any) -> Any:
-        """Start or note the next rank."""
+        """Start the next rank, or remember it until the loop is complete."""
         rank, size = process._args[:2]
         if rank == 0:
             self.size, self.world = size, None
@@ -160,7 +160,7 @@ _loop = _Loop()
 
 
 def _has_joined() -> bool:
-    """Whether this process takes part in RPC or in a process group, so that new processes are its helpers."""
+    """Whether this process has joined RPC or a process group; then new processes are helpers and not ranks."""
     groups = sys.modules.get("mpigrad.distributed._process_group.groups")
     rpc = sys.modules.get("mpigrad.distributed.rpc.api")
     return groups is not None and groups.is_initialized() or rpc is not None and rpc._is_current_rpc_agent_set()
@@ -168,7 +168,7 @@ def _has_joined() -> bool:
 
 @contextlib.contextmanager
 def _no_launcher() -> Iterator[None]:
-    """Leave the launcher's variables out of the environment that a new process gets."""
+    """Remove the launcher's variables from the environment while a new process is started."""
     before = dict(os.environ)
     kept = without_launcher(before)
     for name in before.keys() - kept.keys():
@@ -180,7 +180,7 @@ def _no_launcher() -> Iterator[None]:
 
 
 class Process(multiprocessing.Process):
-    """A process, as Python's; started in a loop with its number and the size of the world, a rank of an MPI job."""
+    """Python's process; in a loop that passes its number and the size of the world, a rank of an MPI job."""
 
     _start_method: str | None = None  # or the default one
 
@@ -197,7 +197,7 @@ class Process(multiprocessing.Process):
 
     @property
     def sentinel(self) -> int:
-        """A file that is ready when the process has ended."""
+        """A file descriptor that becomes ready when the process ends."""
         popen = self._popen  # type: ignore[attr-defined]
         if not isinstance(popen, RankPopen):
             return super().sentinel
@@ -209,7 +209,7 @@ class Process(multiprocessing.Process):
 
 
 def processes_of(job: StartedJob, nprocs: int) -> list[Process]:
-    """The ranks of a job that has been started, as processes to look at and to wait for."""
+    """Process objects for the ranks of a started job."""
     world = World(nprocs)
     world.job = job
     made = []
@@ -221,7 +221,7 @@ def processes_of(job: StartedJob, nprocs: int) -> list[Process]:
 
 
 def this_process() -> list[Any]:
-    """In a program that a launcher has started: this rank, whose function has been called."""
+    """In a launched program: a process object for this rank, whose function has already run."""
     process = Process(name=f"rank {launched_rank()}")
     process._popen = InJobPopen()  # type: ignore[attr-defined]
     return [process]

@@ -1,4 +1,4 @@
-"""`spawn`: run a function on several ranks, from inside a job or by starting one."""
+"""`spawn`: runs a function on several ranks, inside a job or by starting one."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def spawn(
 
     In a program that `mpirun`, `srun` or `mpigrad run` has started, this process is one of the ranks already and calls
     the function itself (`join=False` does not make it return earlier); in a program started as plain `python main.py`
-    the ranks are started here, with mpiexec. A job that nobody joins is waited for when the program ends, or ended then
-    if it was started with `daemon=True`.
+    the ranks are started here, with mpiexec. If the program ends without joining the job, it waits for the job, or ends it if
+    it was started with `daemon=True`.
 
-    Tensors among the arguments lie in memory that the ranks share with this process, as in PyTorch: changes are seen by all.
-    Queues, locks and managers of a "spawn" context work where the ranks are started here. In a launched job every rank makes
-    the arguments itself; tensors on which it called `share_memory_` then lie in rank 0's memory.
+    Tensors among the arguments are in memory that the ranks share with this process, as in PyTorch: all of them see changes.
+    Queues, locks and managers of a "spawn" context work if the ranks are started here. In a launched job every rank creates the
+    arguments itself; tensors on which it called `share_memory_` are then in rank 0's memory.
 
     >>> import mpigrad.multiprocessing as mp
     >>> def main(rank, epochs):
@@ -59,8 +59,8 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """The same as `spawn`: whatever the start method, ranks are new processes."""
-    multiprocessing.get_context(start_method)  # refuses unknown ones
+    """The same as `spawn`: ranks are new processes with any start method."""
+    multiprocessing.get_context(start_method)  # ValueError for unknown start methods
     note_ignored_addresses("spawn")
     size = launched_size()
     if size is not None:

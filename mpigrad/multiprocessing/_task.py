@@ -1,4 +1,4 @@
-"""What travels from the process that spawns to the ranks, and back: files in a directory of the job's own."""
+"""Files in a temporary directory of the job, through which the spawning process and the ranks exchange tasks and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREPARATION = ("sys_path", "sys_argv", "dir", "orig_dir", "init_main_from_name",
 
 
 class Task(NamedTuple):
-    """What a rank calls; `numbered` puts its rank before the arguments."""
+    """The function and arguments of a rank; with `numbered` the rank is the first argument."""
 
     fn: Callable[..., object]
     args: tuple[Any, ...]
@@ -30,18 +30,18 @@ class Task(NamedTuple):
 
 
 def write_tasks(directory: Path, tasks: Sequence[Task]) -> None:
-    """Store what each rank calls, and what it must know of this process and its main module.
+    """Write the task of each rank, and the state of this process that ranks need (main module, path, authkey).
 
     Functions are stored by name where ranks can import the main module, and by value in notebooks and at the prompt.
     """
     known = python_spawn.get_preparation_data("rank")
     if not os.path.exists(known.get("init_main_from_path", "")):
-        known.pop("init_main_from_path", None)  # Python takes the prompt for a file called <stdin>
+        known.pop("init_main_from_path", None)  # at the prompt Python reports a file called <stdin>
     importable = "init_main_from_name" in known or "init_main_from_path" in known
     preparation = {name: known[name] for name in PREPARATION if name in known}
-    preparation["authkey"] = bytes(known["authkey"])  # the directory can be read by this user only
+    preparation["authkey"] = bytes(known["authkey"])  # the directory is readable by this user only
     (directory / "main").write_bytes(pickle.dumps(preparation))
-    data, once = b"", True  # `once`: it has open files, which one rank can take
+    data, once = b"", True  # `once`: the pickle refers to open files, which only one rank can receive
     for rank, task in enumerate(tasks):
         if once or task is not tasks[rank - 1]:
             data, once = _dumps(task, importable)
@@ -58,14 +58,14 @@ def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
 
 
 class Start(NamedTuple):
-    """Where a rank lives."""
+    """The host and process id of a rank."""
 
     host: str
     pid: int
 
 
 class Failure(NamedTuple):
-    """How a rank has ended by its own will: with a traceback, or with a code."""
+    """The failure of a rank: a traceback or an exit code."""
 
     pid: int
     traceback: str | None
@@ -73,7 +73,7 @@ class Failure(NamedTuple):
 
 
 def _leave(directory: Path, what: str, rank: int, value: object) -> None:
-    """Write a mark in one go, so that nobody reads half of it."""
+    """Write a mark atomically, so that no reader sees half of it."""
     temporary = directory / f"writing-{rank}"
     temporary.write_bytes(pickle.dumps(value))
     temporary.rename(directory / f"{what}.{rank}")
@@ -92,7 +92,7 @@ def _prepare_main(directory: Path) -> None:
 
 
 def _exit_code(stop: SystemExit) -> int:
-    """What Python would exit with; a text is printed, as it does."""
+    """The exit code for a SystemExit; a text is printed, as Python does."""
     if stop.code is None or isinstance(stop.code, int):
         return stop.code or 0
     print(stop.code, file=sys.stderr)
@@ -100,9 +100,9 @@ def _exit_code(stop: SystemExit) -> int:
 
 
 def main(name: str) -> None:
-    """Be one of the spawned ranks."""
+    """Run as one of the spawned ranks."""
     directory, rank, pid = Path(name), launched_rank(), os.getpid()
-    if rank is not None:  # as early as can be, while MPI starts: whoever watches has seen all ranks before one can fail
+    if rank is not None:  # before MPI is initialised, so that the spawning process knows all ranks before one can fail
         _leave(directory, "started", rank, Start(socket.gethostname(), pid))
     check_world_size()
     line_buffered()

@@ -1,9 +1,8 @@
-"""How tensors and Python's own shared objects travel to processes of this host.
+"""How tensors and Python's shared objects are sent to processes of this host.
 
-Tensors in shared memory travel as references. The others are shared first when a process is given them at its start, as PyTorch
-does it; those that go through a queue or a pipe later are copied. Queues, locks, pipes and managers' proxies are Python's: it
-pickles them only while it spawns a process, so `dumps_for_ranks` stands in for one, and their open files are served by Python's
-`resource_sharer`.
+Tensors in shared memory are sent as references. Other tensors are moved to shared memory if they are arguments of a new process,
+as in PyTorch; those sent through a queue or a pipe later are copied. Python pickles its queues, locks, pipes and proxies only
+while it spawns a process, so `dumps_for_ranks` imitates that, and Python's `resource_sharer` serves their open files.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PYTHONS = (
 
 
 class _Ranks:
-    """Stands for the process that is being spawned while arguments of ranks are pickled."""
+    """Imitates a process that is being spawned, while arguments of ranks are pickled."""
 
     def __init__(self) -> None:
         self.files = 0
@@ -50,7 +49,7 @@ class _Ranks:
 
 
 def dumps_for_ranks(obj: Any, by_value: bool) -> tuple[bytes, bool]:
-    """Pickle for ranks, with the program's own functions `by_value` or by name; and whether only one rank can load it."""
+    """Pickle for ranks, with the program's functions `by_value` or by name; also returns whether only one rank can load it."""
     ranks = _Ranks()
     multiprocessing.context.set_spawning_popen(ranks)  # type: ignore[attr-defined,arg-type]
     try:
@@ -71,7 +70,7 @@ def _dumps(obj: Any) -> bytes:
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
-    """How a tensor travels: a reference to shared memory, or a copy."""
+    """Encode a tensor as a reference to shared memory, or as a copy."""
     if tensor._requires and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -91,13 +90,13 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def rebuild_tensor(cls: type[Tensor], where: Any, place: tuple[Any, ...], requires_grad: bool, state: dict[str, Any]) -> Tensor:
-    """The tensor that `reduce_tensor` has taken apart."""
+    """Decode a tensor from `reduce_tensor`."""
     block = attach(where) if isinstance(where, Reference) else block_of_handle(where[0].detach(), where[1])
     return finish(cls, array_in(block.memory(), *place), requires_grad, state)
 
 
 def init_reductions() -> None:
-    """Let Python's processes and queues treat tensors so; importing `mpigrad.multiprocessing` does it.
+    """Register these functions with Python's multiprocessing; called when `mpigrad.multiprocessing` is imported.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.init_reductions()
@@ -116,7 +115,7 @@ def _inside(obj: Any) -> Iterator[Any]:
 
 
 def reachable(obj: Any) -> Iterator[Any]:
-    """Objects in containers and attributes below one, each once, in an order that is the same in all ranks of a program."""
+    """All objects in containers and attributes of an object, each once, in an order that is the same on all ranks."""
     seen: dict[int, Any] = {}
     left = [obj]
     while left:
@@ -128,11 +127,11 @@ def reachable(obj: Any) -> Iterator[Any]:
 
 
 def shared_blocks(obj: Any) -> list[SharedBlock]:
-    """The blocks of all shared tensors below an object, each once."""
+    """The memory blocks of all shared tensors inside an object, each once."""
     blocks = (block_of(each) for each in reachable(obj) if isinstance(each, Tensor) and not each.is_sparse)
     return list(dict.fromkeys(block for block in blocks if block is not None))
 
 
 def of_python(obj: Any) -> Any:
-    """The first of Python's queues, locks, pipes and proxies below an object, or None."""
+    """The first of Python's queues, locks, pipes and proxies inside an object, or None."""
     return next((each for each in reachable(obj) if isinstance(each, PYTHONS)), None)

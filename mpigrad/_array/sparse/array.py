@@ -1,7 +1,7 @@
 """`SparseArray`: coordinates and values. Indices may repeat (their values add up) unless it is coalesced.
 
-It behaves like an array where gradients need it to: `+` with its own kind joins the lists without copying a dense thing, `+`
-with a dense array gives a dense one, `*` keeps what both have. Shapes are (sparse dimensions..., dense dimensions...).
+It supports the array operations that gradients need: `+` of two sparse arrays concatenates their lists without a dense copy, `+`
+with a dense array is dense, `*` keeps the indices that both have. Shapes are (sparse dimensions..., dense dimensions...).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..device import array_module
 
 
 class SparseLayoutError(NotImplementedError, AttributeError):
-    """An operation that only dense arrays have."""
+    """Raised for operations that only dense arrays support."""
 
 
 class SparseArray:
@@ -25,7 +25,7 @@ class SparseArray:
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
     is_sparse_array = True
-    __array_ufunc__ = None  # dense + sparse asks the sparse one
+    __array_ufunc__ = None  # makes NumPy call our __radd__ for dense + sparse
 
     def __init__(self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False) -> None:
         self.indices, self.values, self.shape = indices, values, tuple(shape)
@@ -34,7 +34,7 @@ class SparseArray:
     def __getattr__(self, name: str) -> Any:
         raise SparseLayoutError(f"a sparse tensor has no {name!r}: this operation has no sparse version; use to_dense() first")
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- attributes ------------------------------------------------------------------------------------------------
     @property
     def ndim(self) -> int:
         return len(self.shape)
@@ -49,51 +49,51 @@ class SparseArray:
 
     @property
     def nnz(self) -> int:
-        """How many values are held."""
+        """The number of stored values."""
         return self.values.shape[0]
 
     @property
     def sparse_dim(self) -> int:
-        """How many dimensions the indices name."""
+        """The number of sparse dimensions."""
         return self.indices.shape[0]
 
     @property
     def dense_dim(self) -> int:
-        """How many dimensions each value has."""
+        """The number of dense dimensions."""
         return self.values.ndim - 1
 
     @property
     def sparse_shape(self) -> tuple[int, ...]:
-        """The lengths of the dimensions that the indices name."""
+        """The sizes of the sparse dimensions."""
         return self.shape[: self.sparse_dim]
 
-    # -- the same in another form ------------------------------------------------------------------------------------
+    # -- copies and conversions ------------------------------------------------------------------------------------
     def become(self, other: SparseArray) -> None:
-        """Take over another's indices and values in place; all tensors that share this object see the change."""
+        """Replace indices and values in place by those of another; all tensors that share this object see the change."""
         self.indices, self.values, self.is_coalesced = other.indices, other.values, other.is_coalesced
         self.shape = other.shape
 
     def frozen(self) -> SparseArray:
-        """The same arrays in an object of its own, which later changes in place leave alone."""
+        """A new object with the same arrays; later in-place changes of this one do not affect it."""
         return SparseArray(self.indices, self.values, self.shape, self.is_coalesced)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SparseArray, (self.indices, self.values, self.shape, self.is_coalesced)
 
     def moved(self, move: Callable[[Any], Any]) -> SparseArray:
-        """The same with both arrays moved."""
+        """A copy with both arrays moved by `move`."""
         return SparseArray(move(self.indices), move(self.values), self.shape, self.is_coalesced)
 
     def copy(self) -> SparseArray:
-        """The same with memory of its own."""
+        """A deep copy."""
         return SparseArray(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
 
     def with_values(self, values: Any) -> SparseArray:
-        """Other values at the same places."""
+        """A sparse array with other values at the same indices."""
         return SparseArray(self.indices, values, self.shape, self.is_coalesced)
 
     def astype(self, kind: Any, copy: bool = True) -> SparseArray:
-        """The same with values of another type."""
+        """A copy with values of another type."""
         return self.with_values(self.values.astype(kind, copy=copy))
 
     @property
@@ -104,18 +104,18 @@ class SparseArray:
         return self.with_values(self.values.conj())
 
     def flat_indices(self) -> Any:
-        """Each place as one number."""
+        """Each index as a single number, in row-major order."""
         return flatten(self.indices, self.sparse_shape)
 
     def distinct(self) -> SparseArray:
-        """Itself if no place repeats, else coalesced: where a gradient may be held once for each place."""
+        """Itself if no index repeats, otherwise coalesced."""
         if self.is_coalesced:
             return self
         xp = array_module(self.values)
         return self if xp.unique(self.flat_indices()).shape[0] == self.nnz else self.coalesce()
 
     def coalesce(self) -> SparseArray:
-        """Each place once, in order, with its values added up."""
+        """A copy with sorted, unique indices and the sums of their values."""
         if self.is_coalesced:
             return self
         order, starts = sorted_runs(self.flat_indices(), _places(self))
@@ -127,7 +127,7 @@ class SparseArray:
         return self.to_dense().sum(axis=axis, **kw)
 
     def to_dense(self) -> Any:
-        """The whole array."""
+        """The dense array."""
         return self.add_to(array_module(self.values).zeros(self.shape, self.dtype))
 
     def add_to(self, dense: Any) -> Any:
@@ -141,7 +141,7 @@ class SparseArray:
         return dense
 
     def values_at(self, indices: Any) -> Any:
-        """The values at some places: zero where none is held."""
+        """The values at some indices; zero where none is stored."""
         each = self.coalesce()
         xp = array_module(each.values)
         made = xp.zeros((indices.shape[1], *each.values.shape[1:]), each.dtype)
@@ -152,9 +152,9 @@ class SparseArray:
             made[found] = each.values[place[found]]
         return made
 
-    # -- dimensions in another order -----------------------------------------------------------------------------------
+    # -- transposition -----------------------------------------------------------------------------------
     def transpose(self, order: tuple[int, ...]) -> SparseArray:
-        """The dimensions in another order; sparse ones stay among themselves, and dense ones."""
+        """Permute the dimensions; sparse and dense dimensions cannot be exchanged."""
         count = self.sparse_dim
         if any((place < count) != (dim < count) for place, dim in enumerate(order)):
             raise RuntimeError(
@@ -166,7 +166,7 @@ class SparseArray:
         return SparseArray(self.indices[list(order[:count])], values, tuple(self.shape[dim] for dim in order), flag)
 
     def swapaxes(self, first: int, second: int) -> SparseArray:
-        """Two dimensions swapped, both sparse."""
+        """Swap two sparse dimensions."""
         if max(first, second) >= self.sparse_dim and first != second:
             raise RuntimeError(
                 f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {self.sparse_dim}, d0: {first}, "
@@ -178,7 +178,7 @@ class SparseArray:
 
     @property
     def T(self) -> SparseArray:
-        """A matrix with its dimensions swapped."""
+        """The transposed matrix."""
         if self.ndim > 2 or self.dense_dim:
             raise RuntimeError(
                 f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim} sparse and "
@@ -230,21 +230,21 @@ class SparseArray:
 
 
 def refuse_divisor(divisor: Any) -> None:
-    """Only numbers divide sparse arrays, and sparse arrays divide nothing."""
+    """An error unless the divisor is a number: PyTorch supports no other division of sparse tensors."""
     raise RuntimeError(
         f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(divisor.shape)} for divisor)"
     )
 
 
 def with_row(indices: Any, place: int, value: int) -> Any:
-    """Indices with one more dimension, in which all elements are at `value`."""
+    """Insert a dimension into indices, with the coordinate `value` for all elements."""
     xp = array_module(indices)
     row = xp.full((1, indices.shape[1]), value, indices.dtype)
     return xp.concatenate([indices[:place], row, indices[place:]])
 
 
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Coordinates as single numbers."""
+    """Convert coordinates to single numbers."""
     if len(shape) == 1:
         return indices[0]
     xp = array_module(indices)
@@ -255,7 +255,7 @@ def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
 
 
 def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
-    """Single numbers as coordinates."""
+    """Convert single numbers to coordinates."""
     xp = array_module(flat)
     rows = []
     for length in reversed(shape):
@@ -265,7 +265,7 @@ def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
 
 
 def joined(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The sum of two: their lists one after the other, or one of them when the other holds nothing."""
+    """The sum of two: their lists concatenated, or one of them if the other is empty."""
     if a.shape != b.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
     if a.sparse_dim != b.sparse_dim:
@@ -285,7 +285,7 @@ def joined(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def _places(a: SparseArray) -> int:
-    """How many places there are: a list that is longer repeats itself, and sums of gradients must not grow for ever."""
+    """The number of possible indices. A longer list has duplicates and is coalesced, or sums would grow for ever."""
     count = 1
     for length in a.sparse_shape:
         count *= length
@@ -293,7 +293,7 @@ def _places(a: SparseArray) -> int:
 
 
 def common(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product of two: only what both hold."""
+    """The product of two: only the indices that both have."""
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
@@ -312,14 +312,14 @@ def common(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def _common_of_lists(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product when places may repeat: at all places of the one that repeats (the shorter of two), as in PyTorch."""
+    """The product if indices may repeat: at all indices of the operand with duplicates (if both: the shorter), as in PyTorch."""
     first = not a.is_coalesced and (b.is_coalesced or a.nnz < b.nnz)
     some, other = (a, b) if first else (b, a)
     return SparseArray(some.indices, some.values * other.values_at(some.indices), a.shape)
 
 
 def dense_at(dense: Any, places: SparseArray) -> Any:
-    """The elements of a dense array (of the same or a broadcast shape) at a sparse array's places."""
+    """The elements of a dense array (of the same or a broadcast shape) at a sparse array's indices."""
     if dense.shape != places.shape:
         dense = array_module(dense).broadcast_to(dense, places.shape)
     if places.sparse_dim == 0:

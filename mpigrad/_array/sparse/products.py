@@ -10,7 +10,7 @@ from .array import SparseArray
 
 
 def matrix(a: Any, name: str) -> SparseArray:
-    """Insist on a matrix whose both dimensions are sparse."""
+    """An error unless `a` is a matrix with two sparse dimensions."""
     if a.ndim != 2 or a.sparse_dim != 2:
         raise RuntimeError(
             f"{name}: expected a sparse matrix with 2 sparse dimensions, got {a.ndim} dimensions, {a.sparse_dim} sparse"
@@ -35,7 +35,7 @@ def transposed_times_dense(a: SparseArray, g: Any) -> Any:
 
 
 def sampled(a: SparseArray, g: Any, b: Any) -> SparseArray:
-    """g @ b.T at the places of `a` only: the gradient of a sparse factor."""
+    """g @ b.T at the indices of `a` only: the gradient of a sparse factor."""
     a = a.distinct()
     rows, columns = a.indices
     return a.with_values((g[rows] * b[columns]).sum(axis=1))

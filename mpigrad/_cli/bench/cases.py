@@ -1,4 +1,4 @@
-"""What is measured: calls from worker 0 to one other worker, by kind and by size."""
+"""The measured calls, from worker 0 to one other worker, by kind and by size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _forward_and_backward(to: str, tensor: mpigrad.Tensor) -> None:
 
 
 def kinds(to: str) -> Iterator[Case]:
-    """Name, call, and how many RPCs one call makes."""
+    """Name, function and number of RPCs of each kind of call."""
     small = mpigrad.ones(3, 3)
     leaf = mpigrad.ones(3, 3, requires_grad=True)
     yield "rpc_sync, empty", lambda: rpc.rpc_sync(to, nothing), 1
@@ -50,7 +50,7 @@ def kinds(to: str) -> Iterator[Case]:
 
 
 def sizes(to: str) -> Iterator[tuple[int, Callable[[], object]]]:
-    """Bytes, and a call that sends so many of them and waits until they have been received."""
+    """Numbers of bytes, each with a call that sends them and waits until they have been received."""
     for size in SIZES:
         tensor = mpigrad.zeros(size // 4)
         yield size, lambda tensor=tensor: rpc.rpc_sync(to, take, args=(tensor,))  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The arguments of `mpigrad bench`, and where it runs: in a job of its own, or in the one that it is started in."""
+"""The arguments of `mpigrad bench`. It starts a job, or measures in the job in which it runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
 
 
 def arguments_of(args: argparse.Namespace) -> list[str]:
-    """The options again, for the ranks."""
+    """The options as command-line arguments, for the ranks."""
     words = ["--seconds", str(args.seconds)] + ["--quick"] * args.quick
     for name in ("json", "plot"):
         if getattr(args, name):
@@ -41,7 +41,7 @@ def arguments_of(args: argparse.Namespace) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure here when this is a rank, else start the ranks."""
+    """Measure if this process is a rank, otherwise start the ranks."""
     if launched_size() is not None:
         from mpigrad._cli.bench.job import measure_in_job
 

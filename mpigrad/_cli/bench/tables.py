@@ -1,4 +1,4 @@
-"""The numbers as tables in the manner of the OSU benchmarks, and as a plot."""
+"""The results as tables in the style of the OSU benchmarks, and as a plot."""
 
 from __future__ import annotations
 

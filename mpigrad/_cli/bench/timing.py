@@ -1,4 +1,4 @@
-"""Repeating a call for some time, and what to say of the times."""
+"""Repeats a call for some time and computes statistics of its duration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_CALLS = 20_000
 
 
 class Times(NamedTuple):
-    """Microseconds of one call."""
+    """Statistics of the duration of a call, in microseconds."""
 
     calls: int
     minimum: float
@@ -26,7 +26,7 @@ class Times(NamedTuple):
 
 
 def repeat(call: Callable[[], object], seconds: float) -> Times:
-    """Call again and again for about this long (at least ten times)."""
+    """Repeat a call for about this long, at least ten times."""
     for _ in range(WARM_UP):
         call()
     times: list[float] = []

@@ -1,4 +1,4 @@
-"""`mpigrad doctor`: one page on the MPI set-up, with what to do about each problem."""
+"""`mpigrad doctor`: a report on the MPI set-up, with advice for each problem."""
 
 from mpigrad._cli.doctor.command import add_parser
 

@@ -1,4 +1,4 @@
-"""The doctor's command: look at the machine, run a short job, say what is wrong."""
+"""The command `mpigrad doctor`: examines the machine, runs a short job and reports problems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
 
 
 def _run_job(ranks: int, seconds: float) -> dict[str, Any]:
-    """Start the test job; what it says, or why it does not."""
+    """Run the test job; returns its answer, or the reason why there is none."""
     try:
         launcher = find_launcher()
     except LauncherError as error:
@@ -44,7 +44,7 @@ def _run_job(ranks: int, seconds: float) -> dict[str, Any]:
 
 
 def _examine(args: argparse.Namespace) -> dict[str, Any] | None:
-    """All facts, from a job of our own or from the one that we are in (then rank 0 answers)."""
+    """All facts, from a new job, or from the job in which this process is a rank (then only rank 0 returns them)."""
     size = launched_size()
     if size is not None:
         job = probe.look()
@@ -58,7 +58,7 @@ def _examine(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page; the code is 1 when there are errors."""
+    """Print the report; the exit code is 1 if there are errors."""
     facts = _examine(args)
     if facts is None:
         return 0

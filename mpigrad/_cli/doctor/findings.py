@@ -1,4 +1,4 @@
-"""Problems that the doctor knows, each with what to do: one small function for each, listed in CHECKS."""
+"""The checks of `mpigrad doctor`: one small function per problem, with advice; all are listed in CHECKS."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SMALL_SHARED_MEMORY = 64 << 20
 
 
 class Finding(NamedTuple):
-    """A problem (level "error") or something worth knowing ("hint")."""
+    """A problem (level "error") or a hint (level "hint")."""
 
     level: str
     problem: str
@@ -153,6 +153,6 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
 
 
 def findings(facts: Facts) -> list[Finding]:
-    """Everything that the checks find, errors first."""
+    """The findings of all checks, errors first."""
     found = [finding for check in CHECKS for finding in check(facts)]
     return sorted(found, key=lambda finding: finding.level != "error")

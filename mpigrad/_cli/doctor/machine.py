@@ -1,4 +1,4 @@
-"""What can be known about this machine and environment without starting MPI."""
+"""Facts about this machine and environment that need no MPI."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _gpu() -> dict[str, Any]:
 
 
 def describe() -> dict[str, Any]:
-    """Everything, as plain data."""
+    """All facts, as plain data."""
     allocation = current_allocation()
     return {
         "host": socket.gethostname(),

@@ -1,4 +1,4 @@
-"""The doctor's page: facts, then each problem with what to do."""
+"""The text of the report: facts, then each problem with advice."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _job(job: dict[str, Any]) -> Iterator[Row]:
 
 
 def render(facts: dict[str, Any], found: list[Finding]) -> str:
-    """The page as text."""
+    """The report as text."""
     rows = [*_software(facts["machine"]), *_hardware(facts["machine"])]
     if facts["job"]:
         rows += _job(facts["job"])

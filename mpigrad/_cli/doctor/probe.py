@@ -1,6 +1,6 @@
-"""What the ranks of a short job see: hosts, cores, thread level, latency and bandwidth, and who may copy from whom.
+"""The test job: hosts, cores, thread level, latency, bandwidth, and whether cross-memory attach works.
 
-Rank 0 prints the answer as one marked line, so that launchers' own words do no harm.
+Rank 0 prints the answer as one marked line, so that other output of the launcher does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECONDS_FOR_ONE_TEST = 20.0
 
 
 def _wait(request: Any, what: str) -> None:
-    """Poll, with a deadline: a link that does not work must not hang the doctor."""
+    """Poll with a deadline: a broken link must not hang the command."""
     end = time.monotonic() + SECONDS_FOR_ONE_TEST
     while not request.Test():
         if time.monotonic() > end:
@@ -30,7 +30,7 @@ def _wait(request: Any, what: str) -> None:
 
 
 def half_round_trip(comm: Any, partner: int, size: int, repeat: int) -> float:
-    """Seconds of one message of some bytes between this rank and its partner (median)."""
+    """The median time of one message of `size` bytes between this rank and its partner, in seconds."""
     out, into = np.zeros(size, np.uint8), np.empty(size, np.uint8)
     times = []
     for _ in range(repeat):
@@ -46,7 +46,7 @@ def half_round_trip(comm: Any, partner: int, size: int, repeat: int) -> float:
 
 
 def _cuda_aware() -> bool | None:
-    """What MPI says about device pointers, or None where it has no such query."""
+    """Whether MPI says that it is CUDA-aware; None if it has no such query."""
     with open("/proc/self/maps") as maps:
         loaded = {line.split()[-1] for line in maps if "/libmpi" in line}
     for path in sorted(loaded):
@@ -68,7 +68,7 @@ def _self() -> dict[str, Any]:
 
 
 def partner_of_first(hosts: list[str]) -> int:
-    """The first rank on another host than rank 0's, or rank 1."""
+    """The first rank on another host than rank 0, else rank 1."""
     return next((rank for rank, host in enumerate(hosts) if host != hosts[0]), 1)
 
 
@@ -83,13 +83,13 @@ def _measure(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
         answer = {"ranks": [0, other], "same_host": hosts[0] == hosts[other]}
         answer |= {"small_us": small * 1e6, "large_us": large * 1e6, "large_gb_s": LARGE / large / 1e9}
     barrier = comm.Ibarrier()
-    while not barrier.Test():  # the others would spin in a blocking call and spoil the numbers
+    while not barrier.Test():  # a blocking call would spin on the other ranks and disturb the measurement
         time.sleep(0.001)
     return answer
 
 
 def _copying(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
-    """Whether the last rank on rank 0's host can copy from rank 0, as large arrays want it; None if rank 0 is alone there."""
+    """Whether the last rank on rank 0's host can copy from rank 0 by cross-memory attach; None if rank 0 is alone there."""
     own = own_slots()
     said = comm.bcast(own.packed if own is not None else b"")
     others = [rank for rank, host in enumerate(hosts) if rank and host == hosts[0]]
@@ -98,7 +98,7 @@ def _copying(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
 
 
 def look() -> dict[str, Any] | None:
-    """Ask all ranks; the answer is rank 0's."""
+    """Ask all ranks; rank 0 returns the answer."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD

@@ -1,4 +1,4 @@
-"""Checkpoints of models that are spread over workers."""
+"""Checkpoints of models and optimizers that are distributed over workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`save` and `load`: called on one worker, they have every worker write or read its own share."""
+"""`save` and `load`: called on one worker, they make every worker write or read its share, by RPC."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ._files import (
 )
 from ._parts import Share, by_worker, with_slices
 
-TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, a lost worker takes for ever
+TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block for ever
 
 
 def _write(file: str, shares: list[Share]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _write(file: str, shares: list[Share]) -> dict[str, Any]:
 
 
 def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker, before any state is touched: are these files whole, and do its states fit?"""
+    """Runs on each worker before any state changes: check that the files are complete and the states fit."""
     for each in own:
         check(Path(directory), each)
     for thing, state in states_for(shares, Saved(Path(directory), files), worker):
@@ -51,13 +51,13 @@ def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]
 
 
 def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker: put its states back."""
+    """Runs on each worker: load its states."""
     for thing, state in states_for(shares, Saved(Path(directory), files), worker):
         thing.load_state_dict(state)
 
 
 class _Task:
-    """What one worker does for a checkpoint, under way."""
+    """A pending call to one worker for a checkpoint."""
 
     def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
         self.worker, self.doing, self.timeout = worker, doing, timeout
@@ -74,7 +74,7 @@ class _Task:
 
 
 def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
-    """Save modules and optimizers of any workers, as one checkpoint in the directory `path` that all workers share.
+    """Save modules and optimizers of any workers as one checkpoint, in the directory `path` that all workers share.
 
     `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them, or
     `Sharded` modules. `extra` is anything that JSON can hold, such as the number of the step. Until the save is complete the
@@ -92,7 +92,7 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
     >>> rpc.shutdown()
     """
     where, shares = Path(path), by_worker(parts)
-    json.dumps(extra)  # now, not when all files are written
+    json.dumps(extra)  # fail now rather than after all files are written
     name = new_directory(where)
     try:
         empty_others(where)
@@ -113,11 +113,11 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
 
 
 def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT) -> Any:
-    """Put the states of the last complete `save` back; gives `extra`.
+    """Load the states of the last complete `save`; returns `extra`.
 
     The parts may be on other workers than they were, and on more or fewer: a tensor is found by its name, that is, the name of
     its part, a dot, and its name in the module, and what an optimizer knows of a parameter is found by the parameter's name.
-    All workers look at their files and states before any of them changes. A worker that has not read its share after `timeout`
+    All workers check their files and states before any of them changes. A worker that has not read its share after `timeout`
     seconds (0: no limit) is named in the error.
 
     >>> import os, tempfile
@@ -140,7 +140,7 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
         _Task(worker, doing, _check, (directory, checked[worker], _needed(manifest["files"], own), own, worker), timeout)
         for worker, own in shares.items()
     ]
-    gather_errors(checking)  # all files and states are looked at before any worker changes
+    gather_errors(checking)  # all files and states are checked before any worker changes
     reading = [
         _Task(worker, doing, _read, (directory, _needed(manifest["files"], own), own, worker), timeout)
         for worker, own in shares.items()
@@ -150,7 +150,7 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
 
 
 def _shared_out(files: list[dict[str, Any]], workers: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Which worker checks which files: its own, and in turn those of workers that are not here."""
+    """Assign files to the workers that check them: each its own; files of absent workers are assigned round robin."""
     found: dict[str, list[dict[str, Any]]] = {worker: [] for worker in workers}
     for number, file in enumerate(files if workers else ()):
         found[file["worker"] if file["worker"] in found else workers[number % len(workers)]].append(file)
@@ -158,7 +158,7 @@ def _shared_out(files: list[dict[str, Any]], workers: list[str]) -> dict[str, li
 
 
 def _needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
-    """The files that hold these parts; all, if one is not saved under its name."""
+    """The files with these parts; all files, if a part is not saved under its name."""
     wanted = {each.part for each in shares}
     saved = {part for each in files for part in each["parts"] or ()}
     return [each for each in files if each["parts"] is None or not wanted <= saved or wanted & set(each["parts"])]

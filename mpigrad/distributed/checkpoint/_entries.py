@@ -1,4 +1,4 @@
-"""What a worker's file holds, and how states are put together from the files of any workers.
+"""The content of a worker's file, and how states are assembled from the files of any workers.
 
 A file is a list of entries, one for each share that its worker has:
 
@@ -47,13 +47,13 @@ class _Piece(NamedTuple):
 
 
 def full_name(part: str, key: str) -> str:
-    """The name of a tensor in the whole checkpoint; the part "" is a whole model, whose names need no prefix."""
+    """The name of a tensor in the checkpoint; the part "" is a whole model, whose names have no prefix."""
     return f"{part}.{key}" if part else key
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
 def entries_of(shares: list[Share]) -> list[Entry]:
-    """On a worker: what it has to write."""
+    """Runs on a worker: the entries that it writes."""
     names = _names(shares)
     return [_entry(share, share.state(), names) for share in shares]
 
@@ -87,7 +87,7 @@ def _names(shares: list[Share]) -> dict[int, list[Parameter]]:
 
 # -- reading --------------------------------------------------------------------------------------------------------
 def _if_here(tensor: Any, where: str) -> Any:
-    """`map_location`: tensors of devices that this worker does not have stay on the host."""
+    """`map_location`: tensors of devices that this worker does not have are loaded on the host."""
     try:
         resolve(device(where))
     except RuntimeError:
@@ -96,7 +96,7 @@ def _if_here(tensor: Any, where: str) -> Any:
 
 
 class Saved:
-    """The entries of some files; their tensors are read when they are used."""
+    """The entries of some files; tensors are read on first use."""
 
     def __init__(self, directory: Path, files: Iterable[Mapping[str, Any]]) -> None:
         self.entries: list[Entry] = []
@@ -118,7 +118,7 @@ class Saved:
         return _joined(name, self._pieces[name], dim, part)
 
     def keys(self, part: str, wanted: Iterable[str]) -> list[str]:
-        """The names of a part's tensors in the files: all that are saved under it or, if there are none, those of `wanted`."""
+        """The names of a part's tensors in the files: all under the part's name or, if there are none, those of `wanted`."""
         entries = self.of(part)
         if entries:
             return list(entries[0]["state"])
@@ -143,7 +143,7 @@ def _of_format_1(part: str, state: Any) -> Entry:
 
 
 def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None) -> Any:
-    """A whole tensor, or a slice of it, from the pieces that were saved."""
+    """A tensor, or a slice of it, assembled from the saved pieces."""
     cut = pieces[0].dim
     if cut is None or len(pieces) == 1:
         whole = pieces[0].tensor
@@ -155,7 +155,7 @@ def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None
 
 
 def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
-    """The part of a tensor that reaches over several slices of it."""
+    """A slice of a tensor that overlaps several saved slices."""
     total = sum(each.shape[dim] for each in tensors)
     if total != part.total:
         raise CheckpointError(
@@ -174,7 +174,7 @@ def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
 
 
 def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any, Any]]:
-    """On a worker: everything that it has to load, with its state."""
+    """Runs on a worker: all objects that it has to load, with their states."""
     names = _names(shares)
     by_part = {(each.part, each.number): each for each in shares}
     made = []
@@ -221,7 +221,7 @@ def _module_state(share: Share, module: Module, saved: Saved) -> Any:
 
 # -- optimizers -----------------------------------------------------------------------------------------------------
 class _SavedParameter(NamedTuple):
-    """What an optimizer knew of one parameter, or of one slice of it."""
+    """The optimizer state of one parameter or one slice of it."""
 
     name: Parameter
     state: dict[str, Any]
@@ -258,7 +258,7 @@ def _optimizer_state(
 
 
 def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
-    """The parameters of all shares of an optimizer, by name; the slices of one in order."""
+    """The parameters of all shares of an optimizer by name; slices of one parameter in order."""
     found: dict[str, list[_SavedParameter]] = {}
     for entry in entries:
         groups = entry["state"]["param_groups"]
@@ -273,7 +273,7 @@ def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
 
 
 def _parameter_state(name: Parameter, saved: list[_SavedParameter], shares: dict[Any, Share]) -> dict[str, Any]:
-    """The state of one parameter: tensors of its shape are cut as it is, everything else is the same for all slices."""
+    """The state of one parameter: tensors of its shape are cut like it; everything else is equal in all slices."""
     first = next((each for each in saved if each.state), None)
     return {} if first is None else {key: _part_of(name, key, value, saved, shares) for key, value in first.state.items()}
 
@@ -294,12 +294,12 @@ def _part_of(name: Parameter, key: str, value: Any, saved: list[_SavedParameter]
 
 
 def _zeros(like: Any, one: _SavedParameter) -> Any:
-    """For a slice that had no gradient yet, while others of the same tensor had."""
+    """Zeros for a slice without state, where other slices of the tensor have one (it never had a gradient)."""
     return like.new_zeros(tuple(one.name[3]))
 
 
 def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) -> dict[str, Any]:
-    """The settings of a group of parameters, which they must have had in common."""
+    """The saved settings of a parameter group; an error if its parameters had different ones."""
     if not saved:
         return dict(group)
     found = [{name: value for name, value in each.group.items() if name not in ("params", "param_names")} for each in saved]
@@ -312,9 +312,9 @@ def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) ->
     return found[0]
 
 
-# -- before and after -------------------------------------------------------------------------------------------------
+# -- checking -------------------------------------------------------------------------------------------------
 def check(thing: Any, state: Any) -> None:
-    """Raise what loading a state would raise, and change nothing. Things of other kinds cannot be asked."""
+    """Raise the errors that loading a state would raise, without changing anything. Objects of other kinds are not checked."""
     if isinstance(thing, Module):
         check_module(thing, state)
     elif isinstance(thing, Optimizer):

@@ -1,13 +1,13 @@
-"""The files of a checkpoint: one per worker in a directory of their own, and a manifest that names the directory.
+"""The files of a checkpoint: one per worker in a new directory for each save, and a manifest that names the directory.
 
     checkpoint/
-      manifest.json          which directory holds, which parts each file has, and what each file must be like
+      manifest.json          the current directory, the parts in each file, and the size and checksum of each file
       save-000007/worker0.pt, worker1.pt, ...
 
-A save writes a new directory first and replaces the manifest last, in one step of the file system: whatever happens in between,
-the manifest names a whole checkpoint. Older directories are removed after that. The directory of a save that failed is emptied at
-once, and those of saves that were cut off when the next one begins, so that they take no space; their names are not used again
-before a save is complete, as a worker may still be writing there.
+A save writes a new directory first and replaces the manifest last, atomically: at any time the manifest names a complete
+checkpoint. Older directories are removed after that. The directory of a failed save is emptied at once, and those of interrupted
+saves when the next save starts, to free their space. Their names are not reused until a save is complete, as a worker may still
+be writing there.
 
 The manifest has a format number: 1 in version 0.1, which has `workers` in place of `files`, or 2. Files of both are read.
 """
@@ -28,11 +28,11 @@ _NAME = re.compile(r"^save-(\d{6,})$")
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint that cannot be read, or does not fit."""
+    """Raised for a checkpoint that cannot be read or does not fit the model."""
 
 
 def new_directory(path: Path) -> str:
-    """The directory of the next save, by a name that was never tried: a worker may still be writing to the last one."""
+    """Create the directory of the next save, with a new name: a worker may still be writing to that of a failed save."""
     path.mkdir(parents=True, exist_ok=True)
     numbers = [int(match[1]) for match in (_NAME.match(each.name) for each in path.iterdir()) if match]
     name = f"save-{max(numbers, default=0) + 1:06d}"
@@ -41,7 +41,7 @@ def new_directory(path: Path) -> str:
 
 
 def keep(path: Path) -> None:
-    """Have the system write a file or the entries of a directory to the disk: the manifest must not be there before them."""
+    """Flush a file or the entries of a directory to the disk (fsync): the manifest must not get there before them."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -50,7 +50,7 @@ def keep(path: Path) -> None:
 
 
 def describe(file: Path) -> dict[str, Any]:
-    """What the manifest says of one file."""
+    """The manifest's entry for one file."""
     return {"name": file.name, "bytes": file.stat().st_size, "crc32": _checksum(file)}
 
 
@@ -63,7 +63,7 @@ def _checksum(file: Path) -> int:
 
 
 def check(directory: Path, wanted: dict[str, Any]) -> None:
-    """Refuse a file that is not what the manifest says."""
+    """CheckpointError if a file does not match its entry in the manifest."""
     file = directory / wanted["name"]
     if not file.exists():
         raise CheckpointError(f"{file} is missing, the manifest names it; do all workers share this file system?")
@@ -73,7 +73,7 @@ def check(directory: Path, wanted: dict[str, Any]) -> None:
 
 
 def write_manifest(path: Path, content: dict[str, Any]) -> None:
-    """Make a save the current one, atomically, and durable."""
+    """Make a save the current one, atomically and durably."""
     part = path / f".{MANIFEST}.part"
     with part.open("w") as stream:
         json.dump(content, stream, indent=1)
@@ -85,7 +85,7 @@ def write_manifest(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """What the current save consists of."""
+    """The content of the current manifest; CheckpointError if it cannot be read."""
     file = path / MANIFEST
     if not file.exists():
         raise CheckpointError(f"{path} holds no checkpoint: there is no {MANIFEST}")
@@ -106,7 +106,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _upgraded(file: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of format 1: a file for each worker, without the names of its parts."""
+    """Convert a manifest of format 1, which has one file per worker without the names of its parts."""
     _expect(file, content, "workers", dict)
     files = []
     for worker, each in content["workers"].items():
@@ -123,7 +123,7 @@ def _expect(file: Path, content: Any, key: str, kind: type) -> None:
 
 
 def _check_manifest(file: Path, content: dict[str, Any]) -> None:
-    """Everything is there, and of its type; names stay inside the checkpoint's directory."""
+    """CheckpointError unless all fields exist with the right types and all names stay inside the checkpoint's directory."""
     _expect(file, content, "directory", str)
     _expect(file, content, "files", list)
     if "extra" not in content:
@@ -140,7 +140,7 @@ def _check_manifest(file: Path, content: dict[str, Any]) -> None:
 
 
 def current(path: Path) -> str | None:
-    """The directory that the manifest names; None if there is no manifest that can be read."""
+    """The directory that the manifest names; None without a readable manifest."""
     try:
         return read_manifest(path)["directory"]
     except CheckpointError:
@@ -148,7 +148,7 @@ def current(path: Path) -> str | None:
 
 
 def empty_others(path: Path) -> None:
-    """Free the space that saves which never became complete have taken."""
+    """Free the space of incomplete saves."""
     kept = current(path)
     for each in path.iterdir() if kept is not None or not (path / MANIFEST).exists() else ():
         if _NAME.match(each.name) and each.name != kept:
@@ -156,14 +156,14 @@ def empty_others(path: Path) -> None:
 
 
 def empty(directory: Path) -> None:
-    """Remove the files of a save, but not its name."""
+    """Remove the files of a save, but keep its directory, so that the name stays used."""
     for each in directory.iterdir():
         each.unlink(missing_ok=True)
     (directory.parent / f".{MANIFEST}.part").unlink(missing_ok=True)
 
 
 def remove_others(path: Path, kept: str) -> None:
-    """Remove saves that are no longer, or never became, the current one."""
+    """Remove the directories of all saves but the current one."""
     for each in path.iterdir():
         if _NAME.match(each.name) and each.name != kept:
             shutil.rmtree(each, ignore_errors=True)

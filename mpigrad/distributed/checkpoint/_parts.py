@@ -1,4 +1,4 @@
-"""What a checkpoint consists of: parts with names, each on one worker or, in *shares*, on several.
+"""The parts of a checkpoint: named objects, each on one worker or, in *shares*, on several.
 
 A part is a module, an optimizer or anything else with a state. Three kinds have shares on several workers: a
 `DistributedOptimizer` (each share steps some of the parameters), a `DistributedScheduler` (all shares have the same state), and
@@ -34,7 +34,7 @@ class Sharded:
 
 
 class Slice(NamedTuple):
-    """Where in the whole tensor the slice of a share is."""
+    """The position of a share's slice in the whole tensor."""
 
     start: int
     length: int
@@ -42,11 +42,11 @@ class Slice(NamedTuple):
 
 
 class Share(NamedTuple):
-    """One share of a part: its number, where it is and, of a `Sharded`, how tensors are cut."""
+    """One share of a part: its number, its worker and, for a `Sharded`, how tensors are cut."""
 
     part: str
     number: int
-    of: int  # so many shares
+    of: int  # number of shares
     rref: RRef
     dim: Dims | None
     slices: dict[str, Slice] | None = None  # by tensor
@@ -60,12 +60,12 @@ class Share(NamedTuple):
         return self.dim.get(key)
 
     def state(self) -> Any:
-        """On the worker that has it: the thing with a state."""
+        """Runs on the share's worker: the object with a state."""
         value = self.rref.local_value()
         return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
 
     def lengths(self) -> dict[str, int]:
-        """On the worker that has it: how long each slice is."""
+        """Runs on the share's worker: the length of each slice."""
         found = {}
         for key, value in self.state().state_dict().items():
             dim = self.dim_of(key, getattr(value, "ndim", 0))
@@ -75,7 +75,7 @@ class Share(NamedTuple):
 
 
 def _rref(value: Any, name: str) -> RRef:
-    """The RRef behind a remote module, an RRef of a module or optimizer, or something that is here."""
+    """An RRef for a remote module, an RRef of a module or optimizer, or a local object."""
     if isinstance(value, RRef):
         return value
     if hasattr(value, "get_module_rref"):
@@ -94,7 +94,7 @@ def _rrefs(value: Any, name: str) -> list[RRef]:
 
 
 def by_worker(parts: Mapping[str, Any]) -> dict[str, list[Share]]:
-    """What each worker has to save or to load."""
+    """The shares of all parts, by worker."""
     found: dict[str, list[Share]] = {}
     for name, value in parts.items():
         rrefs, dim = _rrefs(value, name), value.dim if isinstance(value, Sharded) else None
@@ -104,12 +104,12 @@ def by_worker(parts: Mapping[str, Any]) -> dict[str, list[Share]]:
 
 
 def lengths(shares: list[Share]) -> list[dict[str, int]]:
-    """Runs on each worker: how long the slices of its shares are."""
+    """Runs on each worker: the lengths of the slices of its shares."""
     return [each.lengths() for each in shares]
 
 
 def with_slices(shares: dict[str, list[Share]], timeout: float) -> dict[str, list[Share]]:
-    """The same, each share of a `Sharded` knowing where its slices are: all are asked for their lengths."""
+    """Add to each share of a `Sharded` the positions of its slices, after asking all workers for their lengths."""
     cut = {worker: [each for each in own if each.dim is not None] for worker, own in shares.items()}
     asked = {worker: rpc.rpc_async(worker, lengths, args=(own,), timeout=timeout) for worker, own in cut.items() if own}
     measured = {

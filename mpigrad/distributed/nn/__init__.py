@@ -1,4 +1,4 @@
-"""Modules on other workers."""
+"""`RemoteModule`: modules on other workers."""
 
 from __future__ import annotations
 

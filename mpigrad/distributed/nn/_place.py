@@ -1,4 +1,4 @@
-"""Where a remote module is: reading "worker1/cuda:0"."""
+"""Parses the place of a remote module, such as "worker1/cuda:0"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods of a module that a remote one refuses, as PyTorch's does: what they work on is on another worker."""
+"""The methods that a remote module does not support, as in PyTorch, because the module is on another worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFUSED = (
 
 
 def refusal(name: str) -> Callable[..., NoReturn]:
-    """The method that says so."""
+    """A method that raises PyTorch's error."""
     said = f"Method ``{name}`` not supported for RemoteModule"
     if name == "parameters":
         said += ". Please use ``remote_parameters`` instead."

@@ -1,4 +1,4 @@
-"""`RemoteModule`: a module that lives on another worker and is called like one that is here."""
+"""`RemoteModule`: a module on another worker that is called like a local one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict
 def _make_scripted(
     module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str, interface: Any
 ) -> RRef:
-    """The same for a module that scripts call."""
+    """Runs on the worker: create a module that scripts can call."""
     scriptable(interface)
     return RRef(script(_make(module_cls, args, kwargs, place)), interface)
 
@@ -52,7 +52,7 @@ def _prepare(interface: Any) -> None:
 
 
 def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs on the worker: inputs go to the module's device; so do results to the CPU, unless a device map tells their way."""
+    """Runs on the worker: move inputs to the module's device, and results to the CPU unless a device map applies to them."""
     if place == "cpu":
         return module.local_value()(*args, **kwargs)
     moved = _moved((args, kwargs), place)
@@ -84,13 +84,13 @@ def _quietly(module: RRef, name: str, *args: Any) -> None:
 
 
 _REMOTE_MODULE_PICKLED_ATTRIBUTES = ("on", "device", "is_device_map_set", "is_scriptable", "generated_methods", "module_rref")
-_STATE = tuple(vars(Module()))  # of every module; a received one has it when it is first needed
+_STATE = tuple(vars(Module()))  # attributes of every module; a received RemoteModule gets them on first use
 _REMOTE_MODULE_ATTRIBUTES_IGNORE_FOR_PICKLING = (*_STATE, "forward_async", "forward")
 
 
 class _Forward:
-    """`forward` or `forward_async` of one remote module: a call by `send`. It does not refer to the RemoteModule, which would
-    then live, and keep the module alive, until Python looks for cycles."""
+    """`forward` or `forward_async` of one remote module: a call by `send`. It does not refer to the RemoteModule: in such a
+    reference cycle, the remote module would stay alive until Python's garbage collector runs."""
 
     def __init__(self, name: str, send: Callable[..., Any], module_rref: RRef, device: str, mapped: bool) -> None:
         self.__name__, self._send, self._given = name, send, (module_rref, device, mapped)
@@ -100,7 +100,7 @@ class _Forward:
 
 
 class _RemoteModule(Module):
-    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`, called like one that is here.
+    """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`, and called like a local one.
 
     With `_module_interface_cls`, a class decorated with `jit.interface`, the module is scripted there, and so can this one be
     here: scripts then call its `forward` and `forward_async`.
@@ -125,17 +125,17 @@ class _RemoteModule(Module):
             self._hold(on, device, rpc.rpc_sync(on, _make_scripted, (*given, _module_interface_cls)), _module_interface_cls)
         else:
             self._hold(on, device, rpc.remote(on, _make, args=given), None)
-            self._ask(_exists)  # raises here if the module could not be made there
+            self._ask(_exists)  # raises if the module could not be created
 
     def _hold(self, on: str | int, device: str, module_rref: RRef, interface: Any) -> None:
-        """Refer to a module that is there."""
+        """Refer to an existing module."""
         mapped = bool(rpc._get_current_rpc_agent()._get_device_map(module_rref.owner()))
         self._take(on, device, mapped, interface is not None, (), module_rref)
         if interface is not None:
             self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
 
     def _take(self, *attributes: Any) -> None:
-        """The attributes that calls carry, and the methods that come of them."""
+        """The attributes that are sent with calls, and the methods derived from them."""
         self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
         if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
             given = self.module_rref, self.device, self.is_device_map_set
@@ -150,8 +150,7 @@ class _RemoteModule(Module):
 
     @staticmethod
     def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
-        """A RemoteModule for a module that is there already, made anywhere. `on` and `device` are those of `remote_device`; calls
-        go to the owner of the RRef."""
+        """A RemoteModule for an existing module; calls go to the owner of the RRef, `on` and `device` are `remote_device`'s."""
         on, device = parse(remote_device)
         made = RemoteModule.__new__(RemoteModule)
         made._hold(on, device, module_rref, _module_interface_cls)
@@ -160,11 +159,11 @@ class _RemoteModule(Module):
         return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module there and wait for the result."""
+        """Call the module and wait for the result."""
         return rpc.rpc_sync(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def forward_async(self, *args: Any, **kwargs: Any) -> Future:
-        """Call the module there; a Future of the result."""
+        """Call the module; returns a Future of the result."""
         return rpc.rpc_async(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def _call_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -185,14 +184,14 @@ class _RemoteModule(Module):
         return f"RemoteModule(on={self.on!r}, device={self.device!r})"
 
     def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
-        """Refused; as a part of a module that is here, it is one module."""
+        """Not supported; inside a local module it counts as one module."""
         if memo is None:
             refusal("named_modules")(self)
         return super().named_modules(memo, prefix, remove_duplicate)
 
     # -- pickling ----------------------------------------------------------------------------------------------------
     def _reduce_in_rpc(self) -> Any:
-        """As an argument or result of a call: another RemoteModule for the same module; other attributes stay here."""
+        """As an argument or result of a call: a new RemoteModule for the same module; other attributes are not sent."""
         if self.is_scriptable:
             raise RuntimeError(_NEVER)
         for name in self.__dict__:
@@ -204,19 +203,19 @@ class _RemoteModule(Module):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise RuntimeError(_NEVER)
 
-    # -- what crosses workers, which PyTorch's refuses ---------------------------------------------------------------
+    # -- methods that PyTorch's RemoteModule does not support ---------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Put the module there into training mode, or out of it."""
+        """Set the training mode of the module."""
         self._ask(_quietly, "train", mode)
         self.training = mode
         return self
 
     def eval(self) -> Self:
-        """Put the module there into evaluation mode."""
+        """Set the module to evaluation mode."""
         return self.train(False)
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """The module's state, brought here; an addition to PyTorch."""
+        """The state of the module, copied to this worker; an addition to PyTorch."""
         if keep_vars:
             raise ValueError("RemoteModule.state_dict gives copies of what is on another worker: keep_vars must be False")
         state = self._ask(_call, "state_dict")
@@ -227,13 +226,13 @@ class _RemoteModule(Module):
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Put a state into the module there; an addition to PyTorch."""
+        """Load a state into the module; an addition to PyTorch."""
         return self._ask(_call, "load_state_dict", OrderedDict(state_dict), strict, assign)
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: Any
     ) -> None:
-        """As part of a module that is here: take what is meant for this one, and report as any other part."""
+        """Inside a local module: load the entries of this module, and report missing ones as other modules do."""
         mine = OrderedDict((name[len(prefix) :], value) for name, value in state_dict.items() if name.startswith(prefix))
         try:
             if local_metadata.get(ONLY_CHECK):
@@ -252,7 +251,7 @@ for _name in REFUSED:
 
 
 class RemoteModule(_RemoteModule):
-    """A module made by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2/cpu".
+    """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2".
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
     >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP

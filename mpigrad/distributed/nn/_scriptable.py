@@ -1,7 +1,8 @@
 """Remote modules that scripts can call: a class for each interface, with `forward` and `forward_async` of its signature.
 
-The methods are written as source, as PyTorch writes them, and compiled when the remote module is scripted; in Python they run as
-they are. The function that runs beside the module is a script, which its worker finds by name: `scriptable` is called there, too.
+The methods are generated as source code, as in PyTorch, and compiled when the remote module is scripted; in Python they run
+uncompiled. The function that runs on the module's worker is a script that the worker finds by name, so `scriptable` is called
+there as well.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def scriptable(interface: Any) -> dict[str, Any]:
 
 
 def _written(name: str, schema: Schema) -> dict[str, Any]:
-    """The functions, from a source that `inspect` finds again."""
+    """Compile functions from source that `inspect` can retrieve."""
     names = [each.name for each in schema.arguments]
     moved = "".join(_MOVED[each.type].format(each.name) for each in schema.arguments if each.type in _MOVED)
     text = _SOURCE.format(
@@ -81,7 +82,7 @@ def _written(name: str, schema: Schema) -> dict[str, Any]:
 
 
 def _on_host(value: str, kind: Type) -> str:
-    """An expression that moves the tensors of a result to the CPU, as far as its type tells of them."""
+    """An expression that moves the tensors of a result to the CPU, according to its type."""
     if kind == TENSOR:
         return f"{value}.cpu()"
     if kind.kind == "Tuple" and not kind.fields and kind.args:

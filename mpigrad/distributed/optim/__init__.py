@@ -1,4 +1,4 @@
-"""Optimizers whose parameters are spread over workers."""
+"""Optimizers whose parameters are distributed over workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clipping the gradients of a context by their norm over all workers; an addition to PyTorch."""
+"""Clips the gradients of a context by their norm over all workers; an addition to PyTorch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
 ) -> float:
-    """Scale the context's gradients of `params_rref`, wherever they are, so that their joint norm is at most `max_norm`.
+    """Scale the context's gradients of `params_rref` on all workers so that their joint norm is at most `max_norm`.
 
-    Gives the norm before clipping.
+    Returns the norm before clipping.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -48,7 +48,7 @@ def clip_grad_norm_(
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     factor = max_norm / (total + 1e-6)
-    if not factor >= 1.0:  # also when it is nan, as in one process
+    if not factor >= 1.0:  # also if it is nan, as in one process
         _everywhere(owned, _scale, context_id, factor)
     return total
 

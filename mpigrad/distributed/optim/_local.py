@@ -1,7 +1,7 @@
 """`LocalOptimizer`: one worker's share of a distributed optimizer, and the functions that run where the parameters are.
 
-Gradients of a step come from the step's autograd context, not from `.grad`: several trainers may step at the same time, each
-with its own context. A lock keeps their steps apart, on GPUs too; the parameters' own `.grad` is put back after each.
+The gradients of a step come from its autograd context, not from `.grad`: several trainers may step at the same time, each with
+its own context. A lock serialises their steps, on GPUs too; the parameters' `.grad` is restored after each step.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _stepping = Turns()  # optimizers of one worker may share parameters
 
 
 class LocalOptimizer:
-    """An optimizer on the worker that owns the parameters."""
+    """The optimizer on a worker that owns parameters."""
 
     def __init__(self, optim_cls: Any, local_params_rref: list[RRef], *args: Any, **kwargs: Any) -> None:
         self.params = [rref.local_value() for rref in local_params_rref]
         self.optim = optim_cls(self.params, *args, **kwargs)
 
     def step(self, context_id: int) -> None:
-        """Step with the gradients that a context gathered for these parameters."""
+        """Step with the gradients of a context."""
         grads = get_gradients(context_id)
         with _stepping.taken(param.device for param in self.params):
             before = [param._grad for param in self.params]
@@ -47,7 +47,7 @@ def powers(grads: list[Any], norm_type: float) -> float:
 
 
 def make_local(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> LocalOptimizer:
-    """Runs on the owner: make its share."""
+    """Runs on the owner: create its optimizer."""
     return LocalOptimizer(optim_cls, params, *args, **kwargs)
 
 
@@ -62,5 +62,5 @@ def state_local(local: RRef) -> Any:
 
 
 def load_local(local: RRef, state: Any) -> None:
-    """Runs on the owner: put a state back."""
+    """Runs on the owner: load a state."""
     local.local_value().optim.load_state_dict(state)

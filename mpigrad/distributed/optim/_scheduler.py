@@ -22,7 +22,7 @@ class DistributedScheduler:
         self.remote_schedulers: list[RRef] = on_owners(optimizer.remote_optimizers, _make, scheduler_class, args, kwargs)
 
     def step(self, *args: Any) -> None:
-        """Go on to the next learning rate, on all workers; `ReduceLROnPlateau` is told the metric."""
+        """Advance to the next learning rate on all workers; `ReduceLROnPlateau` takes the metric as argument."""
         on_owners(self.remote_schedulers, _call, "step", *args)
 
     def get_last_lr(self) -> dict[str, list[float]]:
@@ -34,12 +34,12 @@ class DistributedScheduler:
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "state_dict"))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Put states back that `state_dict` gave, on the workers of the same names."""
+        """Load states from `state_dict` on the workers of the same names."""
         load_states("schedule", self.remote_schedulers, state_dict, _call, "load_state_dict")
 
 
 def _make(local: RRef, scheduler_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
-    """Runs on the owner: a schedule of its share. Several schedules may work on one optimizer."""
+    """Runs on the owner: create a schedule for its optimizer. One optimizer may have several schedules."""
     return RRef(scheduler_class(local.local_value().optim, *args, **kwargs))
 
 

@@ -12,7 +12,7 @@ from .._gpu.streams import Marks, Streams
 
 
 class Turns:
-    """Lets threads, each with streams of its own, change the same arrays one after the other."""
+    """Serialises changes of the same arrays by threads that use different streams."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

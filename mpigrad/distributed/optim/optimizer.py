@@ -1,4 +1,4 @@
-"""`DistributedOptimizer`: one optimizer over parameters of many workers, each updated where it is."""
+"""`DistributedOptimizer`: one optimizer over parameters of many workers; each parameter is updated on its owner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._local import load_local, make_local, state_local, step_local
 
 
 def gather_errors(futures: Sequence[Any]) -> list[Any]:
-    """Wait for all futures, whatever becomes of them; then raise the first error, with the others noted on it."""
+    """Wait for all futures, even if some fail; then raise the first error with the others as notes."""
     results, errors = [], []
     for future in futures:
         try:
@@ -27,12 +27,12 @@ def gather_errors(futures: Sequence[Any]) -> list[Any]:
 
 
 def on_owners(shares: list[RRef], function: Any, *args: Any) -> list[Any]:
-    """Call `function(share, *args)` on the owner of every share, at once."""
+    """Call `function(share, *args)` on the owners of all shares concurrently."""
     return gather_errors([rpc.rpc_async(each.owner(), function, args=(each, *args)) for each in shares])
 
 
 def by_worker(shares: list[RRef], values: list[Any]) -> dict[str, Any]:
-    """The values that the shares' owners gave, by the names of the workers."""
+    """The values of the shares' owners, by worker name."""
     return {each.owner_name(): value for each, value in zip(shares, values)}
 
 
@@ -60,7 +60,7 @@ def _note(error: Exception, text: str) -> None:
 
 
 class DistributedOptimizer:
-    """Runs `optimizer_class` on every worker that owns some of `params_rref`, at once.
+    """Runs `optimizer_class` concurrently on all workers that own some of `params_rref`.
 
     >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
     ...     loss = rpc.rpc_sync("worker1", forward, args=(weight_rref, x)).sum()
@@ -69,7 +69,7 @@ class DistributedOptimizer:
     """
 
     def __init__(self, optimizer_class: Any, params_rref: Sequence[RRef], *args: Any, **kwargs: Any) -> None:
-        params = list(params_rref)  # none at all is fine, as in PyTorch
+        params = list(params_rref)  # may be empty, as in PyTorch
         for each in params:
             if not isinstance(each, RRef):
                 raise TypeError(
@@ -83,21 +83,21 @@ class DistributedOptimizer:
         self.remote_optimizers: list[RRef] = gather_errors(making)
 
     def step(self, context_id: int) -> None:
-        """Update every parameter with the gradients of a context, on all workers at once; errors come after all are done."""
+        """Update all parameters with the gradients of a context, on all workers concurrently; raises errors when all are done."""
         from ..autograd import _is_valid_context
 
         _is_valid_context(context_id)
         on_owners(self.remote_optimizers, step_local, context_id)
 
     def state_dict(self) -> dict[str, Any]:
-        """The optimizers' states by the name of their worker; an addition to PyTorch."""
+        """The states of all workers' optimizers, by worker name; an addition to PyTorch."""
         return by_worker(self.remote_optimizers, on_owners(self.remote_optimizers, state_local))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Put states back that `state_dict` gave, on the workers of the same names."""
+        """Load states from `state_dict` on the workers of the same names."""
         load_states("optimizer", self.remote_optimizers, state_dict, load_local)
 
 
 def _make_rref(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
-    """Runs on the owner: errors of the constructor reach the caller here, not at the first step."""
+    """Runs on the owner: create its optimizer and return an RRef. With `remote`, errors would surface at the first step."""
     return RRef(make_local(optim_cls, params, args, kwargs))

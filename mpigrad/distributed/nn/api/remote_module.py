@@ -1,4 +1,4 @@
-"""`RemoteModule` by the path that PyTorch documents, and the names that go with it."""
+"""`RemoteModule` under PyTorch's documented path, and related names."""
 
 from __future__ import annotations
 
