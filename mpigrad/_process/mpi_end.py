@@ -1,22 +1,21 @@
 """Exit without MPI_Finalize: for a forked child, and for a worker whose shutdown timed out.
 
-mpi4py calls MPI_Finalize when Python ends, after all Python code, and offers no way to prevent it. A forked child shares the
-connections of its parent and would finalise for it. After a shutdown that timed out, MPI_Finalize would wait for ever for the
-worker that did not answer. So the function is patched in memory to return at once.
+mpi4py calls MPI_Finalize when Python ends, after all Python code, and offers no way to prevent it once it is imported (the usual
+programs import it before this package). A forked child shares the connections of its parent and would finalise for it. After a
+shutdown that timed out, MPI_Finalize would wait for ever for the worker that did not answer. So the pointer through which mpi4py
+calls it is replaced by one to a function that does nothing. No code is changed, and the exit code stays the program's, which
+ending the process here could not know.
 """
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
-import platform
 import sys
 from collections.abc import Callable
 
-_RETURN_ZERO = {"x86_64": b"\x31\xc0\xc3", "AMD64": b"\x31\xc0\xc3"}  # xor eax, eax; ret
-_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64: with control-flow enforcement a call target must begin with it, so it is kept
-_EVERY_ACCESS = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
+from .linkage import replace_import
+
+_NOTHING = "sched_yield"  # no arguments, returns 0, which is MPI_SUCCESS
 
 _parent = 0
 _when_forked: list[Callable[[str], None]] = []
@@ -38,19 +37,9 @@ def why_unusable() -> str | None:
 
 
 def leave_mpi_unfinalised() -> bool:
-    """Patch MPI_Finalize in this process to return at once; False if this machine does not support it. The exit code stays."""
-    code, module = _RETURN_ZERO.get(platform.machine()), sys.modules.get("mpi4py.MPI")
-    if code is None or module is None or not module.__file__:
-        return False
-    function = ctypes.cast(ctypes.CDLL(module.__file__).MPI_Finalize, ctypes.c_void_p).value or 0
-    start = function + len(_LANDING) if ctypes.string_at(function, len(_LANDING)) == _LANDING else function
-    page = start - start % mmap.PAGESIZE
-    protect = ctypes.CDLL(None).mprotect
-    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if protect(page, start + len(code) - page, _EVERY_ACCESS):
-        return False
-    ctypes.memmove(start, code, len(code))
-    return True
+    """Make mpi4py's call of MPI_Finalize do nothing in this process; False if the system does not support it."""
+    path = getattr(sys.modules.get("mpi4py.MPI"), "__file__", None)
+    return path is not None and replace_import(path, "MPI_Finalize", _NOTHING)
 
 
 def _forked() -> None:
