@@ -6,7 +6,7 @@ import importlib
 import warnings
 from typing import Any
 
-# PyTorch gives inf and nan without a word; NumPy warns. The operators here are PyTorch's.
+# NumPy warns when a result is inf or nan; PyTorch does not, and neither do the operators here.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mpigrad\.")
 
 from ._compiled import choose as _choose
@@ -150,7 +150,7 @@ from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enab
 from .linalg._toplevel import *
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-# Loaded when first used, so that `import mpigrad` stays quick.
+# Loaded on first use, so that `import mpigrad` stays fast.
 _LAZY = {
     "_jit_internal", "accelerator", "classes", "ops",
     "backends", "cuda", "distributed", "distributions", "fft", "func", "futures", "jit", "linalg", "multiprocessing", "nn",

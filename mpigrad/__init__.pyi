@@ -169,7 +169,7 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `atanh`."""
 def are_deterministic_algorithms_enabled() -> _bool:
-    """Whether `use_deterministic_algorithms` asked for them."""
+    """Whether `use_deterministic_algorithms` requested them."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is: in the flattened tensor, or along a dimension."""
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -497,7 +497,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """What is left of `input` after division by `other`, with the sign of `input`: C's fmod."""
 def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device_type: str = 'cuda') -> Iterator[None]:
-    """Inside, the default generators may be used and seeded at will: at the end they are as they were."""
+    """Restore the states of the default generators at the end of the block."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -531,13 +531,13 @@ def get_default_device() -> device:
 def get_default_dtype() -> dtype:
     """The floating-point type of new tensors."""
 def get_deterministic_debug_mode() -> _int:
-    """What `set_deterministic_debug_mode` would have been given."""
+    """The present mode as a number of `set_deterministic_debug_mode`."""
 def get_device(self: Tensor) -> _int:
     """The number of the GPU that holds this tensor; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given."""
+    """The value of `set_float32_matmul_precision`."""
 def get_num_interop_threads() -> _int:
-    """What `set_num_interop_threads` was given."""
+    """The value of `set_num_interop_threads`."""
 def get_num_threads() -> _int:
     """The number of threads of matrix products; the number of cores if the BLAS is not OpenBLAS."""
 def get_rng_state() -> Tensor:
@@ -616,7 +616,7 @@ def is_complex(input: Tensor) -> _bool:
 def is_conj(input: Tensor) -> _bool:
     """Whether conjugation was put off: never."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
-    """Whether `use_deterministic_algorithms` asked for warnings only."""
+    """Whether `use_deterministic_algorithms` requested warnings only."""
 def is_distributed(input: Tensor) -> _bool:
     """Whether one tensor is spread over several processes: never."""
 def is_floating_point(input: Tensor) -> _bool:
@@ -638,7 +638,7 @@ def is_signed(input: Tensor) -> _bool:
 def is_tensor(obj: Any) -> _bool:
     """Whether `obj` is a tensor."""
 def is_warn_always_enabled() -> _bool:
-    """What `set_warn_always` was given."""
+    """The value of `set_warn_always`."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """Whether elements differ by at most `atol + rtol * |other|`."""
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -737,7 +737,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True) -> _lu_unpack:
     """P, L and U from what `linalg.lu_factor` gives."""
 def manual_seed(seed: _int) -> Generator:
-    """Start the streams of `seed` in the default generators of all devices."""
+    """Seed the default generators of all devices."""
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value written where the mask is True."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -1001,7 +1001,7 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where values would have to go into the sorted last dimension so that it stays sorted."""
 def seed() -> _int:
-    """Start a stream of a seed that the operating system gives, and say which."""
+    """Seed the default generators from the operating system and return the seed."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The slice at one index of a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
@@ -1019,23 +1019,23 @@ def set_default_device(device: Any) -> None:
 def set_default_dtype(d: dtype) -> None:
     """Make the floating-point type `d` the default of new tensors."""
 def set_default_tensor_type(t: Any, /) -> None:
-    """The old way to `set_default_dtype`, by a type such as `mpigrad.DoubleTensor` or its name."""
+    """Legacy form of `set_default_dtype`: takes a type such as `mpigrad.DoubleTensor` or its name."""
 def set_deterministic_debug_mode(debug_mode: _int | str) -> None:
     """`use_deterministic_algorithms` by number or name: 0 "default", 1 "warn", 2 "error"."""
 def set_float32_matmul_precision(precision: str) -> None:
-    """How exact products of float32 matrices must be: they always are as exact as float32 allows, which is "highest"."""
+    """Set the precision of float32 matrix products. No effect: they always have full float32 precision ("highest")."""
 def set_flush_denormal(mode: _bool) -> _bool:
-    """Ask that the smallest numbers become zero; gives whether that is supported, which it is not unless they stay."""
+    """Request that denormal numbers are flushed to zero; returns whether the mode is supported: only False is."""
 def set_num_interop_threads(n: _int, /) -> None:
-    """How many operators may run at once in one program: there are no such threads here."""
+    """Set the number of threads that run operators in parallel. No effect: there are no such threads here."""
 def set_num_threads(int: _int) -> None:
     """Use this many threads for products of matrices in this process; 1 is best with one rank per core."""
 def set_printoptions(precision: _int | None = None, threshold: _float | None = None, edgeitems: _int | None = None, linewidth: _int | None = None, profile: str | None = None, sci_mode: _bool | None = None) -> None:
     """Choose how tensors are printed: digits after the point, when to leave elements out, the width of lines."""
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator back to a state that `get_rng_state` gave."""
+    """Restore the default generator to a state from `get_rng_state`."""
 def set_warn_always(b: _bool, /) -> None:
-    """Ask that warnings which come once come always: Python's filters of warnings decide that here."""
+    """Request that one-time warnings are always shown. No effect: Python's warning filters decide that here."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign of each element; of complex ones, z / |z|."""
 short: dtype
@@ -1200,7 +1200,7 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`unsqueeze`, in memory of its own."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
-    """Ask for results that repeat to the last bit: those of all operators here do, so that nothing else happens."""
+    """Request deterministic results. No effect: all operators here are deterministic."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """A matrix of the powers of each element of a vector."""
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:

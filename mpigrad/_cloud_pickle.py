@@ -1,4 +1,4 @@
-"""cloudpickle for what plain pickle cannot do. Scripted functions inside it travel by name, as plain pickle sends them."""
+"""cloudpickle for objects that pickle cannot encode. Scripted functions inside are still pickled by name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _class: Any = None
 
 
 def reduced_by_name(obj: Any) -> Any:
-    """How pickle itself reduces the callables of scripted functions, which cloudpickle would take apart; else NotImplemented."""
+    """The reduction of scripted functions by name, where cloudpickle would pickle them by value; NotImplemented for others."""
     if type(obj) is MethodType and getattr(obj, "_travels_by_name", False):
         return obj.__reduce__()
     return NotImplemented
 
 
 def dumps(obj: Any, reducers: Mapping[type, Any] | None = None) -> bytes:
-    """Pickle `obj` with cloudpickle, imported when first needed; `reducers` says how objects of some types are reduced."""
+    """Pickle `obj` with cloudpickle, which is imported on first use; `reducers` maps types to reduction functions."""
     global _class
     if _class is None:
         import cloudpickle

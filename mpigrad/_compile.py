@@ -1,4 +1,4 @@
-"""`compile`: PyTorch's name for a program that works the same and may be faster. Here it works the same."""
+"""`compile`: accepted for programs that use PyTorch's compiler; returns its argument unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compile(
         return lambda model: compile(model)
     if not callable(model):
         raise TypeError(f"compile expects a function or a module, not {type(model).__name__}")
-    from mpigrad._process.logs import get_logger  # not at import: `import mpigrad` does without logging
+    from mpigrad._process.logs import get_logger  # imported late: `import mpigrad` does not import logging
 
     name = getattr(model, "__name__", type(model).__name__)
     get_logger("compile").info("compile leaves %s as it is; mpigrad.jit.script compiles functions", name)

@@ -1,7 +1,7 @@
 """The modules that are compiled when mpigrad is installed, and the switch that runs them as plain Python.
 
-What is compiled is the folder `_core`; docs/compiled.md says why, how it is written, and what code in it must heed. Both forms
-behave alike. `MPIGRAD_COMPILED=0` chooses plain Python; `mpigrad doctor` says which form runs.
+The folder `_core` is compiled with Cython; docs/compiled.md explains why, and the rules for code in it. Both forms behave alike.
+`MPIGRAD_COMPILED=0` selects plain Python; `mpigrad doctor` shows which form runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SETTING = "MPIGRAD_COMPILED"
 
 
 def wanted() -> bool | None:
-    """What the environment asks for: compiled modules (True), plain Python (False), or what there is (None)."""
+    """The environment's choice: compiled modules (True), plain Python (False), or whichever exists (None)."""
     text = os.environ.get(SETTING, "")
     if text not in ("", "0", "1"):
         raise ValueError(f"{SETTING} is {text!r}: 0 runs plain Python, 1 demands compiled modules, nothing takes what there is")
@@ -41,7 +41,7 @@ def wanted() -> bool | None:
 
 
 class _PlainPython:
-    """Finds the Python source of modules that have a compiled form beside it."""
+    """An import finder that selects the Python source of modules that also have a compiled form."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         package, _, module = name.rpartition(".")
@@ -56,7 +56,7 @@ class _PlainPython:
 
 
 def choose() -> None:
-    """Follow the environment. Called once, before the first of MODULES is imported."""
+    """Apply the environment's choice. Called once, before the first of MODULES is imported."""
     asked = wanted()
     if asked is False:
         import importlib.util  # noqa: F401
@@ -70,7 +70,7 @@ def choose() -> None:
 
 
 def files() -> Iterator[tuple[str, Path]]:
-    """The modules that have a compiled form for this interpreter, and its files."""
+    """The modules that have a compiled form for this interpreter, with the files."""
     from pathlib import Path
 
     home = Path(__file__).parent
@@ -89,7 +89,7 @@ def running() -> tuple[int, int]:
 
 
 def state() -> str:
-    """Which form runs, in words."""
+    """A description of the form that runs, for `mpigrad doctor`."""
     if wanted() is False:
         return "plain Python, as MPIGRAD_COMPILED=0 asks for"
     found = [file for _, file in files()]
@@ -101,11 +101,11 @@ def state() -> str:
 
 
 def _trained(file: Path) -> bool:
-    return b"-fprofile-use" in file.read_bytes()  # GCC was asked to note how it was called
+    return b"-fprofile-use" in file.read_bytes()  # GCC records its options in the file
 
 
 def stale() -> list[str]:
-    """The modules whose source has changed since they were compiled: what runs is not what the files say."""
+    """The modules whose source has changed since they were compiled."""
     return [name for name, file in files() if file.stat().st_mtime < max(map(_changed, _sources(name, file)))]
 
 
@@ -120,4 +120,4 @@ def _changed(file: Path) -> float:
 
 
 def breathe() -> None:
-    """Give signals and other threads their turn: entering an interpreted function does, compiled code never."""
+    """Let signal handlers and other threads run: the interpreter checks for them on entering a function, compiled code never."""

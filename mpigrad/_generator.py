@@ -1,4 +1,4 @@
-"""`Generator`: a stream of random numbers, known by its seed and by how far it has been used."""
+"""`Generator`: a stream of random numbers, defined by its seed and a position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATE = np.dtype([("seed", "<u8"), ("offset", "<u8")])
 
 
 class Generator:
-    """A source of random numbers; draws from several threads never overlap.
+    """A source of random numbers. Several threads may draw from it and get different numbers.
 
     >>> import mpigrad
     >>> generator = mpigrad.Generator().manual_seed(7)
@@ -35,12 +35,12 @@ class Generator:
 
     def _restart(self, seed: int, offset: int) -> None:
         self._seed, self._offset = seed, offset
-        self._ahead: Any = None  # words computed before they were asked for, from block _ahead_from on
+        self._ahead: Any = None  # words computed in advance, from block _ahead_from on
         self._ahead_from = 0
 
     @property
     def device(self) -> device:
-        """Where the numbers are made."""
+        """The device on which the numbers are computed."""
         return self._place
 
     def manual_seed(self, seed: int) -> Generator:
@@ -56,7 +56,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start the stream of a seed that the operating system gives, and say which."""
+        """Seed from the operating system and return the seed."""
         made = int.from_bytes(os.urandom(8), "little")
         self.manual_seed(made)
         return made
@@ -75,7 +75,7 @@ class Generator:
         return _packed(self._seed, 0)
 
     def set_state(self, new_state: Tensor) -> None:
-        """Go on where `get_state` was called."""
+        """Continue from a state of `get_state`."""
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a mpigrad.ByteTensor")
         if new_state._array.size != _STATE.itemsize:
@@ -85,13 +85,13 @@ class Generator:
             self._restart(int(state["seed"]), int(state["offset"]))
 
     def clone_state(self) -> Generator:
-        """Another generator at the same point of the same stream."""
+        """A copy of this generator."""
         made = Generator(self._place)
         made.set_state(self.get_state())
         return made
 
     def reserve(self, count: int) -> tuple[int, int]:
-        """Pass over the next `count` words: the seed and the block at which they begin, for a kernel that draws them itself."""
+        """Skip the next `count` words; returns the seed and their first block, for a kernel that computes them itself."""
         with self._lock:
             start = self._offset
             self._offset = start + (count + 3) // 4
@@ -103,7 +103,7 @@ class Generator:
         with self._lock:
             start, seed = self._offset, self._seed
             self._offset = start + blocks
-            if blocks <= _AHEAD // 4 and self._place is CPU:  # on a GPU, each stream would have to wait for the one that did
+            if blocks <= _AHEAD // 4 and self._place is CPU:  # not on a GPU: other streams would have to wait
                 return self._from_ahead(start, count)
         return self._compute(seed, start, blocks)[:count]
 
@@ -165,7 +165,7 @@ _on_devices: dict[device, Generator] = {}
 
 
 def generator_for(given: Generator | None, array: Any) -> Generator:
-    """The generator that fills `array`: the one given, for arrays of its kind of device, or the default one of the device."""
+    """The generator that fills `array`: the given one, or the default one of the array's device."""
     if given is not None:
         if not isinstance(given, Generator):
             raise TypeError(f"generator must be a mpigrad.Generator, not {type(given).__name__}")
@@ -178,7 +178,7 @@ def generator_for(given: Generator | None, array: Any) -> Generator:
 
 
 def check_kind(given: Generator, kind: str) -> None:
-    """A generator fills tensors of its own kind of device; a RuntimeError, PyTorch's, for others."""
+    """PyTorch's RuntimeError unless the generator has the device type `kind`."""
     if given.device.type != kind:
         raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{given.device.type}'")
 

@@ -1,4 +1,4 @@
-"""Switches that PyTorch's programs set when they start. All of them are remembered; each says what it does here."""
+"""Global switches of PyTorch. All values are stored; each docstring says what the switch does here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 class _Chosen:
-    """What the program asked for."""
+    """The values that the program has set."""
 
     deterministic = False
     warn_only = False
@@ -21,7 +21,7 @@ class _Chosen:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for results that repeat to the last bit: those of all operators here do, so that nothing else happens.
+    """Request deterministic results. No effect: all operators here are deterministic.
 
     >>> import mpigrad
     >>> mpigrad.use_deterministic_algorithms(True)
@@ -37,12 +37,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` asked for them."""
+    """Whether `use_deterministic_algorithms` requested them."""
     return _Chosen.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` asked for warnings only."""
+    """Whether `use_deterministic_algorithms` requested warnings only."""
     return _Chosen.warn_only
 
 
@@ -60,50 +60,50 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """What `set_deterministic_debug_mode` would have been given."""
+    """The present mode as a number of `set_deterministic_debug_mode`."""
     return (1 if _Chosen.warn_only else 2) if _Chosen.deterministic else 0
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How exact products of float32 matrices must be: they always are as exact as float32 allows, which is "highest"."""
+    """Set the precision of float32 matrix products. No effect: they always have full float32 precision ("highest")."""
     if precision in ("highest", "high", "medium"):
         _Chosen.precision = precision
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given."""
+    """The value of `set_float32_matmul_precision`."""
     return _Chosen.precision
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Ask that the smallest numbers become zero; gives whether that is supported, which it is not unless they stay."""
+    """Request that denormal numbers are flushed to zero; returns whether the mode is supported: only False is."""
     return not mode
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Ask that warnings which come once come always: Python's filters of warnings decide that here."""
+    """Request that one-time warnings are always shown. No effect: Python's warning filters decide that here."""
     _Chosen.warn_always = b
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was given."""
+    """The value of `set_warn_always`."""
     return _Chosen.warn_always
 
 
 def set_num_interop_threads(n: int, /) -> None:
-    """How many operators may run at once in one program: there are no such threads here."""
+    """Set the number of threads that run operators in parallel. No effect: there are no such threads here."""
     if n <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _Chosen.interop_threads = n
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was given."""
+    """The value of `set_num_interop_threads`."""
     return _Chosen.interop_threads
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """The old way to `set_default_dtype`, by a type such as `mpigrad.DoubleTensor` or its name.
+    """Legacy form of `set_default_dtype`: takes a type such as `mpigrad.DoubleTensor` or its name.
 
     >>> import mpigrad
     >>> mpigrad.set_default_tensor_type("mpigrad.DoubleTensor")

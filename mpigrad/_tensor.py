@@ -1,4 +1,4 @@
-"""`Tensor`: an array with a place in the graph. Operators are attached to it by the layers above, with `method`."""
+"""`Tensor`: an array with a position in the graph. The layers above attach operators to it with `method`."""
 
 from __future__ import annotations
 
@@ -58,22 +58,22 @@ class Size(tuple):
 
 
 class Extra:
-    """What few tensors have: hooks, a kept gradient, the accumulator of a leaf, a name."""
+    """Rare properties of tensors: hooks, a retained gradient, the accumulator of a leaf, a name."""
 
     __slots__ = ("accumulate", "hooks", "inference", "name", "post_hooks", "retains_grad", "undo")
 
     def __init__(self) -> None:
         self.accumulate: Any = None  # weak reference to the leaf's AccumulateGrad
-        self.hooks: Any = None  # gradient hooks of a leaf, kept while its accumulator comes and goes
+        self.hooks: Any = None  # gradient hooks of a leaf; they outlive its accumulator, which is created on demand
         self.post_hooks: Any = None
         self.retains_grad = False
         self.inference = False
         self.name: str | None = None
-        self.undo: tuple[Any, ...] = ()  # steps back from changes of the shape in place, for older views
+        self.undo: tuple[Any, ...] = ()  # inverses of in-place changes of the shape, for views made before them
 
 
 class Tensor(TensorBase):
-    """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
+    """A multi-dimensional array with gradients; created by `mpigrad.tensor`, `mpigrad.zeros` and others."""
 
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000
@@ -120,10 +120,10 @@ class Tensor(TensorBase):
 
     __hash__ = object.__hash__
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- attributes ------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
-        """The lengths of the dimensions."""
+        """The sizes of the dimensions."""
         return _tuple(Size, self._array.shape)
 
     @property
@@ -136,7 +136,7 @@ class Tensor(TensorBase):
 
     @property
     def device(self) -> device:
-        """Where the elements live."""
+        """The device of the elements."""
         return CPU if self._array.__class__ is np.ndarray else device_of(self._array)
 
     @property
@@ -146,12 +146,12 @@ class Tensor(TensorBase):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the elements are held as indices and values."""
+        """Whether the elements are stored as indices and values."""
         return getattr(self._array, "is_sparse_array", False)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the elements live on a GPU."""
+        """Whether the elements are on a GPU."""
         return self.device.type == "cuda"
 
     @property
@@ -159,7 +159,7 @@ class Tensor(TensorBase):
         """The number of dimensions."""
         return self._array.ndim
 
-    # -- its place in the graph ------------------------------------------------------------------------------------
+    # -- position in the graph ------------------------------------------------------------------------------------
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to or through this tensor."""
@@ -170,7 +170,7 @@ class Tensor(TensorBase):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for the gradient of this leaf (or no longer), in place."""
+        """Set `requires_grad` of this leaf, in place."""
         if self._grad_fn is not None:
             if requires_grad:
                 return self
@@ -192,24 +192,24 @@ class Tensor(TensorBase):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor."""
+        """Whether the tensor is not the result of a recorded operation."""
         return self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that made this tensor; None for leaves."""
+        """The node of the operation that created this tensor; None for leaves."""
         if self._view is not None:
             self._view.refresh(self)
         return self._grad_fn
 
     @property
     def output_nr(self) -> int:
-        """Which output of `grad_fn` this tensor is."""
+        """The index of this tensor among the outputs of `grad_fn`."""
         return self._nr
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient gathered by `backward` for this leaf, or kept by `retain_grad`."""
+        """The gradient that `backward` has accumulated for this leaf, or that `retain_grad` has kept."""
         if self._grad is None and self._grad_fn is not None and not (self._extra and self._extra.retains_grad):
             _warn_about_grad_of_non_leaf()
         return self._grad
@@ -226,7 +226,7 @@ class Tensor(TensorBase):
 
     @property
     def _version(self) -> int:
-        """How often the elements were changed in place, views of the same memory included."""
+        """The number of in-place changes of the elements, including changes through views."""
         return 0 if self._counter is None else self._counter[0]
 
     def _is_view(self) -> bool:
@@ -244,11 +244,11 @@ class Tensor(TensorBase):
 
     @property
     def name(self) -> str | None:
-        """Always None, as in PyTorch, unless set by a caller of old."""
+        """Always None, as in PyTorch, unless a program sets it."""
         return None if self._extra is None else self._extra.name
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode."""
+        """Whether this tensor was created in inference mode."""
         return self._extra is not None and self._extra.inference
 
 
@@ -256,15 +256,15 @@ tensors_are(Tensor)
 
 
 def extra(tensor: Tensor) -> Extra:
-    """The tensor's record of rare properties, made when first needed."""
+    """The tensor's record of rare properties, created on first use."""
     if tensor._extra is None:
         tensor._extra = Extra()
     return tensor._extra
 
 
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, made when first needed; `_core.views` adds to it what views need. The node that
-    made the tensor may have one already, if it saved its result."""
+    """The tensor's version counter, created on first use; `_core.views` extends it for views. The node that created the tensor
+    may already have one, if it saved its result."""
     found = tensor._counter
     if found is None:
         node = tensor._grad_fn
@@ -273,7 +273,7 @@ def counter(tensor: Tensor) -> list[Any]:
 
 
 def flag_views(base: Tensor) -> None:
-    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
+    """Update `requires_grad` of the views of a base whose own flag has changed."""
     assert base._counter is not None
     for reference in list(base._counter[1]):
         view = reference()
@@ -286,7 +286,7 @@ def flag_views(base: Tensor) -> None:
 
 
 def method(fn: Fn, name: str | None = None) -> Fn:
-    """Attach `fn` to Tensor as a method, and give it back: `@method` in the file that defines the operator."""
+    """Attach `fn` to Tensor as a method and return it: `@method` in the file that defines the operator."""
     name = name or fn.__name__
     if name in Tensor.__dict__:
         raise AssertionError(f"Tensor.{name} is defined twice; the second time in {fn.__module__}")

@@ -59,7 +59,7 @@ class Extra:
     undo: tuple[Any, ...]
 
 class Tensor(TensorBase):
-    """A multi-dimensional array that can be differentiated; made by `mpigrad.tensor` and its relatives."""
+    """A multi-dimensional array with gradients; created by `mpigrad.tensor`, `mpigrad.zeros` and others."""
 
     @property
     def H(self) -> Tensor: ...
@@ -661,7 +661,7 @@ class Tensor(TensorBase):
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floating-point numbers."""
     def is_inference(self) -> _bool:
-        """Whether this tensor was made in inference mode."""
+        """Whether this tensor was created in inference mode."""
     @property
     def is_ipu(self) -> _bool: ...
     @property
@@ -1043,7 +1043,7 @@ class Tensor(TensorBase):
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Self:
-        """Ask for the gradient of this leaf (or no longer), in place."""
+        """Set `requires_grad` of this leaf, in place."""
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -1296,12 +1296,12 @@ class Tensor(TensorBase):
         """Write zeros into every element."""
 
 def extra(tensor: Tensor) -> Extra:
-    """The tensor's record of rare properties, made when first needed."""
+    """The tensor's record of rare properties, created on first use."""
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, made when first needed; `_core.views` adds to it what views need. The node that made the tensor may have one already, if it saved its result."""
+    """The tensor's version counter, created on first use; `_core.views` extends it for views. The node that created the tensor may already have one, if it saved its result."""
 def flag_views(base: Tensor) -> None:
-    """Tell the views of a base that just began to need gradients, or ceased to, that they do too."""
+    """Update `requires_grad` of the views of a base whose own flag has changed."""
 def method(fn: Fn, name: str | None = None) -> Fn:
-    """Attach `fn` to Tensor as a method, and give it back: `@method` in the file that defines the operator."""
+    """Attach `fn` to Tensor as a method and return it: `@method` in the file that defines the operator."""
 def _check_assigned_grad(tensor: Tensor, value: Tensor) -> None: ...
 def _warn_about_grad_of_non_leaf() -> None: ...

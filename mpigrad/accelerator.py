@@ -1,4 +1,4 @@
-"""The accelerator of this machine, whatever its kind, by the names of `torch.accelerator`: here CUDA, or none."""
+"""The accelerator of this machine, with the API of `torch.accelerator`: CUDA or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _available() -> None:
 
 
 def _index(device: Any) -> int | None:
-    """The number that a device, a string or a number means; None for the current one."""
+    """The index of a device given as object, string or number; None for the current one."""
     if device is None or isinstance(device, int):
         return device
     found = Device(device) if isinstance(device, str) else device
@@ -86,7 +86,7 @@ def synchronize(device: Any = None, /) -> None:
 
 
 def empty_cache() -> None:
-    """Give memory that is kept for later arrays back to the device."""
+    """Free cached memory."""
     _available()
     cuda.empty_cache()
 
@@ -98,25 +98,25 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
 
 
 def memory_allocated(device_index: Any = None, /) -> int:
-    """Bytes of a device that arrays use."""
+    """Bytes allocated by arrays on a device."""
     _available()
     return cuda.memory_allocated(_index(device_index))
 
 
 def memory_reserved(device_index: Any = None, /) -> int:
-    """Bytes of a device that this process has taken."""
+    """Bytes that this process has reserved on a device."""
     _available()
     return cuda.memory_reserved(_index(device_index))
 
 
 def max_memory_allocated(device_index: Any = None, /) -> int:
-    """The largest number of bytes that arrays have used."""
+    """The peak of `memory_allocated`."""
     _available()
     return cuda.max_memory_allocated(_index(device_index))
 
 
 def max_memory_reserved(device_index: Any = None, /) -> int:
-    """The largest number of bytes that this process has taken."""
+    """The peak of `memory_reserved`."""
     _available()
     return cuda.max_memory_reserved(_index(device_index))
 
@@ -128,6 +128,6 @@ def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """Let the largest numbers begin anew."""
+    """Reset the peaks."""
     _available()
     cuda.reset_peak_memory_stats(_index(device_index))

@@ -1,4 +1,4 @@
-"""Classes of PyTorch's own libraries by namespace, which annotations of scripts name: the profiler's block."""
+"""PyTorch's `torch.classes`: classes that annotations in scripts name. Only the profiler's block exists here."""
 
 from __future__ import annotations
 

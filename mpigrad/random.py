@@ -11,7 +11,7 @@ from ._tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the streams of `seed` in the default generators of all devices.
+    """Seed the default generators of all devices.
 
     >>> import mpigrad
     >>> _ = mpigrad.manual_seed(1)
@@ -26,7 +26,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start a stream of a seed that the operating system gives, and say which."""
+    """Seed the default generators from the operating system and return the seed."""
     made = default_generator.seed()
     manual_seed(made)
     return made
@@ -43,13 +43,13 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator back to a state that `get_rng_state` gave."""
+    """Restore the default generator to a state from `get_rng_state`."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Inside, the default generators may be used and seeded at will: at the end they are as they were."""
+    """Restore the states of the default generators at the end of the block."""
     if not enabled:
         yield
         return

@@ -1,4 +1,4 @@
-"""Results with named parts: what `max(dim=...)`, `sort`, `var_mean` and others give."""
+"""Named tuples that `max(dim=...)`, `sort`, `var_mean` and others return."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _named(name: str, values: tuple[Any, ...]) -> Any:
 
 
 def _result(name: str, *fields: str) -> Any:
-    """A tuple whose places have names, printed as PyTorch prints it."""
+    """A named tuple that is printed as in PyTorch."""
     base = namedtuple(name, fields)  # type: ignore[misc]
     body = {"__slots__": (), "__repr__": _repr, "__reduce__": _reduce, "__module__": __name__}
     made = type(name, (base,), {**body, "__doc__": f"The result of `mpigrad.{name}`: {', '.join(fields)}."})

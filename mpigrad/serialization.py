@@ -1,4 +1,4 @@
-"""Saving and loading objects with tensors, and what `load` may make; the file format is told in `_ops/tensor/serialize.py`."""
+"""Saves and loads objects with tensors; `_ops/tensor/serialize.py` describes the file format."""
 
 from __future__ import annotations
 

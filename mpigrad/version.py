@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._version import __version__
 
-cuda: str | None = None  # CuPy's libraries decide at run time
+cuda: str | None = None  # depends on CuPy's libraries at run time
 hip: str | None = None
 debug = False
 

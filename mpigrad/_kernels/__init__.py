@@ -1,4 +1,4 @@
-"""Array programs for both devices: GPU kernels with their NumPy counterparts, and functions that neither NumPy nor CuPy has.
+"""Kernels: CUDA kernels with their NumPy counterparts, and functions that neither NumPy nor CuPy has.
 
-Functions of arrays, not of tensors: nothing here records or differentiates. `_ops` makes operators of them. Imports `_array`.
+They work on arrays, not on tensors, and record nothing. `_ops` builds operators on them. Imports `_array`.
 """

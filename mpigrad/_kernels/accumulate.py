@@ -1,4 +1,4 @@
-"""Gradients added to gradients, many in one launch."""
+"""Adds many gradients to others in one kernel launch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ADD_MANY = Kernel("add_many", "const __grid_constant__ Table table", """
 
 
 def _add_many(held: Sequence[Any], grads: Sequence[Any]) -> None:
-    """`held[i] += grads[i]` for arrays of equal shapes. No memory is held twice."""
+    """`held[i] += grads[i]` for arrays of equal shapes. The arrays of `held` must not overlap."""
     for each, grad in zip(held, grads):
         each += grad
 
 
 def _add_on_device(held: Sequence[Any], grads: Sequence[Any]) -> None:
-    """One launch for each type, single additions for what is not contiguous."""
+    """One launch per element type; arrays that are not contiguous are added one by one."""
     kinds: dict[Any, list[Any]] = {}
     for each, grad in zip(held, grads):
         plain, other = _numbers(each), _numbers(grad)
@@ -38,7 +38,7 @@ def _add_on_device(held: Sequence[Any], grads: Sequence[Any]) -> None:
 
 
 def _numbers(array: Any) -> Any:
-    """A complex number is two numbers, and sums of complex numbers are theirs."""
+    """View a complex array as real numbers, which have the same sums."""
     if array.dtype.kind != "c" or not array.ndim or not array.flags.c_contiguous:
         return array
     return array.view("f4" if array.dtype.itemsize == 8 else "f8")

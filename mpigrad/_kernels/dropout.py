@@ -1,4 +1,4 @@
-"""Dropout with numbers that are functions of a counter: the gradient's kernel draws them again instead of keeping them."""
+"""Dropout with a counter-based generator: the gradient recomputes the random numbers instead of storing a mask."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EACH = kernels.find("dropout")
 
 
 def words_for(count: int, kind: np.dtype) -> int:
-    """How many words of the generator so many elements use up."""
+    """The number of random words that `count` elements use."""
     return 2 * count if kind.itemsize == 8 else count
 
 

@@ -1,4 +1,4 @@
-"""All kernels there are: importing this file defines every one of them."""
+"""Importing this file defines all kernels."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ FILES = (accumulate, dropout, gelu, layer_norm, nll, norms, philox, runs, softma
 
 
 def all_functions() -> list[tuple[Kernel, str]]:
-    """Every kernel for every element type that it is made for."""
+    """All kernels for all their element types."""
     return [(kernel, letters) for kernel in KERNELS.values() for letters in kernel.variants()]

@@ -49,7 +49,7 @@ def _each(kernel: Kernel, *arrays: Any) -> Any:
 
 
 def _compiled_each(number: int, *arrays: Any) -> Any:
-    """What the compiled body makes of contiguous arrays of one shape; None if it cannot."""
+    """Run the compiled kernel on contiguous arrays of one shape; None if it does not apply."""
     first = arrays[0]
     if number < 0 or first.__class__ is not np.ndarray or arrays[-1].shape != first.shape:
         return None
@@ -59,7 +59,7 @@ def _compiled_each(number: int, *arrays: Any) -> Any:
 
 _GELU, _GELU_BACKWARD = kernels.find("gelu"), kernels.find("gelu_backward")
 _GELU_TANH, _GELU_TANH_BACKWARD = kernels.find("gelu_tanh"), kernels.find("gelu_tanh_backward")
-_F32 = np.dtype("f4")  # double precision has no tanh of its own here: NumPy's is as fast
+_F32 = np.dtype("f4")  # only single precision: NumPy's tanh is as fast in double precision
 
 
 def _gelu(x: Any) -> Any:

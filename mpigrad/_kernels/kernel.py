@@ -1,13 +1,13 @@
-"""`Kernel`: a CUDA kernel as data (name, parameters, body), the source made from it, and how it is launched.
+"""`Kernel`: a CUDA kernel as data (name, parameters, body), the generation of its source, and its launch.
 
 A body is written once for all element types. Its type letters (`T`) are bound by `typedef`s, `A` is the type in which it
-computes: single precision for half and single, double for double, 64 bits for integers. What bodies share is in
-`prelude.h`. Each kernel stands beside its NumPy counterpart, and `either` makes one function of both:
+computes: single precision for half and single, double for double, 64 bits for integers. Common code is in `prelude.h`. Each
+kernel is defined next to its NumPy counterpart, and `either` combines both in one function:
 
-    softmax = either(_on_host, _on_device)       # softmax(x, ...) asks where x lives
+    softmax = either(_on_host, _on_device)       # softmax(x, ...) depends on the device of x
 
-`_on_device` allocates what the kernel fills and calls `launch`. The tests put another compiler below `launch` and run the same
-functions, with the bodies compiled for the host, on NumPy arrays.
+`_on_device` allocates the results and calls `launch`. The tests replace the compiler below `launch` and run the same functions
+on NumPy arrays, with the bodies compiled for the host.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NULL = np.uint64(0)
 
 @functools.cache
 def prelude() -> str:
-    """What stands before all kernels; read when the first is made."""
+    """The common source of all kernels; read on first use."""
     from pathlib import Path
 
     return Path(__file__).with_name("prelude.h").read_text()
@@ -50,7 +50,7 @@ class Kernel:
     parameters: str
     body: str
     kinds: dict[str, str] = field(default_factory=lambda: {"T": FLOATS})
-    together: bool = False  # the threads of a block wait for each other
+    together: bool = False  # the threads of a block synchronise
 
     def __post_init__(self) -> None:
         if self.name in KERNELS:
@@ -62,7 +62,7 @@ class Kernel:
         return f"mpigrad_{self.name}_{letters.replace('?', 'o')}"
 
     def variants(self) -> list[str]:
-        """The element types, a letter for each type letter, that the kernel is made for."""
+        """The combinations of element types for which the kernel exists."""
         made = [""]
         for each in self.kinds.values():
             made = [before + letter for before in made for letter in each]
@@ -87,7 +87,7 @@ KERNELS: dict[str, Kernel] = {}
 
 
 def source(*functions: tuple[Kernel, str]) -> str:
-    """One compilation unit with the functions of some kernels, for some element types each."""
+    """One compilation unit with the functions of some kernels for some element types."""
     return prelude() + "".join(kernel.function(letters) for kernel, letters in functions)
 
 
@@ -110,7 +110,7 @@ def launch(xp: Any, kernel: Kernel, letters: str, blocks: int, threads: int, *ar
 
 
 def as_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments as a launch wants them: numbers of the declared types, a null pointer for None."""
+    """Convert arguments for a launch: numbers to the declared types, None to a null pointer."""
     made = []
     for kind, each in zip(kernel.types(), arguments, strict=True):
         make = _SCALARS.get(kind)
@@ -119,7 +119,7 @@ def as_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def blocks_for(count: int, threads: int = THREADS) -> int:
-    """Blocks for so many elements, each thread taking one or, of very many, several."""
+    """The number of blocks for `count` elements; if there are very many, each thread handles several."""
     return min(-(-count // threads), _MOST_BLOCKS)
 
 
@@ -132,9 +132,9 @@ def teams_for(rows: int, length: int, inner: int) -> tuple[int, int, int]:
 
 
 def either(host: Callable[..., Any], device: Callable[..., Any], kinds: str = FLOATS) -> Callable[..., Any]:
-    """One function of two, told apart by the first argument: `host` for NumPy arrays, `device` for device arrays.
+    """A function that calls `host` or `device`, depending on the device of its first argument.
 
-    Element types that no kernel is made for (complex numbers) run the counterpart on any device: it is array calls."""
+        Element types without a kernel (complex numbers) use the counterpart on any device, since it consists of array calls."""
     ndarray, generic, served = np.ndarray, np.generic, {np.dtype(letter) for letter in kinds}
 
     @functools.wraps(host)
@@ -148,7 +148,7 @@ def either(host: Callable[..., Any], device: Callable[..., Any], kinds: str = FL
 
 
 def either_of_many(host: Callable[..., Any], device: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for functions of a list of arrays, all of one device."""
+    """As `either`, for functions of a list of arrays on one device."""
 
     @functools.wraps(host)
     def chosen(many: Sequence[Any], *rest: Any) -> Any:

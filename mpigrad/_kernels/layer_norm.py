@@ -55,7 +55,7 @@ LAYER_NORM_BACKWARD = Kernel(
   }""",
     together=True,
 )
-# Each thread has one column of one slab of rows; the slabs' sums are added up afterwards.
+# Each thread sums one column of one slab of rows; the sums of the slabs are added afterwards.
 LAYER_NORM_PARAMETERS = Kernel(
     "layer_norm_parameters",
     "const T* g, const T* x, const T* means, const T* vars, A* into_w, A* into_b, i64 rows, i64 length, i64 slabs, double eps",
@@ -85,7 +85,7 @@ def _layer_norm(x: Any, w: Any, b: Any, *, eps: float) -> tuple[Any, Any, Any]:
         if kernels.run(_ROWS, (x, w, b, *made, *x.shape, eps)):
             return made
     xp, length, kind = array_module(x), x.shape[1], x.dtype.type
-    mean = (x @ xp.full(length, 1 / length, dtype=x.dtype)).reshape(-1, 1)  # matrix-vector products are quicker than sums
+    mean = (x @ xp.full(length, 1 / length, dtype=x.dtype)).reshape(-1, 1)  # a matrix-vector product is faster than a sum
     y = x - mean
     var = xp.einsum("ij,ij->i", y, y).reshape(-1, 1) / kind(length)
     y *= 1 / np.sqrt(var + kind(eps))
@@ -107,7 +107,7 @@ def _layer_norm_on_device(x: Any, w: Any, b: Any, *, eps: float) -> tuple[Any, A
 
 
 def _layer_norm_backward(g: Any, x: Any, w: Any, mean: Any, var: Any, *, eps: float) -> tuple[Any, Any, Any]:
-    """The gradients of the rows, of the weight (which is there) and of the bias."""
+    """The gradients of the rows, of the weight (which must be given) and of the bias."""
     if _BACK >= 0 and x.__class__ is np.ndarray and x.size and g.shape == x.shape:
         made, slabs = np.empty(x.shape, x.dtype), max(1, min(_MOST_SLABS, len(x) // 8))
         parts = np.empty((2, slabs, x.shape[1]), x.dtype)

@@ -94,8 +94,8 @@ def _places(target: Any) -> Any:
 
 
 def _nll_backward(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
-    """The gradient of `x`, from that of the result: one number, or one for each place."""
-    return spread(keep(g * scale, scale != 0), target, classes)  # what is ignored gets 0 even of a gradient that is nan
+    """The gradient of `x` from that of the result, which is one number or one per target."""
+    return spread(keep(g * scale, scale != 0), target, classes)  # ignored targets get 0 even if the gradient is nan
 
 
 def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) -> Any:
@@ -108,8 +108,8 @@ def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) ->
 
 
 def _scales(x: Any, target: Any, weight: Any, ignored: int) -> tuple[Any, Any, float, int]:
-    """Targets that are safe to read (0 where ignored or wrong), minus the weight of each (0 where ignored), the sum of the
-    weights, and how many targets are no class."""
+    """Targets that are safe to index (0 where ignored or invalid), minus the weight of each (0 where ignored), the sum of the
+    weights, and the number of invalid targets."""
     skip = target == ignored
     some, wrong = bool(skip.any()), 0
     safe = np.where(skip, 0, target) if some else target

@@ -1,4 +1,4 @@
-"""The norm of many arrays together, and scaling them all by what a norm allows: two launches, nothing read back."""
+"""The joint norm of many arrays, and scaling them to a maximal norm: two launches, without a copy to the host."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _norm_of_many(arrays: Sequence[Any], order: float) -> Any:
 
 
 def _norm_on_device(arrays: Sequence[Any], order: float) -> Any:
-    if order <= 0 or not all(each.dtype.kind == "f" for each in arrays):  # the counterpart knows counts of counts, too
+    if order <= 0 or not all(each.dtype.kind == "f" for each in arrays):  # the counterpart handles these too
         return _norm_of_many(arrays, order)
     xp = array_module(arrays[0])
     how = _HOW.get(order, 4)
@@ -86,14 +86,14 @@ def _norm_on_device(arrays: Sequence[Any], order: float) -> Any:
 def _scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
     """Scale NumPy arrays down in place, so that their norm, known already, does not exceed `most`."""
     factor = float(most) / (float(norm) + 1e-6)
-    if factor >= 1.0:  # not a number goes on, and spoils the gradients as it should
+    if factor >= 1.0:  # a nan factor is applied, and makes the gradients nan as in PyTorch
         return
     for each in arrays:
         each *= each.dtype.type(factor)
 
 
 def _scale_on_device(arrays: Sequence[Any], norm: Any, most: float) -> None:
-    """The norm stays on the device."""
+    """Scale device arrays down in place; the norm stays on the device."""
     kinds: dict[Any, list[Any]] = {}
     for each in arrays:
         if each.dtype.kind == "f" and (each.flags.c_contiguous or each.flags.f_contiguous):

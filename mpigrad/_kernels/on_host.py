@@ -1,6 +1,6 @@
-"""Kernel bodies as C++ for the host, which `setup.py` compiles into `_core/kernels`: the same text as for GPUs.
+"""Kernel bodies as C++ for the host, which `setup.py` compiles into `_core/kernels`. The source is the same as for GPUs.
 
-One thread walks over everything, in loops that the compiler turns into vector instructions. Rows are contiguous there.
+One thread runs over all elements, in loops that the compiler vectorises. Rows must be contiguous.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KERNELS = (
     dropout.DROPOUT, steps.SGD, steps.ADAM, steps.ADAGRAD,
 )  # fmt: skip
 _TYPES = "fd"
-# Steps of optimizers round as NumPy does, so that it does not matter how a parameter lies in memory.
+# Optimizer steps round as NumPy does, so that results do not depend on the strides of a parameter.
 _EXACT = '#pragma GCC push_options\n#pragma GCC optimize("no-associative-math", "fp-contract=off")\n'
 _ONE_THREAD = """
 #undef EACH
@@ -36,7 +36,7 @@ template <class How, class A> INLINE A joined_by_one(A mine, i64, A *) { return 
 
 
 def _arguments(kernel: Kernel) -> list[tuple[str, str]]:
-    """(kind, C expression) of each argument that the host's function takes, in order; "" for those it does not."""
+    """(kind, C expression) of each argument of the host's function, in order; "" for arguments that it does not take."""
     made, at = [], 0
     for kind, name in zip(kernel.types(), (each.strip().rpartition(" ")[2] for each in kernel.parameters.split(","))):
         if "Table" in kind:
@@ -69,7 +69,7 @@ def _function(kernel: Kernel, letters: str) -> str:
 
 
 def source() -> str:
-    """The compilation unit, with a table of what is in it."""
+    """The compilation unit, with a table of its functions."""
     entries = []
     for kernel in KERNELS:
         functions = ", ".join(f"{kernel.symbol(letters)}_types::on_host" for letters in _TYPES)
@@ -84,5 +84,5 @@ def source() -> str:
 
 if __name__ == "__main__":
     file, text = Path(sys.argv[1]), source()
-    if not file.exists() or file.read_text() != text:  # what has not changed is not compiled again
+    if not file.exists() or file.read_text() != text:  # an unchanged file is not compiled again
         file.write_text(text)

@@ -45,7 +45,7 @@ NORMAL = Kernel("philox_normal", "const u32* source, T* made, i64 pairs", """
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
-_CHUNK = 1 << 13  # blocks computed at once: their arrays stay in the cache
+_CHUNK = 1 << 13  # blocks computed at once, so that their arrays stay in the cache
 
 
 def words(key: int, start: int, blocks: int, xp: Any = np) -> Any:
@@ -63,7 +63,7 @@ def words(key: int, start: int, blocks: int, xp: Any = np) -> Any:
 
 
 def rounds(out: Any, c0: Any, c1: Any, c2: Any, c3: Any, key: int, xp: Any = np) -> None:
-    """Ten rounds on counters given as four arrays of 64-bit integers, which are used up; the words go into `out`."""
+    """Ten rounds on counters given as four arrays of 64-bit integers, which are overwritten; the words are written to `out`."""
     k0, k1 = key & 0xFFFFFFFF, key >> 32 & 0xFFFFFFFF
     for _ in range(10):
         c0 *= _M0

@@ -1,4 +1,4 @@
-"""Reductions of arrays: NumPy's ufuncs without their detour through Python, CuPy's methods for device arrays."""
+"""Reductions of arrays: NumPy's ufuncs called directly (its methods go through Python code), CuPy's methods for device arrays."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ min_reduce = _reducer(np.minimum, "min")
 any_reduce = _reducer(np.logical_or, "any")
 all_reduce = _reducer(np.logical_and, "all")
 
-_ROWS, _WIDTH = 32, 2048  # rows are added to each other with vectors; few enough that errors do not add up
+_ROWS, _WIDTH = 32, 2048  # rows are added with vector instructions; few enough rows to keep the rounding error small
 
 
 def sum_of_all(x: Any) -> Any:
-    """All elements of a NumPy array added up, in its own type: large ones of float32 in half the time of NumPy's sum."""
+    """The sum of a NumPy array in its own type; for large float32 arrays twice as fast as NumPy's sum."""
     count = x.size // (_ROWS * _WIDTH)
     if count < 2 or x.dtype is not _F32 or not x.flags.c_contiguous:
         return _add(x, None, x.dtype)

@@ -1,4 +1,4 @@
-"""Choosing elements by a mask without branches: NumPy's `where` mispredicts on every other element of a random mask."""
+"""Selects elements by a mask without branches: with a random mask NumPy's `where` has many branch mispredictions."""
 
 from __future__ import annotations
 

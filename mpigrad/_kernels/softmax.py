@@ -67,7 +67,7 @@ def _by_rows(kernel: Kernel, arrays: tuple[Any, ...], dim: int) -> Any:
 
 
 def _compiled_rows(number: int, arrays: tuple[Any, ...], dim: int) -> Any:
-    """What the compiled body makes of contiguous rows; None if it cannot."""
+    """Run the compiled kernel on contiguous rows; None if it does not apply."""
     first = arrays[0]
     if number < 0 or dim != first.ndim - 1 or not first.size:
         return None
@@ -75,11 +75,11 @@ def _compiled_rows(number: int, arrays: tuple[Any, ...], dim: int) -> Any:
     return made if kernels.run(number, (*arrays, made, first.size // length, length)) else None
 
 
-# Double precision has no exp of its own here: NumPy's is as fast.
+# Only single precision: NumPy's exp is as fast in double precision.
 _SOFTMAX_ROWS, _LOG_SOFTMAX_ROWS = kernels.find("softmax"), kernels.find("log_softmax")
 _SOFTMAX_BACK, _LOG_SOFTMAX_BACK = kernels.find("softmax_backward"), kernels.find("log_softmax_backward")
 _F32 = np.dtype("f4")
-_FEW = 1024  # elements up to which one call saves more than NumPy's wider vectors
+_FEW = 1024  # elements; up to this size one call is faster than several of NumPy's, despite their wider vectors
 
 
 def _softmax(x: Any, *, dim: int) -> Any:

@@ -1,7 +1,7 @@
 """Steps of optimizers: SGD, Adam (AdamW) and Adagrad, on one array at a time or on many in one launch.
 
-The counterparts work in place without new memory: `room(like, slot)` lends scratch arrays. They take the same settings as
-their kernels, in the same order.
+The NumPy counterparts work in place without allocation: `room(like, slot)` provides scratch arrays. They take the same settings
+as their kernels, in the same order.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ ADAGRAD = Kernel(
 
 
 def followed(p: Any, g: Any, decay: float, maximize: bool, room: Room, slot: int = 0) -> Any:
-    """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
+    """The gradient with weight decay, negated to maximise; the given one is not modified."""
     if maximize:
         g = np.negative(g, out=room(g, slot))
     if decay != 0:
@@ -188,7 +188,7 @@ def adagrad(
 
 
 def step_many(kernel: Kernel, many: Sequence[Sequence[Any]], *settings: Any) -> None:
-    """One step for many parameters of one device at once, each given as the arrays of the kernel's roles, all of one type.
+    """One step for many parameters of one device in one launch; each is a list of arrays of one type, one per role of the kernel.
     The settings are the kernel's numbers, in its order."""
     first = many[0][0]
     for table, blocks in tables(many):

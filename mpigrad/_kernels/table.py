@@ -1,4 +1,4 @@
-"""`tables`: many tensors for one launch, their addresses in the kernel's parameters (no copy to the device, no waiting)."""
+"""`tables`: passes the addresses of many tensors to one launch in the kernel's parameters, without a copy to the device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = np.dtype([("count", "i8"), ("at", "u8", (ROLES, TENSORS)), ("size", "i8"
 
 
 def tables(many: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, int]]:
-    """(table, blocks) for each launch that it takes to serve all of `many`, each a few arrays of one size (its roles)."""
+    """(table, blocks) for each launch that is needed for all of `many`; each entry is a few arrays of one size (its roles)."""
     some = [each for each in many if each[0].size]
     for begin in range(0, len(some), TENSORS):
         yield _table(some[begin : begin + TENSORS])
@@ -35,7 +35,7 @@ def _table(some: Sequence[Sequence[Any]]) -> tuple[Any, int]:
 
 
 def alike(arrays: Sequence[Any]) -> bool:
-    """Whether a launch can walk these arrays side by side: contiguous in one order, of one type and size."""
+    """Whether a launch can iterate over these arrays in parallel: the same type, size and contiguous order."""
     first = arrays[0]
     return all(each.dtype == first.dtype and each.shape == first.shape for each in arrays) and (
         all(each.flags.c_contiguous for each in arrays) or all(each.flags.f_contiguous for each in arrays)

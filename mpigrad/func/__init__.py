@@ -1,4 +1,4 @@
-"""Functions of functions: gradients, Jacobians and batches of a function of tensors, as `torch.func` has them."""
+"""Function transforms with the API of `torch.func`: gradients, Jacobians and `vmap`."""
 
 from ._calls import functional_call
 from ._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp

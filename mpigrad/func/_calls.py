@@ -1,4 +1,4 @@
-"""`functional_call`: a module called with other parameters than its own."""
+"""`functional_call`: calls a module with replaced parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._tensor import Tensor
 def functional_call(
     module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """Call `module` with the tensors of a dictionary (or several) in the places of its parameters and buffers.
+    """Call `module` with its parameters and buffers replaced by the tensors of a dictionary (or several).
 
     >>> import mpigrad
     >>> layer = mpigrad.nn.Linear(2, 1)

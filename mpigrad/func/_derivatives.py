@@ -17,8 +17,8 @@ ArgNums = int | tuple[int, ...]
 
 
 class _Inputs:
-    """The arguments of one call, of which some are differentiated: these are new leaves, or new names of tensors that
-    an outer derivative follows."""
+    """The arguments of one call. The differentiated ones are new leaves, or aliases of tensors that an outer transform
+    differentiates."""
 
     def __init__(self, args: tuple[Any, ...], argnums: ArgNums) -> None:
         self.single = isinstance(argnums, int)
@@ -35,7 +35,7 @@ class _Inputs:
         self.args = tuple(made)
 
     def gradients(self, outputs: list[Tensor], seeds: list[Tensor] | None = None) -> list[Tensor]:
-        """The gradients of the inputs, zeros where nothing flows, with their history."""
+        """The gradients of the inputs, with their graph; zeros for inputs that do not contribute."""
         starts: list[Any] = [None] * len(outputs) if seeds is None else list(seeds)
         pairs = [(each, seed) for each, seed in zip(outputs, starts) if each.requires_grad]
         if not pairs:
@@ -45,12 +45,12 @@ class _Inputs:
         return [zeros_like(by) if each is None else each for each, by in zip(found, self.leaves)]
 
     def nest(self, values: list[Tensor]) -> Any:
-        """One value for each input, in the form of the arguments."""
+        """Arrange one value per input in the structure of the arguments."""
         made = rebuilt(self.rebuild, values)
         return made[0] if self.single else made
 
     def closed(self, value: Any) -> Any:
-        """A result without the history that ends at these inputs; what an outer derivative follows stays."""
+        """Detach a result from these inputs, but not from the inputs of outer transforms."""
         found, rebuild = flatten(value)
         own = {id(each) for each in self.leaves if each.grad_fn is None}
         return rebuilt(rebuild, [_closed(each, own) for each in found])
@@ -95,7 +95,7 @@ def _scalar(out: Any) -> Tensor:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func`, a scalar, and its value (with `has_aux`: the value and the rest).
+    """A function that returns the gradient of the scalar `func` and its value (with `has_aux`: the value and the rest).
 
     >>> import mpigrad
     >>> mpigrad.func.grad_and_value(lambda x: x**2)(mpigrad.tensor(3.0))
@@ -117,7 +117,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func`, a scalar, by some of its arguments.
+    """A function that returns the gradient of the scalar `func` with respect to some of its arguments.
 
     >>> import mpigrad
     >>> mpigrad.func.grad(mpigrad.func.grad(lambda x: x**3))(mpigrad.tensor(2.0))
@@ -156,7 +156,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False) -> Any:
-    """The value of `func` at `primals`, and how it changes along `tangents`.
+    """The value of `func` at `primals`, and its directional derivative along `tangents`.
 
     >>> import mpigrad
     >>> mpigrad.func.jvp(lambda x: x**2, (mpigrad.tensor(3.0),), (mpigrad.tensor(1.0),))
@@ -175,7 +175,7 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         out, aux = out if has_aux else (out, None)
         outputs, rebuild = flatten(out)
         seeds = [zeros_like(each).requires_grad_() for each in outputs]
-        found = inputs.gradients(outputs, seeds)  # linear in the seeds: its own derivative is what is asked
+        found = inputs.gradients(outputs, seeds)  # linear in the seeds, so its derivative with respect to them is the jvp
         roots = [(each, by) for each, by in zip(found, along) if each.requires_grad]
         moved: Any = (
             gradients([a for a, _ in roots], seeds, [b for _, b in roots], create_graph=True, allow_unused=True)
@@ -201,7 +201,7 @@ def _check_tangents(primals: list[Tensor], tangents: list[Tensor]) -> None:
 def jacrev(
     func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`: one row of gradients for each element of its value.
+    """A function that returns the Jacobian of `func`, by one backward pass per element of its value.
 
     >>> import mpigrad
     >>> mpigrad.func.jacrev(lambda x: x**2)(mpigrad.tensor([1.0, 2.0]))
@@ -224,7 +224,7 @@ def jacrev(
 
 
 def _rows(inputs: _Inputs, output: Tensor) -> list[Tensor]:
-    """For each input the gradients of all elements of an output, in the shape of both."""
+    """For each input, the gradients of all elements of an output, with the shape output + input."""
     flat = output.reshape(-1)
     rows = [inputs.gradients([each]) for each in flat.unbind()]
     if not rows:
@@ -236,12 +236,12 @@ def _rows(inputs: _Inputs, output: Tensor) -> list[Tensor]:
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """What `jacrev` gives; here it is computed in the same way."""
+    """The same as `jacrev`; computed in the same way here."""
     return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of `func`.
+    """A function that returns the second derivatives of `func`.
 
     >>> import mpigrad
     >>> mpigrad.func.hessian(lambda x: (x**3).sum())(mpigrad.tensor([1.0, 2.0]))

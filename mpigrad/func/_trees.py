@@ -1,4 +1,4 @@
-"""Tensors inside tuples, lists and dictionaries: taken out in order, and put back."""
+"""Flattens and rebuilds nested tuples, lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Rebuild = Callable[[Iterator[Any]], Any]
 
 
 def flatten(value: Any) -> tuple[list[Any], Rebuild]:
-    """What a nest of containers holds, and how to make the same nest of other things."""
+    """The leaves of nested containers, and a description with which `rebuilt` builds the same structure."""
     leaves: list[Any] = []
     return leaves, _flatten(value, leaves)
 
@@ -28,12 +28,12 @@ def _flatten(value: Any, leaves: list[Any]) -> Rebuild:
 
 
 def rebuilt(rebuild: Rebuild, leaves: list[Any]) -> Any:
-    """The nest with these leaves."""
+    """The structure with these leaves."""
     return rebuild(iter(leaves))
 
 
 def spread(prefix: Any, value: Any, complain: Callable[[], Exception]) -> list[Any]:
-    """For each leaf of `value` what `prefix` says: a nest of the same form, or one thing for a whole branch."""
+    """For each leaf of `value` its entry in `prefix`, which has the same structure or one entry for a whole branch."""
     if isinstance(prefix, (tuple, list)) and not isinstance(value, (tuple, list)):
         raise complain()
     if isinstance(prefix, (tuple, list)):

@@ -1,4 +1,4 @@
-"""`vmap`: a function of single examples made one of batches."""
+"""`vmap`: turns a function of single examples into one of batches."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def vmap(
 ) -> Callable[..., Any]:  # fmt: skip
     """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`.
 
-    The slices are computed one after the other: this saves writing a loop, not the time of one. `chunk_size` is
-    therefore without effect.
+    The slices are computed one after the other, so it is not faster than a loop, and `chunk_size` has no effect.
 
     >>> import mpigrad
     >>> mpigrad.vmap(lambda row: row.sum())(mpigrad.ones(2, 3))
@@ -103,7 +102,7 @@ class _Batch:
         before = {each: each.get_state() for each in on_every_device()}
         made = self.func(*args, **kwargs)
         for each in on_every_device():
-            state = before[each] if each in before else each._first_state()  # a GPU's is made when it is first used
+            state = before[each] if each in before else each._first_state()  # a GPU's generator is created on first use
             if self.randomness == "same":
                 each.set_state(state)
             elif not equal(each.get_state(), state):

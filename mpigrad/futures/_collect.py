@@ -1,4 +1,4 @@
-"""Many futures as one."""
+"""Combines many futures into one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mpigrad._core.future import Future
 def collect_all(futures: Iterable[Future]) -> Future:
     """Return a future of the list `futures`, completed once every one of them is (with the first error, if any failed).
 
-    As soon as a call (or a callback of `then`) has failed, it fails with that error. An error that was given to a future by
+    It fails as soon as a call (or a callback of `then`) has failed, with that error. An error that was given to a future by
     `set_exception` counts as a value until all are done.
 
     >>> from mpigrad.futures import Future, collect_all
@@ -35,7 +35,7 @@ def collect_all(futures: Iterable[Future]) -> Future:
         failed = fut._state == 2 and not getattr(fut, "_given_error", False)
         with lock:
             if not left:
-                return  # one had failed
+                return  # another one has failed
             left = 0 if failed else left - 1
             if left:
                 return
@@ -46,7 +46,7 @@ def collect_all(futures: Iterable[Future]) -> Future:
             everything._set(2, first._value)
 
     for fut in futures:
-        fut._add(one_done)  # the library's own: may run on any thread
+        fut._add(one_done)  # runs no user code, so it may run on any thread
     return everything
 
 

@@ -1,4 +1,4 @@
-"""Scripted functions and modules: Python source as a typed graph, which travels by name over RPC."""
+"""Scripted functions and modules: Python source compiled to a typed graph. RPC sends scripts by name."""
 
 from __future__ import annotations
 

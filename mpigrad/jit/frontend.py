@@ -1,4 +1,4 @@
-"""The errors of scripting, under PyTorch's name for the place."""
+"""The errors of scripting, under PyTorch's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiling of whole programs: `profile` with schedules of steps, over the profiler of autograd; a trace of all workers."""
+"""Profiling of whole programs: `profile` with schedules of steps, built on autograd's profiler; and traces of all workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`trace_workers` needs RPC, which this package is below of: it is loaded when it is used."""
+    """Load `trace_workers` on first use: it needs RPC, which is a layer above this package."""
     if name == "trace_workers":
         return importlib.import_module("mpigrad.profiler._workers.trace").trace_workers
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

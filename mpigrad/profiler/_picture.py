@@ -1,7 +1,6 @@
 """A trace as a picture (SVG): time from left to right, a lane for each worker, arrows for messages, a legend.
 
-Any file that Perfetto opens can be drawn: of `trace_workers`, and of `profile.export_chrome_trace`. Threads of a worker share its
-lane.
+It draws files of `trace_workers` and of `profile.export_chrome_trace`. Threads of a worker share its lane.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ COLOURS = {
     "phase": ("#e6a8a2", "phase of a pass"), "user_annotation": ("#ececec", "labelled block"),
 }  # fmt: skip
 OTHER, ARROW = ("#dddddd", "other"), "#c0392b"
-_NARROW, _MANY = 0.5, 3000  # pixels of a slice that is left out of a picture with so many
+_NARROW, _MANY = 0.5, 3000  # slices narrower than this many pixels are left out if there are more than this many slices
 
 Json = dict[str, Any]
 
 
 def read_trace(path: str) -> list[Json]:
-    """The events of a file in Chrome's format, compressed or not; ValueError if it is none."""
+    """The events of a file in Chrome's format, compressed or not; ValueError for other files."""
     opened: Any = gzip.open if path.endswith(".gz") else open
     try:
         with opened(path, "rt") as file:
@@ -55,7 +54,7 @@ def _phases(events: list[Json]) -> list[Json]:
 
 
 def _give_rows(events: list[Json]) -> int:
-    """Give each slice of a lane the first row that is free there, an enclosing one before those inside it; how many rows."""
+    """Assign to each slice of a lane its first free row, outer slices before nested ones; returns the number of rows."""
     rows: list[float] = []
     for event in sorted(events, key=lambda each: (each["ts"], -each["dur"])):
         row = next((place for place, end in enumerate(rows) if end <= event["ts"]), len(rows))
@@ -65,7 +64,7 @@ def _give_rows(events: list[Json]) -> int:
 
 
 def _step(end: float) -> float:
-    """Between the marks of the axis: 1, 2 or 5 times a power of ten, so that there are 4 to 10 of them."""
+    """The distance of the axis marks: 1, 2 or 5 times a power of ten, so that there are 4 to 10 marks."""
     step = 1e-3
     while end / step > 10:
         step *= 2.5 if f"{step:e}".startswith("2") else 2
@@ -96,7 +95,7 @@ class _Drawing:
         self.lines: list[str] = []
 
     def label(self, pid: Any) -> str:
-        """A worker's name, or what is known instead."""
+        """A worker's name, or its rank if the name is not known."""
         return self.names.get(pid, f"process {pid}").rpartition(": ")[2]
 
     def x(self, us: float) -> float:
@@ -127,7 +126,7 @@ class _Drawing:
         )
 
     def place(self, end: Json) -> tuple[float, float]:
-        """Where an arrow ends: at the innermost slice of that thread and time."""
+        """The end point of an arrow: the innermost slice of its thread at its time."""
         inside = [
             each for each in self.lanes[end["pid"]]
             if each.get("tid") == end.get("tid") and each["ts"] <= end["ts"] <= each["ts"] + each["dur"]
@@ -136,7 +135,7 @@ class _Drawing:
         return self.x(end["ts"]), self.top[end["pid"]] + row * ROW + ROW / 2
 
     def axis(self) -> list[str]:
-        """Marks of time; the last one ends where the picture does."""
+        """The time axis; the label of its last mark stays inside the picture."""
         step, made = _step(self.end), []
         unit, factor = ("us", 1.0) if self.end < 1e4 else ("ms", 1e-3) if self.end < 1e7 else ("s", 1e-6)
         for place in range(int(self.end / step) + 1):
@@ -146,7 +145,7 @@ class _Drawing:
         return made
 
     def legend(self, y: int) -> int:
-        """What the colours and arrows mean, as far as there are any; where the next thing may begin."""
+        """The legend of the colours and arrows that occur; returns the y coordinate below it."""
         found = {COLOURS.get(each.get("cat", ""), OTHER) for events in self.lanes.values() for each in events}
         x = 6.0
         for colour, words in [each for each in (*COLOURS.values(), OTHER) if each in found]:

@@ -1,4 +1,4 @@
-"""`profile`: start and stop autograd's profiler by a schedule of steps."""
+"""`profile`: starts and stops autograd's profiler according to a schedule of steps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..autograd.profiler_util import EventList
 
 
 class ProfilerActivity(enum.Enum):
-    """What is looked at."""
+    """The kinds of activity that can be profiled."""
 
     CPU = 0
     CUDA = 2
 
 
 class ProfilerAction(enum.Enum):
-    """What to do in one step."""
+    """The action of the profiler in one step."""
 
     NONE = 0
     WARMUP = 1
@@ -33,7 +33,7 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be looked at here: work that the host does.
+    """The supported activities: only the CPU.
 
     >>> import mpigrad.profiler
     >>> mpigrad.profiler.supported_activities()
@@ -45,7 +45,7 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Skip `skip_first` steps, then again and again (`repeat` times, 0 for ever) wait, warm up and record.
+    """Skip `skip_first` steps, then repeat cycles of wait, warm-up and recording (`repeat` times; 0: without end).
 
     >>> import mpigrad.profiler
     >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -105,7 +105,7 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """Profile the steps that a schedule picks (all, without one); call `step()` after each.
+    """Profile the steps that a schedule selects (without one: all); call `step()` after each.
 
     With a schedule each step is an event, `ProfilerStep*`. Events of a cycle replace those of the cycle before, unless
     `acc_events` is true.
@@ -160,7 +160,7 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin with the first step."""
+        """Start the first step."""
         if self.current_action in _RECORDS:
             self._begin()
         self._begin_step()
@@ -173,7 +173,7 @@ class profile:
             self._ready()
 
     def step(self) -> None:
-        """Say that one step is over and the next begins."""
+        """Mark the end of a step and the start of the next."""
         self._end_step()
         before = self.current_action
         self.step_num += 1
@@ -233,7 +233,7 @@ class profile:
         return found.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Put a text beside the events of the trace's file.
+        """Add a text to the metadata of the trace file.
 
         >>> import mpigrad.profiler
         >>> with mpigrad.profiler.profile() as prof:
@@ -242,7 +242,7 @@ class profile:
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Put what a JSON text means beside the events of the trace's file."""
+        """Add a JSON value to the metadata of the trace file."""
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json

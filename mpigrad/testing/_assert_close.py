@@ -11,7 +11,7 @@ from .._array.dtype import dtype as DType
 from .._core.tensor import wrap
 from .._tensor import Tensor
 
-# Relative and absolute, by the name of the element type: PyTorch's.
+# PyTorch's relative and absolute tolerances, by the name of the element type.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
     "complex64": (1.3e-6, 1e-5),
@@ -82,7 +82,7 @@ def _compare_one(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, ch
         raise TypeError(
             f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}"
         )
-    if isinstance(actual, (bool, str)) or actual is None:  # texts, too, which PyTorch refuses
+    if isinstance(actual, (bool, str)) or actual is None:  # strings too, which PyTorch does not support
         return "" if actual == expected else f"{actual!r} is not equal to {expected!r}{at}"
     first, second = (wrap(np.asarray(each)) for each in (actual, expected))
     return _elements("Scalars", first, second, rtol, atol, nan, at)

@@ -1,4 +1,4 @@
-"""FileCheck: what a text must contain, in which order, how often, and what must not be in between."""
+"""`FileCheck`: checks which strings a text contains, in which order and how often."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class _Check(NamedTuple):
     exactly: bool = False
 
     def title(self) -> str:
-        """The check as it would stand in a file."""
+        """The check as it is written in a file."""
         counted = f"-COUNT-{'EXACTLY-' if self.exactly else ''}{self.times}" if self.kind == "-COUNT" else self.kind
         return f"CHECK{counted}: {self.text}"
 
 
 class FileCheck:
-    """A list of checks that `run` makes on a text, each from where the one before ended.
+    """A list of checks that `run` applies to a text; each continues where the previous one ended.
 
     >>> from mpigrad.testing import FileCheck
     >>> FileCheck().check("aten::mul").check_not("aten::div").check("aten::add").run("aten::mul, then aten::add")
@@ -35,33 +35,33 @@ class FileCheck:
         return self
 
     def check(self, text: str) -> FileCheck:
-        """The text comes next, somewhere."""
+        """The string occurs after the previous match."""
         return self._add("", text)
 
     def check_not(self, text: str) -> FileCheck:
-        """The text does not come before what is checked next (or before the end)."""
+        """The string does not occur before the next match (or before the end)."""
         return self._add("-NOT", text)
 
     def check_same(self, text: str) -> FileCheck:
-        """The text comes next, on the same line."""
+        """The string occurs on the same line as the previous match."""
         return self._add("-SAME", text)
 
     def check_next(self, text: str) -> FileCheck:
-        """The text comes next, on the next line."""
+        """The string occurs on the next line."""
         return self._add("-NEXT", text)
 
     def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
-        """The text comes `count` times; with `exactly`, not once more until what is checked next."""
+        """The string occurs `count` times; with `exactly`, not more often before the next match."""
         if count < 0:
             raise ValueError(f"count must not be negative, got {count}")
         return self._add("-COUNT", text, count, exactly)
 
     def check_dag(self, text: str) -> FileCheck:
-        """Neighbouring `check_dag` texts come in any order."""
+        """Strings of consecutive `check_dag` calls occur in any order."""
         return self._add("-DAG", text)
 
     def check_regex(self, text: str) -> FileCheck:
-        """Something that a regular expression matches comes next, somewhere.
+        """A match of a regular expression occurs after the previous match.
 
         >>> from mpigrad.testing import FileCheck
         >>> FileCheck().check_regex("aten::[a-z]+_").run("%2 = aten::add_(%0, %1)")
@@ -69,7 +69,7 @@ class FileCheck:
         return self._add("-REGEX", text)
 
     def check_source_highlighted(self, text: str) -> FileCheck:
-        """The text comes next, and the line below marks just it with `~`.
+        """The string occurs, and the line below marks exactly it with `~`.
 
         >>> from mpigrad.testing import FileCheck
         >>> FileCheck().check_source_highlighted("y.foo()").run('''
@@ -80,9 +80,9 @@ class FileCheck:
         return self._add("-SOURCE-HIGHLIGHTED", text)
 
     def run(self, *texts: Any) -> None:
-        """Make the checks on a text; RuntimeError with what is around the failure if one fails.
+        """Apply the checks to a text; RuntimeError with the surrounding text if one fails.
 
-        `run(checks, text)` makes those that a text lists in lines such as `# CHECK-NEXT: aten::add`.
+        `run(checks, text)` reads the checks from lines such as `# CHECK-NEXT: aten::add`.
         """
         if not 1 <= len(texts) <= 2:
             raise TypeError(f"run() takes a text, or checks and a text, but got {len(texts)} arguments")

@@ -1,4 +1,4 @@
-"""Tools beside the library proper: data sets and loaders, activation checkpoints, DLPack, files of other libraries."""
+"""Utilities: data sets and loaders, activation checkpointing, DLPack, safetensors files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Trade time for memory: tensors that backward needs are not kept but computed again, when backward gets there.
+"""Activation checkpointing: trades time for memory by recomputing saved tensors during the backward pass.
 
-A call of `checkpoint` runs the function once, with hooks that replace each tensor that nodes save by an empty holder. When
-backward opens the first of them, the function runs again with the same arguments and random numbers, and the tensors that it
-saves fill the holders in order. Both of PyTorch's variants (`use_reentrant`) are this one.
+`checkpoint` runs the function once, with hooks that replace each saved tensor by an empty holder. When the backward pass unpacks
+the first holder, the function runs again with the same arguments and random numbers, and the tensors that it saves fill the
+holders in order. Both of PyTorch's variants (`use_reentrant`) are implemented this way.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..autograd.graph import saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):
-    """The second run has saved other tensors than the first."""
+    """Raised if the second run saves other tensors than the first."""
 
 
 class _Enough(Exception):
-    """All holders are filled."""
+    """Raised to end the second run early, when all holders are filled."""
 
 
 class _Holder:
-    """Stands for one saved tensor."""
+    """The placeholder of one saved tensor."""
 
     __slots__ = ("__weakref__", "value")
 
@@ -42,7 +42,7 @@ def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManag
 
 
 class _Frame:
-    """One checkpointed call: how to run it again, and the holders of what it saved."""
+    """One checkpointed call: how to run it again, and the holders of its saved tensors."""
 
     def __init__(self, run: Callable[[], Any], context: Any, state: Tensor | None, early_stop: bool) -> None:
         self.run, self.context, self.state, self.early_stop = run, context, state, early_stop
@@ -114,7 +114,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call a function without keeping what its backward needs: it runs again then.
+    """Call a function without keeping its saved tensors; the backward pass runs it again.
 
     >>> import mpigrad
     >>> from mpigrad.utils.checkpoint import checkpoint

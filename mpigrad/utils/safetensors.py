@@ -55,7 +55,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, on a device; on the CPU they are read when they are used."""
+    """The tensors of a file, on a device; on the CPU the file is memory-mapped and read on first use."""
     size = os.path.getsize(filename)
     content = np.memmap(filename, np.uint8, "c").view(np.ndarray) if size else np.empty(0, np.uint8)
     place = resolve(Device(device))
@@ -101,7 +101,7 @@ def _check(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> None:
 
 
 def _check_memory(tensors: dict[str, Tensor]) -> None:
-    """Tensors that share memory would be loaded as separate ones."""
+    """An error if tensors share memory: they would be loaded as separate ones."""
     spans = []
     for name, each in tensors.items():
         if isinstance(each._array, np.ndarray) and each._array.size:
@@ -117,7 +117,7 @@ def _check_memory(tensors: dict[str, Tensor]) -> None:
 
 
 def _arrays(content: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """The arrays in the bytes of a file; every byte belongs to one of them."""
+    """The arrays in the bytes of a file; an error unless every byte belongs to exactly one of them."""
     length = int.from_bytes(content[:8].tobytes(), "little")
     if len(content) < 8 or length > min(len(content) - 8, _LONGEST_HEADER):
         raise SafetensorError(f"{name} is not in the safetensors format: it has {len(content)} bytes, its header {length}")

@@ -1,4 +1,4 @@
-"""Compiling a graph: the Python function that runs it."""
+"""Compiles a graph to a Python function."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _BINARY = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", 
 
 
 class Runner(Writer):
-    """Writes a graph as code that runs."""
+    """Generates the code that runs a graph."""
 
     def __init__(self, graph: Graph, namespace: dict[str, Any], reserved: set[str]) -> None:
-        """`namespace` gets the objects that the code uses; `reserved` are names that the code uses for something else."""
+        """`namespace` receives the objects that the code uses; `reserved` are names that variables must not have."""
         super().__init__(graph)
         self.namespace, self.reserved = namespace, reserved
         self.variables: dict[int, str] = {}
@@ -163,7 +163,7 @@ class Runner(Writer):
         plain = f"{owner}.{identifier(name)}"
         if not table or not owner.isidentifier():
             return plain
-        return f"({owner}.{table}[{name!r}] if {name!r} in {owner}.{table} else {plain})"  # `__getattr__` would find it later
+        return f"({owner}.{table}[{name!r}] if {name!r} in {owner}.{table} else {plain})"  # `__getattr__` is slower
 
     def _call_field(self, node: Node, rest: str, args: list[str]) -> str:
         return f"{args[0]}.{identifier(node.attributes['name'])}"
@@ -227,7 +227,7 @@ class Runner(Writer):
     def _call_dist(self, node: Node, name: str, args: list[str]) -> str:
         function = self.global_name(distributed(name))
         if name in RPC_CALLS:
-            args[1] = self.global_name(node.attributes["function"].call)  # the graph shows its name
+            args[1] = self.global_name(node.attributes["function"].call)  # in the graph it is a name
         return f"{function}({self._with_keywords(node, args)})"
 
     def _call_profiler(self, node: Node, name: str, args: list[str]) -> str:
@@ -244,7 +244,7 @@ class Runner(Writer):
 
 
 def refuse_rref(*args: Any) -> None:
-    """What saving an RRef does."""
+    """Raises the error for saving an RRef."""
     raise RuntimeError("RRef jit pickling is only allowed inside RPC calls.")
 
 
@@ -254,7 +254,7 @@ def _error(name: str, message: str) -> Exception:
 
 
 def _format(text: str, *args: Any, **kwargs: Any) -> str:
-    """`text.format(...)` that looks into none of its arguments."""
+    """`text.format(...)` that refuses access to attributes and items of its arguments."""
     _check_fields(text)
     return text.format(*args, **kwargs)
 

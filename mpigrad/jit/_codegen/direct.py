@@ -1,7 +1,7 @@
-"""Operators of compiled graphs as functions, called without going through Python's operators and optional arguments.
+"""Direct calls of operators in compiled graphs, without Python's operator dispatch and optional arguments.
 
-What is known when a graph is compiled need not be found out again: which operator it is, that a number is a constant, and
-which lengths a view has. `benchmarks/jit_calls.py` has a row for each of these; what gained nothing there is called as written.
+Facts that are known at compile time are not looked up at run time: the operator, constant operands, the sizes of a view.
+`benchmarks/jit_calls.py` measures each of these; operators that gain nothing are called as written.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _TWO: dict[Any, Binary] = {
 }  # fmt: skip
 _ALL: dict[Any, Operator] = {sums.sum: sums.SUM_ALL, sums.mean: sums.MEAN_ALL}
 _PRODUCTS = (matmul.matmul, matmul.mm)
-_view: Any = ViewOperator.__call__  # as a function: calls of objects cost more
+_view: Any = ViewOperator.__call__  # the plain function, as calling an object costs more
 
 
 class Direct(NamedTuple):
-    """The function to call, and which of the inputs it takes."""
+    """The function to call, and the inputs that it takes."""
 
     function: Callable[..., Any]
     places: tuple[int, ...]
 
 
 def direct_sign(sign: str, node: Node) -> Direct | None:
-    """For one of Python's operators; None where there is nothing to gain."""
+    """The direct call of one of Python's operators; None if it would gain nothing."""
     kinds = [each.type for each in node.inputs]
     if sign == "@" and kinds == [TENSOR, TENSOR]:
         return Direct(_product(operator.matmul), (0, 1))
@@ -60,13 +60,13 @@ def direct_sign(sign: str, node: Node) -> Direct | None:
     first = kinds.index(TENSOR)
     number = _number(node, 1 - first)
     if first == 1 and (number is None or sign not in "+*"):
-        return None  # the operands would change places
+        return None  # the operands would be swapped
     made = _with_any_number(*_SIGNS[sign]) if number is None else _with_number(*_SIGNS[sign], number)
     return Direct(made, (first, 1 - first))
 
 
 def direct_function(function: Any, node: Node) -> Direct | None:
-    """For a function of the library, called with tensors alone."""
+    """The direct call of a function of the library with only tensors as arguments."""
     if node.keywords or any(each.type != TENSOR for each in node.inputs):
         return None
     if len(node.inputs) == 1:
@@ -78,12 +78,12 @@ def direct_function(function: Any, node: Node) -> Direct | None:
 
 
 def direct_method(name: str, node: Node) -> Direct | None:
-    """For a method of tensors."""
+    """The direct call of a method of tensors."""
     return direct_function(getattr(Tensor, name, None), node)
 
 
 def _number(node: Node, place: int) -> Any:
-    """A constant operand; None for anything else."""
+    """The value of a constant operand; None for other operands."""
     source = node.inputs[place].node
     value = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
     return value if node.inputs[place].type in (INT, FLOAT) and is_constant(value) else None
@@ -94,7 +94,7 @@ _TENSOR_AND_NUMBER = "record_two(node_type, made, x0, b1, no_kw, saves)"
 
 
 def _uses(made: Operator, **more: Any) -> dict[str, Any]:
-    """What the statements of an operator name."""
+    """The objects that the statements of an operator use."""
     return {"node_type": made.node_type, "no_kw": {}, "record_one": record_one, "record_two": record_two, **more}
 
 
@@ -146,7 +146,7 @@ def _all(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @functools.cache
 def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Matrices that fit together; `function` sees to vectors, batches and complaints."""
+    """A fast path for matrices of matching shapes; `function` handles vectors, batches and errors."""
     uses = _uses(matmul.mm_op, product=np.matmul, saves=matmul.mm_op.saves_of_two())
     fit = "a0.ndim == 2 and a1.ndim == 2 and a0.shape[1] == a1.shape[0]"
     recording = "record_two(node_type, made, x0, x1, no_kw, saves, (a0.shape, a1.shape))"
@@ -154,7 +154,7 @@ def _product(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
-    """For `x.view(2, 3)` and `x.reshape(2, 3)` with constant lengths: a function of the tensor alone."""
+    """The direct call of `x.view(2, 3)` and `x.reshape(2, 3)` with constant sizes: a function of the tensor alone."""
     first, *lengths = node.inputs
     if name not in ("view", "reshape") or node.keywords or first.type != TENSOR or not lengths:
         return None

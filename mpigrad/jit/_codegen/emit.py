@@ -1,7 +1,7 @@
-"""From a graph to Python source: the base of the writers in `compile.py` (to run graphs) and `python_print.py` (to show them).
+"""Generates Python source from a graph: the base class of `compile.py` (code that runs) and `python_print.py` (code to read).
 
-Values that are used once, by the next node, become part of its expression, so that temporaries die as early as in the
-function that was scripted.
+A value that is used once, by the next node, becomes part of its expression, so that temporaries are freed as early as in the
+original function.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from .._ir.graph import Block, Graph, Node, Value
 
 _STATEMENTS = ("setitem", "delitem", "setattr", "raise", "exit", "if", "loop", "with", "unpack")
 
-_NESTED = 48  # brackets in one expression: Python reads 200 inside each other, and long expressions slowly
+_NESTED = 48  # nested brackets in one expression: Python's parser allows 200, and is slow for long expressions
 
 
 class Writer:
-    """Writes the statements of a graph; `name`, `constant` and `call` say how."""
+    """Writes the statements of a graph; subclasses define `name`, `constant` and `call`."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.lines: list[str] = []
-        self.places: list[Any] = []  # for each line, where in the source it comes from
+        self.places: list[Any] = []  # for each line, its position in the original source
         self.indent = 1
         self.uses: Counter[int] = Counter()
         self.aliases: dict[int, Value] = {}
-        self.pending: list[tuple[Value, str, Node]] = []  # expressions that may become part of a larger one
+        self.pending: list[tuple[Value, str, Node]] = []  # expressions that may still become part of a larger one
         self.loops: list[tuple[bool, list[Value], Value | None]] = []
-        self.nested: Any = None  # where the last expression comes from that became part of another
+        self.nested: Any = None  # source position of the last expression that became part of another
         self._count(graph)
 
     def _count(self, block: Block) -> None:
@@ -38,7 +38,7 @@ class Writer:
                 self.uses[id(each)] += 1
             for inner in node.blocks:
                 for each in inner.outputs:
-                    self.uses[id(each)] += 2  # assigned elsewhere: never part of an expression
+                    self.uses[id(each)] += 2  # counted as used twice, so that it becomes a variable: it is assigned elsewhere
         for each in block.outputs:
             self.uses[id(each)] += 1
 
@@ -58,7 +58,7 @@ class Writer:
         self.places.append(where)
 
     def text(self, value: Value) -> str:
-        """How a value is referred to."""
+        """The text that refers to a value."""
         while id(value) in self.aliases:
             value = self.aliases[id(value)]
         if value.node is not None and value.node.op == "prim::Constant":
@@ -161,7 +161,7 @@ class Writer:
         self.line("break" if node.op == "prim::BreakStmt" else "continue", node.where)
 
     def assign(self, targets: list[Value], values: list[Value]) -> None:
-        """Several assignments at once; a value that was made just now for one of them is made there."""
+        """Assign several values at once; a pending expression for one of them is written in place."""
         changed = [(a, b) for a, b in zip(targets, values) if self.name(a) != self.text(b)]
         pairs = [(self.name(a), self.text(b)) for a, b in changed]
         made = "    " * self.indent + (f"{pairs[0][1]} = " if len(pairs) == 1 else "")
@@ -201,7 +201,7 @@ class Writer:
     def _loop(self, node: Node) -> None:
         turns, test, *start = node.inputs
         if self.pending and self.pending[-1][0] is turns and self.element(node) is not None:
-            self.pending.pop()  # the length, which a loop over the list itself does not need
+            self.pending.pop()  # the length is not needed, as the loop iterates over the list itself
         self.flush()
         body = node.blocks[0]
         index, *carried = body.inputs
@@ -237,22 +237,22 @@ class Writer:
             self.aliases[id(output)] = value
 
     def body(self, block: Block, skipped: Node | None) -> None:
-        """The nodes of a loop, but for the one that the head of the loop does already."""
+        """The nodes of a loop, except the one that the head of the loop replaces."""
         for node in block.nodes:
             if node is not skipped:
                 self.node(node)
 
     def element(self, node: Node) -> Node | None:
-        """The node that takes the next element of a list, if the loop can go through the list itself."""
+        """The node that takes the next element of a list, if the loop can iterate over the list itself."""
         return None
 
     def counting(self, turns: str) -> str:
-        """What a `for` goes through."""
+        """The iterable of a `for`."""
         return f"range({turns})"
 
 
 def identifier(name: str) -> str:
-    """A name that is safe to write into code."""
+    """A valid identifier for a name."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         raise ValueError(f"{name!r} is no name that a graph may use")
     return name

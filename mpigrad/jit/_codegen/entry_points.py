@@ -1,7 +1,7 @@
-"""Entry points of scripted functions: compiled code that takes arguments as Python gives them, checks them, runs the graph.
+"""Entry points of scripted functions: compiled code that binds and checks arguments and runs the graph.
 
-The parameters are those of the function that was scripted, so that Python itself binds arguments, keywords and defaults.
-The default of a parameter without one is MISSING, which no check accepts; `Schema.refusal` complains about arguments left over.
+The parameters are those of the original function, so that Python itself binds arguments, keywords and defaults. Parameters
+without a default get MISSING, which no check accepts; `Schema.refusal` creates the error for surplus arguments.
 
 Numbers and tensors are checked by their class, containers by a loop over their members, which costs less than a call for the
 few members that most have. `Schema.check` converts or refuses what does not fit, and checks the types that have no such test:
@@ -24,14 +24,14 @@ from .compile import Runner
 from .tracebacks import with_script_traceback
 
 _CLASSES: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
-Made = tuple[Any, str, list[Any]]  # a function, its text, and for each line where it comes from
+Made = tuple[Any, str, list[Any]]  # a function, its source, and for each line its position in the original source
 
 
 def compile_entry(graph: Graph, schema: Schema, title: str, namespace: dict[str, Any]) -> Made:
-    """The function that users call: its first parameter is what it is bound to."""
+    """The function that users call; its first parameter is the object to which it is bound."""
     writer = Runner(graph, namespace, {each.name for each in schema.arguments})
     names = _parameters(writer, schema)
-    skip = len(graph.inputs) - len(names)  # the module of methods
+    skip = len(graph.inputs) - len(names)  # a method has its module as first input
     for value, name in zip(graph.inputs[skip:], names):
         writer.variables[id(value)] = name
     me = writer.name(graph.inputs[0]) if skip else writer.new_variable()
@@ -69,11 +69,11 @@ def _parameters(writer: Runner, schema: Schema) -> list[str]:
     names = [each.name for each in schema.arguments]
     if len(set(names)) == len(names) and all(map(_is_plain, names)):
         return names
-    return [writer.new_variable() for _ in names]  # of a file: they can be given by place only
+    return [writer.new_variable() for _ in names]  # from a file: arguments are positional only
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name means itself in Python's code, which writes other forms of a letter as one."""
+    """Whether Python leaves a name unchanged: it normalises Unicode identifiers (NFKC)."""
     return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
 
 
@@ -134,7 +134,7 @@ def _member_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str
     if kind.kind not in ("List", "Dict"):
         return []
     member = writer.new_variable()
-    texts = [member] if kind.kind == "List" else [member, f"{name}[{member}]"]  # less than the pairs of `items()`
+    texts = [member] if kind.kind == "List" else [member, f"{name}[{member}]"]  # faster than the pairs of `items()`
     tests = [_test(writer, text, each) for text, each in zip(texts, kind.args)]
     if not all(tests):
         return []

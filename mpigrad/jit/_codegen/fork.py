@@ -1,4 +1,4 @@
-"""`jit.fork` and `jit.wait`: a function running beside the caller, within the same autograd mode and distributed context."""
+"""`jit.fork` and `jit.wait`: run a function concurrently, with the caller's grad mode and autograd context."""
 
 from __future__ import annotations
 

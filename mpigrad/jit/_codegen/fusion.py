@@ -1,7 +1,7 @@
-"""Fusion: chains of elementwise operators become one node, which reuses buffers where no gradient is recorded.
+"""Fusion: chains of elementwise operators become one node, which reuses buffers if no gradient is recorded.
 
-Where a gradient is recorded, or the operands are anything but floats of one shape and type in one place, the operators run
-one by one as written. On the host, arrays larger than the cache are worked through in pieces that stay in it; on a GPU a chain
+If a gradient is recorded, or the operands are not floats of one shape, type and device, the operators run one by one as
+written. On the host, arrays larger than the cache are processed in pieces that fit into it; on a GPU a chain
 is one generated kernel (`gpu_fusion.py`).
 """
 
@@ -25,7 +25,7 @@ from .gpu_fusion import GpuKernel
 from .variants import is_constant, written
 
 PIECE = 1 << 15  # elements: a few operands of this length fit into a second-level cache
-LARGE = 1 << 18  # elements: below that, operands and buffers stay in a cache as they are
+LARGE = 1 << 18  # elements: smaller operands and buffers stay in the cache anyway
 
 
 def _relu(x: Any, out: Any) -> Any:
@@ -92,7 +92,7 @@ def _fusible(node: Node) -> bool:
 
 
 def _group(nodes: list[Node], position: int, users: dict[int, set[int]]) -> list[Node]:
-    """The nodes before a place whose results only this group uses, in order."""
+    """The nodes before a position whose results are used only inside this group, in order."""
     root = nodes[position]
     if not _fusible(root):
         return []
@@ -165,7 +165,7 @@ class Kernel:
     def _run_on_gpu(self, args: tuple[Any, ...], values: list[Any], first: Any) -> Any:
         place = device_of(first)
         if any(device_of(values[number]) != place for number in self.tensors):
-            return self._plain(*args)  # the operators say what is wrong
+            return self._plain(*args)  # the operators raise the right error
         with on_device(place):
             return wrap(self._on_gpu(values))
 
@@ -201,7 +201,7 @@ def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) 
 
 
 def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
-    """For each operator its function, where its operands are, and the register for its result; how many registers."""
+    """For each operator its function, its operands and the register of its result; and the number of registers."""
     places: dict[int, tuple[bool, int]] = {id(each): (False, number) for number, each in enumerate(inputs)}
     last_use = {id(each): number for number, node in enumerate(group) for each in node.inputs}
     free: list[int] = []
@@ -221,7 +221,7 @@ def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
 
 
 def _fast(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
-    """The steps on arrays that are not large and need not be looked at any closer; `kernel` for all others."""
+    """A function for small arrays without further checks; it calls `kernel` for all others."""
     numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := each.constant)}
     lines, made = [], set()
     for number, (_, sources, target) in enumerate(steps):
@@ -236,7 +236,7 @@ def _fast(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value])
 
 
 def _written(steps: list[Any], inputs: int, registers: int) -> Any:
-    """The steps as a function of the operands and (None: to be made) the buffers for results."""
+    """The steps as a function of the operands and the buffers of results (None: allocate)."""
     space = {f"f{number}": step[0] for number, step in enumerate(steps)}
     names = [f"x{number}" for number in range(inputs)] + [f"r{number}=None" for number in range(registers)]
     lines = [f"def run({', '.join(names)}):"]

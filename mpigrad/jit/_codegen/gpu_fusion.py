@@ -1,7 +1,7 @@
 """Fusion on a GPU: a group of elementwise operators as the body of one CuPy `ElementwiseKernel`.
 
-The kernel is generated from the same steps that run on NumPy and compiled by CuPy when it is first used. Multiplications and
-additions are not contracted, so that a fused chain gives what the operators give one by one.
+The kernel is generated from the same steps that run on NumPy and compiled by CuPy on first use. Multiplications and additions
+are not contracted, so that a fused chain gives the same result as the single operators.
 """
 
 from __future__ import annotations

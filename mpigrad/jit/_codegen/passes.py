@@ -21,11 +21,11 @@ _FOLDED: dict[str, Any] = {
     ">=": operator.ge,
 }  # fmt: skip
 _NUMBERS = (bool, int, float)
-_BITS = 64  # longer integers are left to the call
+_BITS = 64  # longer integers are not folded: the call raises the error
 
 
 def optimised(graph: Graph) -> Graph:
-    """A copy of a graph that gives the same and runs faster."""
+    """An optimised copy of a graph with the same results."""
     made = _copy(graph)
     _fold_constants(made)
     _eliminate_common(made, made, {}, {}, _escaping(made), not any(_may_mutate(node) for node in made.walk()))
@@ -78,7 +78,7 @@ def _fold_constants(block: Block) -> None:
         try:
             result = _FOLDED[sign](*values)
         except ArithmeticError:
-            continue  # the error belongs to the call
+            continue  # not folded: the call raises the error
         if type_of(result) == node.output.type and not (isinstance(result, int) and result.bit_length() > _BITS):
             node.op, node.target, node.inputs, node.attributes = "prim::Constant", "constant", [], {"value": result}
 
@@ -117,7 +117,7 @@ def _eliminate_common(
     graph: Graph, block: Block, known: dict[Any, Value], same: dict[int, Value], escaping: set[int], no_mutation: bool
 ) -> None:
     """Compute equal expressions of pure operators once. `known` maps expressions to their values, `same` maps values to the
-    equal ones that take their place."""
+    equal ones that replace them."""
     kept = []
     for node in block.nodes:
         node.inputs = [same.get(id(each), each) for each in node.inputs]
@@ -158,7 +158,7 @@ def _may_eliminate_common(first: Value, second: Value, escaping: set[int], no_mu
 
 # -- dead code elimination ------------------------------------------------------------------------------------------------
 def _eliminate_dead(graph: Graph) -> bool:
-    """Remove pure nodes whose results are unused; whether there were any."""
+    """Remove pure nodes whose results are unused; returns whether there were any."""
     uses: Counter[int] = Counter()
     for node in graph.walk():
         uses.update(id(each) for each in node.inputs)
@@ -177,5 +177,5 @@ def _eliminate_dead(graph: Graph) -> bool:
 
 def _unused(node: Node, uses: Counter[int]) -> bool:
     if not (is_pure(node) and node.target.partition(":")[0] in ("constant", "tuple", "named", "list", "dict", "alias", "attr")):
-        return False  # an operator may raise, which the function must then do
+        return False  # an operator that may raise must be kept
     return not any(uses[id(each)] for each in node.outputs)

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._ir.errors import Error
 
-# By the id of compiled code (equal code of two functions is one key for dicts): the code, its scripted function, for each line
-# where in the source it comes from
+# id of compiled code -> the code, its scripted function, and for each line its position in the source. By id, because equal code
+# objects of two functions would be the same key.
 _by_code: dict[int, tuple[Any, Any, list[Any]]] = {}
 _HEAD = "The following operation failed in the mpigrad.jit interpreter.\nTraceback of scripted code (most recent call last):\n"
 _REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, AssertionError, NotImplementedError,
@@ -15,12 +15,12 @@ _REBUILT = (RuntimeError, ValueError, TypeError, IndexError, KeyError, ZeroDivis
 
 
 def register_code(code: Any, function: Any, places: list[Any]) -> None:
-    """Note which scripted function compiled code belongs to, and which place in the source each of its lines."""
+    """Register the scripted function of compiled code, and the source position of each line."""
     _by_code[id(code)] = (code, function, places)
 
 
 def with_script_traceback(error: Exception) -> Exception:
-    """The error with the traceback of scripted code in its message; the error itself if its class cannot be made from a text."""
+    """The error with the traceback of scripted code in its message; unchanged if its class cannot be created from a text."""
     text = str(error)
     if type(error) not in _REBUILT or text.startswith(_HEAD):
         return error
@@ -32,7 +32,7 @@ def with_script_traceback(error: Exception) -> Exception:
             frames.append(_frame(*found[1:], trace.tb_lineno))
         trace = trace.tb_next
     if not any(frames):
-        return error  # about the arguments: nothing has run
+        return error  # an error about the arguments: no scripted code has run
     last = "" if type(error) is Error else f"{type(error).__name__}: "
     made = type(error)(f"{_HEAD}{''.join(each for each in frames if each)}{last}{text}\n")
     made.__cause__ = error

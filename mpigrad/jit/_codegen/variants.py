@@ -1,8 +1,8 @@
 """Variants of operators for compiled graphs, generated as source: for dense float tensors on the host.
 
-A variant compares its operands' classes, types and shapes, calls NumPy, wraps the result and records it. Operands that it is not
-made for go to the function `otherwise`. Generated code is a tenth faster than a closure that several operators share, since
-the interpreter specialises it for the one operator that runs there.
+A variant checks the classes, types and shapes of its operands, calls NumPy, wraps the result and records it. Other operands are
+passed to the function `otherwise`. Generated code is 10 % faster than a closure that several operators share, because the
+interpreter specialises it for its operator.
 """
 
 from __future__ import annotations

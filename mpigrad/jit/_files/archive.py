@@ -1,7 +1,7 @@
-"""The archive of a saved program: its members are read as what they should be, or refused.
+"""Reads the archive of a saved program; every member is validated.
 
-Members are stored, not compressed, so a file never asks for more memory than it has bytes itself. Nothing is written to disk:
-names of members are only compared.
+Members are stored without compression, so reading never needs more memory than the size of the file. Nothing is written to
+disk, and names of members are only compared, so path traversal is impossible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, NotImple
 
 
 class Refused(RuntimeError):
-    """What is wrong with a file."""
+    """Raised with the reason why a file is invalid."""
 
 
 class Content(NamedTuple):
@@ -39,7 +39,7 @@ class Content(NamedTuple):
 
 @contextmanager
 def refusing(f: Any) -> Iterator[None]:
-    """Within the block, whatever a damaged file leads to becomes one kind of error, which names the file."""
+    """Convert all errors that a damaged file may cause inside the block to one type, with the name of the file."""
     try:
         yield
     except Refused as error:
@@ -72,7 +72,7 @@ def _read(file: Any, shown: Any) -> Content:
 
 
 def _check_members(archive: zipfile.ZipFile) -> None:
-    """Every member once, not compressed, and all together no larger than the file."""
+    """An error unless all members are unique, uncompressed and together not larger than the file."""
     members = archive.infolist()
     for each in members:
         if each.compress_type != zipfile.ZIP_STORED:
@@ -105,7 +105,7 @@ def _check_format(form: dict[str, Any]) -> None:
 
 
 def array(content: bytes) -> np.ndarray:
-    """An array from the bytes of a `.npy` file: numbers only, and exactly as many as its header says.
+    """Decode a `.npy` file: numbers only, and exactly as many as its header says.
 
     >>> import io, numpy
     >>> file = io.BytesIO()
@@ -120,7 +120,7 @@ def array(content: bytes) -> np.ndarray:
     shape, fortran, kind = _HEADERS[version](file)
     if kind.hasobject or kind.names is not None or kind.subdtype is not None:
         raise Refused(f"an array holds {kind}, not numbers")
-    from_numpy_dtype(kind)  # TypeError if no tensor has it
+    from_numpy_dtype(kind)  # TypeError if tensors do not support it
     count = 1
     for each in shape:
         if each < 0:

@@ -1,4 +1,4 @@
-"""`jit.load`: programs from files. Nothing in a file is executed but operators of graphs, each checked when compiled."""
+"""`jit.load`: reads programs from files. Only operators of graphs are executed, and each is checked when it is compiled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .verify import Members, verify
 def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     """Read a scripted function or module that `jit.save` wrote (a path, or an open binary file).
 
-    Tensors go to the device from which they were saved, or all to `map_location`.
+    Tensors are loaded to the device from which they were saved, or all to `map_location`.
 
     >>> import mpigrad, io
     >>> file = io.BytesIO()
@@ -68,7 +68,7 @@ _WORDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 
 def _part(kind: type[_Part], given: Any) -> _Part:
-    """A part of a file, if it is of the kind that belongs there."""
+    """A part of a file, if it has the expected type."""
     if not isinstance(given, kind):
         raise Refused(f"expected {_WORDS[kind]}, got {given!r:.100}")
     return given
@@ -96,7 +96,7 @@ class _Reader:
         self.members: dict[int, Members] = {}  # of the modules, by id
 
     def place(self, saved: str) -> Device:
-        """Where a tensor goes that was saved from a device."""
+        """The device for a tensor that was saved from a device."""
         try:
             return saved_place(saved if self.wanted is None else self.wanted, "mpigrad.jit.load")
         except RuntimeError as error:
@@ -121,15 +121,15 @@ class _Reader:
         )
         graph = Graph(_text(packed["graph"]["name"]))
         self.block(packed["graph"], graph, {})
-        graph._count = 10**6  # new names never meet the old ones
+        graph._count = 10**6  # new names cannot collide with those of the file
         schema = Schema(identifier(given["name"]), arguments, unpack_type(given["returns"]))
         verify(graph, schema, me, self.members)
         made = ScriptFunction(graph, schema, None, name)
-        made._compile()  # whatever else is wrong with the file shows now
+        made._compile()  # compile now, to detect further errors of the file at load
         return made
 
     def block(self, packed: dict[str, Any], block: Block, around: dict[int, Value]) -> None:
-        """Nodes see the values before them, and those of the blocks around."""
+        """Read a block; its nodes can use earlier values and those of enclosing blocks."""
         values = dict(around)
 
         def new(given: Any, node: Node | None = None) -> Value:
@@ -226,7 +226,7 @@ def _part_name(name: str) -> str:
 
 
 def _check_attributes(cls: type, attributes: dict[str, Any], library: bool) -> None:
-    """Attributes of the library's modules are values of theirs, never in place of what the class says."""
+    """An error unless attributes of library modules are values: a file must not override methods or class attributes."""
     for name in attributes:
         if not is_kept(name):
             raise Refused(f"a file must not set the attribute {name!r}")
@@ -279,7 +279,7 @@ _VALUES: dict[str | None, Any] = {
 
 # -- modules as arguments and results of calls -----------------------------------------------------------------------------
 def _reduce_in_rpc(module: ScriptModule) -> Any:
-    """A scripted module in a message: what `jit.save` writes."""
+    """Encode a scripted module in a message, as `jit.save` does."""
     if "module_rref" in vars(module):
         raise RuntimeError(
             "Passing a script RemoteModule over RPC is not supported. Please create a RemoteModule in the sender, send the "

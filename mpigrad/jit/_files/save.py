@@ -72,11 +72,11 @@ _INTERNAL = frozenset(vars(Module())) | {
 
 
 class _Unsavable(RuntimeError):
-    """What no file holds."""
+    """Raised for objects that cannot be saved."""
 
 
 class _Packer:
-    """Collects what a program needs."""
+    """Collects the functions, modules and arrays of a program."""
 
     def __init__(self) -> None:
         self.functions: dict[str, Any] = {}
@@ -157,12 +157,12 @@ class _Packer:
                 try:
                     made["attributes"][name] = self.value(each)
                 except _Unsavable:
-                    continue  # of Python only: scripted code cannot see it
+                    continue  # a Python object that scripted code cannot use
         return made
 
 
 def is_kept(name: str) -> bool:
-    """Whether a file may hold an attribute or a method of a module: those that belong to every module stay out."""
+    """Whether an attribute or method of a module is saved; those of every module are not."""
     if not name.startswith("_"):
         return name.isidentifier()
     return name.isidentifier() and not name.startswith("__") and name not in _INTERNAL and not hasattr(Module, name)

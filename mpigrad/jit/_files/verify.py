@@ -1,8 +1,8 @@
-"""Graphs from files, checked before they are compiled: nodes have the inputs, outputs, blocks and attributes that they need,
-and what is called or looked into as a module is one.
+"""Verifies graphs from files before they are compiled: nodes have the required inputs, outputs, blocks and attributes, and
+values that are used as modules are modules.
 
-Which functions, methods and attributes of tensors a node may name is decided when it is compiled, for all graphs alike
-(`_codegen/compile.py`). Here stands what only files can get wrong, because lowering makes no such graphs.
+The compiler (`_codegen/compile.py`) decides for all graphs which functions, methods and attributes of tensors a node may name.
+This file checks only errors that lowering cannot produce.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .._ir.schema import Schema
 from .._ir.types import Type
 from .archive import Refused
 
-_SOME = object()  # a module that is known only when the graph runs; it is checked there
+_SOME = object()  # a module that is known only at run time, and is checked then
 
 
 class _Shape(NamedTuple):
-    """How many inputs (at least, at most) and outputs (at most) a node has."""
+    """The number of inputs (minimum, maximum) and outputs (maximum) of a node."""
 
     least: int = 0
     most: int | None = None
@@ -41,11 +41,11 @@ _SHAPES = {
 }  # fmt: skip
 _WITH_NAME = ("fn", "method", "attr", "builtin", "math", "prim", "dist", "op", "uop", "profiler")
 _PRIM = {"listed": 1, "range_length": None, "derive_index": 3, "float_pow": 2}
-_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist", "profiler")  # have no output where the result is unused
+_SILENT = ("method", "fn", "builtin", "call", "callmethod", "dist", "profiler")  # have no output if the result is unused
 
 
 class Members(NamedTuple):
-    """What graphs may use of a module: its values, and its methods."""
+    """The members of a module that graphs may use: values and methods."""
 
     data: frozenset[str]
     methods: frozenset[str]
@@ -75,7 +75,7 @@ class _Checker:
     def __init__(self, schema: Schema, members: dict[int, Members]) -> None:
         self.schema, self.members = schema, members
         self.modules: dict[int, Any] = {}  # values that are modules
-        self.loops: list[int] = []  # how many values the loops around carry
+        self.loops: list[int] = []  # number of loop-carried values of the enclosing loops
 
     def refuse(self, node: Node, why: str) -> Refused:
         return Refused(f"{self.schema.name}: the node {node.op!r} ({node.target!r}) {why}")
@@ -197,7 +197,7 @@ class _Checker:
     def _callmethod(self, node: Node, rest: str) -> None:
         module, name = self.owner(node), self.attribute(node, "name", str)
         if module is _SOME:
-            fits = name.isidentifier() and not name.startswith("__")  # only scripted methods are found when it runs
+            fits = name.isidentifier() and not name.startswith("__")  # at run time only scripted methods are found
         else:
             fits = name == "forward" or name in self.members[id(module)].methods
         if not fits:

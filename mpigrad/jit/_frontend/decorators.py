@@ -1,4 +1,4 @@
-"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions that have a meaning of their own inside scripts."""
+"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions with a special meaning inside scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _marked(function: Any, mark: str) -> Any:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Leave a function to Python: scripted code calls it, and its body is not compiled. Its annotations count.
+    """Do not compile a function: scripted code calls it in Python. Its annotations are its types.
 
     >>> import mpigrad
     >>> @mpigrad.jit.ignore
@@ -70,8 +70,8 @@ def script_method(fn: Any) -> Any:
 
 
 def interface(obj: type) -> type:
-    """Declare an interface: its methods' annotations count, their bodies do not. Scripted modules that have these methods
-    can be given where the interface is the type of an argument.
+    """Declare an interface by the annotations of its methods; their bodies are ignored. Scripted modules with these methods
+    can be passed where the interface is the type of an argument.
 
     >>> import mpigrad
     >>> @mpigrad.jit.interface
@@ -121,7 +121,7 @@ def is_scripting() -> bool:
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Refused: a trace would keep what one run happened to do; `jit.script` keeps the whole function.
+    """Not supported: a trace would contain only the branches of one run; use `jit.script`.
 
     >>> import mpigrad
     >>> mpigrad.jit.trace(mpigrad.sin, mpigrad.ones(1))
@@ -136,7 +136,7 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 
 
 def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Refused, as `jit.trace` is.
+    """Not supported, like `jit.trace`.
 
     >>> import mpigrad
     >>> mpigrad.jit.trace_module(mpigrad.nn.Linear(1, 1), {})

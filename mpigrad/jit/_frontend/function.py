@@ -1,9 +1,9 @@
-"""ScriptFunction: the graph of a scripted function, its compiled code, its schema, and the name by which it travels.
+"""`ScriptFunction`: the graph of a scripted function, its compiled code, its schema, and its name for pickling and RPC.
 
-Users call Python's own bound methods, which the interpreter calls without a detour through C and `__call__`: `jit.script(f)`
-gives the entry point of a `ScriptFunction` bound to its `PickleProxy`, a method of a scripted module is its entry point bound to
-the module. Attributes of a bound method are those of its function, so `fn.graph` and its like are kept there. An entry point is
-compiled at the first call; the compiled code then replaces the code that started the compiler.
+Users call plain bound methods, because the interpreter calls these faster than objects with `__call__`: `jit.script(f)` returns
+the entry point of a `ScriptFunction` bound to its `PickleProxy`; a method of a scripted module is its entry point bound to the
+module. A bound method has the attributes of its function, so `fn.graph` and others are stored there. An entry point is compiled
+on its first call; the compiled code then replaces the code that started the compiler.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .._ir.graph import Graph
 from .._ir.schema import Schema
 
 by_name: dict[str, ScriptFunction] = {}  # qualified name -> the function, for calls from other workers
-_compiling = threading.RLock()  # functions compile those that they call
+_compiling = threading.RLock()  # reentrant: compiling a function compiles those that it calls
 
 
 def is_script(obj: Any) -> bool:
-    """Whether an object is a callable that `jit.script` gave."""
+    """Whether an object is a callable from `jit.script`."""
     return type(obj) is MethodType and type(obj.__self__) is PickleProxy
 
 
 class _Kind(type):
-    """`isinstance(jit.script(f), ScriptFunction)` holds."""
+    """Makes `isinstance(jit.script(f), ScriptFunction)` true."""
 
     def __instancecheck__(cls, obj: Any) -> bool:
         return type.__instancecheck__(cls, obj) or is_script(obj)
@@ -60,7 +60,7 @@ class ScriptFunction(metaclass=_Kind):
         self.graph, self.schema, self._source = graph, schema, source
         self.name, self.qualified_name = schema.name, qualified_name
         self.returns = schema.returns
-        self.namespace: dict[str, Any] = {"_start": self._start}  # the names that the compiled code knows
+        self.namespace: dict[str, Any] = {"_start": self._start}  # the globals of the compiled code
         self._optimised: Graph | None = None
         self._text = ""
         self._inner: Any = None
@@ -102,7 +102,7 @@ class ScriptFunction(metaclass=_Kind):
         return self.entry(me, *args, **kwargs)
 
     def check_call(self, args: Any, kwargs: dict[str, Any]) -> None:
-        """Refuse a call by another worker that cannot succeed there."""
+        """An error, on the caller, for an RPC whose arguments do not match the schema."""
         if len(self.graph.inputs) > len(self.schema.arguments):
             raise TypeError(f"cannot pickle 'ScriptMethod' object '{self.name}': call methods through an RRef to the module")
         self.schema.check_call(tuple(args), kwargs)
@@ -130,7 +130,7 @@ class ScriptFunction(metaclass=_Kind):
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the function to a file; see `mpigrad.jit.save`."""
-        from .._files.save import save  # files need this module
+        from .._files.save import save  # imported late: `_files` imports this module
 
         save(self, f)
 
@@ -138,7 +138,7 @@ class ScriptFunction(metaclass=_Kind):
         return find, (self.qualified_name,)
 
     def __deepcopy__(self, memo: Any) -> ScriptFunction:
-        return self  # nothing in it changes
+        return self  # immutable
 
     def __repr__(self) -> str:
         return f"<mpigrad.jit.ScriptFunction {self.schema}>"
@@ -168,7 +168,7 @@ class PickleProxy:
 
 
 def anchor(qualified_name: str) -> PickleProxy:
-    """The anchor of the scripted function that this process knows by a name."""
+    """The `PickleProxy` of the scripted function with this name in this process."""
     found: Any = find(qualified_name).call.__self__
     return found
 
@@ -179,7 +179,7 @@ def _first(self, *args, **kwargs):  # type: ignore[no-untyped-def]
 
 
 def new_entry(script: ScriptFunction, original: Any) -> FunctionType:
-    """A function that compiles itself when it is called, with the name and the description of the one that was scripted."""
+    """A function that compiles itself on its first call, with the name and docstring of the original."""
     made = FunctionType(_first.__code__, script.namespace, script.name)
     if original is not None:
         made.__module__, made.__qualname__, made.__doc__ = original.__module__, original.__qualname__, original.__doc__
@@ -189,27 +189,27 @@ def new_entry(script: ScriptFunction, original: Any) -> FunctionType:
 
 
 def _signature(script: ScriptFunction, original: Any) -> inspect.Signature:
-    """What `inspect` shows of an entry: the parameters of the original, after the one that is bound."""
+    """The signature for `inspect`: the bound parameter, then the parameters of the original."""
     found = inspect.signature(original)
     if len(script.graph.inputs) > len(script.schema.arguments):
-        return found  # a method: the module is among them
-    bound = inspect.Parameter("_".join(("", *found.parameters)) or "_", inspect.Parameter.POSITIONAL_ONLY)  # no other's name
+        return found  # a method: `self` is already included
+    bound = inspect.Parameter("_".join(("", *found.parameters)) or "_", inspect.Parameter.POSITIONAL_ONLY)  # unique
     return found.replace(parameters=[bound, *found.parameters.values()])
 
 
 def replace_code(entry: FunctionType, compiled: FunctionType) -> None:
-    """Let an entry run what was compiled for it. Threads see the code last, when what belongs to it is there."""
+    """Make an entry run its compiled code. The code is set last, because other threads may call the entry at any time."""
     entry.__defaults__ = compiled.__defaults__
     entry.__code__ = compiled.__code__
 
 
 def record_of(obj: Any) -> ScriptFunction:
-    """The ScriptFunction of a callable that `jit.script` gave."""
+    """The ScriptFunction of a callable from `jit.script`."""
     return obj._record if is_script(obj) else obj
 
 
 def find(qualified_name: str) -> ScriptFunction:
-    """The scripted function that this process knows by a name."""
+    """The scripted function with this name in this process."""
     found = by_name.get(qualified_name)
     if found is None:
         module = qualified_name.removeprefix("__mpigrad__.").rpartition(".")[0]

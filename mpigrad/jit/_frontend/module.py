@@ -1,4 +1,4 @@
-"""Scripted modules: what `jit.script(module)` gives, and `ScriptModule` classes with `script_method`."""
+"""Scripted modules: the results of `jit.script(module)`, and `ScriptModule` classes with `script_method`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .function import ScriptFunction
 
 
 def class_values(cls: type) -> dict[str, Any]:
-    """The values that users' classes give to all their modules."""
+    """The class attributes of users' module classes."""
     own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
     every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
     return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}
 
 
 class _CompilesAfterInit(type):
-    """Compiles the scripted methods of a ScriptModule when its `__init__` is over."""
+    """Compiles the scripted methods of a ScriptModule after its `__init__`."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
@@ -80,11 +80,11 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
         self.__dict__[name] = MethodType(function.entry, self)
 
     def _script_method(self, name: str) -> Any:
-        """A scripted method, for calls from graphs: nothing else of a module can be called from there."""
+        """A scripted method, for calls from graphs; graphs can call nothing else of a module."""
         return MethodType(self._script_methods[name].inner(), self)
 
     def _check_interface(self, hint: Any) -> None:
-        """Refuse a type that is no interface, or one that this module does not have."""
+        """An error if a type is not an interface or this module does not implement it."""
         name = qualified(hint)
         if name in interfaces and convert(Type(name), self) is not NO:
             return
@@ -125,13 +125,13 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
 
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write the module to a file; see `mpigrad.jit.save`."""
-        from .._files.save import save  # files need this module
+        from .._files.save import save  # imported late: `_files` imports this module
 
         save(self, f)
 
 
 class RecursiveScriptModule(ScriptModule):
-    """What `jit.script(module)` gives: it shares the parameters and buffers of the module."""
+    """The result of `jit.script(module)`; it shares the parameters and buffers of the module."""
 
     def __init__(self, original: Any) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def _mark(cls: type, name: str) -> Any:
 
 
 def scripted_child(child: Any) -> Any:
-    """A submodule as scripted code calls it: the library's as they are, those of users scripted."""
+    """A submodule for scripted code: library modules unchanged, users' modules scripted."""
     if child is None or isinstance(child, ScriptModule) or is_library(child):
         return child
     if type(child) in (ModuleList, Sequential):

@@ -1,4 +1,4 @@
-"""`jit.script`: functions and modules to scripted ones."""
+"""`jit.script`: compiles functions, modules and classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .script_class import script_class
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Compile a function, or a module with its methods, to a graph that runs without Python's own control.
+    """Compile a function, or a module with its methods, to a graph.
 
-    Arguments are tensors unless annotated. What scripting does not support raises here, with the file and the line.
+    Arguments are tensors unless annotated. Unsupported code raises an error here, with the file and the line.
 
     >>> import mpigrad
     >>> fn = mpigrad.jit._example()

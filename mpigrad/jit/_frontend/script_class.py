@@ -1,7 +1,7 @@
-"""Script classes, what `jit.script(cls)` makes of a class: scripts make instances, read and set attributes, call methods.
+"""Script classes (`jit.script(cls)`): scripts create instances, read and set attributes, and call methods.
 
-The class itself stays as it is, and so do its instances: Python runs its methods, graphs run those compiled here. Attributes are
-those that `__init__` sets, with the types that it gives them.
+The class and its instances are not changed: Python runs the original methods, graphs run the compiled ones. Attributes are
+those that `__init__` sets, with the types of the values that it assigns.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class ScriptClass:
         self.cls, self.type_name, self.names = cls, _new_name(cls), names
         self.attributes: dict[str, Type] = {}
         self.methods: dict[str, ScriptFunction | None] = {}  # None while a method is compiled
-        self.defining = True  # `__init__` is being compiled: what it sets is an attribute from now on
+        self.defining = True  # `__init__` is being compiled: its assignments declare attributes
 
     def knows(self, builder: Any, value: Any) -> bool:
         """Whether a value is a module: never (see `ModuleMembers.knows`)."""
         return False
 
     def static(self, name: str) -> Any:
-        """What the class has under a name, unbound."""
+        """The unbound member of the class with this name."""
         return inspect.getattr_static(self.cls, name, None)
 
     def method(self, name: str) -> ScriptFunction | None:
@@ -57,7 +57,7 @@ class ScriptClass:
         self.method("__init__")
         self.defining = False
         self._compile_others()
-        self.names = {}  # of a frame, which is not to be kept alive
+        self.names = {}  # released, because they belong to a frame
 
     def _compile_others(self) -> None:
         for name, each in vars(self.cls).items():
@@ -67,7 +67,7 @@ class ScriptClass:
 
 
 def script_class(cls: type, names: dict[str, Any]) -> type:
-    """Make a class known to scripts; `names` are those that its annotations may use beside the module's."""
+    """Register a class for scripts; its annotations may use `names` in addition to those of its module."""
     if issubclass(cls, Module):
         raise RuntimeError(
             f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an instance instead"
@@ -91,7 +91,7 @@ def script_class(cls: type, names: dict[str, Any]) -> type:
 
 
 def _new_name(cls: type) -> str:
-    """The name of a class in graphs; another one if a class of that name was scripted before."""
+    """A unique name of a class in graphs."""
     name, count = qualified(cls), 0
     while name in script_classes:
         name, count = f"{qualified(cls)}___mangle_{count}", count + 1

@@ -1,4 +1,4 @@
-"""Values at the border of scripted code: does an argument fit its type, and what it becomes."""
+"""Conversion of arguments at the boundary of scripted code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO = object()  # the value does not fit
 
 
 def convert(wanted: Type, value: Any) -> Any:
-    """The value as scripted code gets it (ints become floats where floats are wanted), or NO."""
+    """The value converted for scripted code (ints to floats where floats are expected), or NO."""
     test = _TESTS.get(wanted.kind)
     if test is not None:
         return test(wanted, value)

@@ -1,4 +1,4 @@
-"""Errors of scripting: what is wrong, with the file, the line and the place in the source."""
+"""Errors of scripting, with the file, the line and an excerpt of the source."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Source:
 
 
 class Error(RuntimeError):
-    """What a `raise` inside scripted code becomes: `torch.jit.Error`. PyTorch's arrives from other workers as `RuntimeError`;
-    this one is both, here and there."""
+    """Raised for a `raise` inside scripted code: `torch.jit.Error`. From other workers PyTorch's arrives as `RuntimeError`;
+    this class is derived from RuntimeError, so it is both in either case."""
 
 
 class FrontendError(Exception):
@@ -67,5 +67,5 @@ def place(source: Source, node: Any, message: str) -> str:
 
 
 def script_error(source: Source, node: ast.AST, message: str) -> RuntimeError:
-    """What PyTorch's compiler raises for programs that parse but make no sense to it."""
+    """PyTorch's error for programs that parse but cannot be compiled."""
     return RuntimeError("\n" + place(source, node, message))

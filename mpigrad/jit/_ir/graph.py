@@ -11,7 +11,7 @@ Where = tuple[str, int, int]  # file, line, column
 
 
 class Value:
-    """What a node gives, or an input: it has a type and a name, and never changes."""
+    """The output of a node, or an input of the graph: immutable, with a type and a name."""
 
     __slots__ = ("name", "node", "type")
 
@@ -31,8 +31,8 @@ class Value:
 class Node:
     """One operation: its operator's name, inputs, outputs, attributes, and blocks (of `prim::If` and `prim::Loop`).
 
-    `target` says how to run it (`_codegen/compile.py` has a method for each kind); `keywords` names the last inputs that are
-    given by keyword.
+    `target` defines how it runs (`_codegen/compile.py` has a method for each kind); `keywords` names the last inputs that are
+    passed by keyword.
     """
 
     __slots__ = ("attributes", "blocks", "inputs", "keywords", "op", "outputs", "target", "where")
@@ -58,7 +58,7 @@ class Node:
 
 
 class Block:
-    """A list of nodes with inputs and outputs of its own."""
+    """A list of nodes with inputs and outputs."""
 
     __slots__ = ("inputs", "nodes", "outputs")
 
@@ -84,7 +84,7 @@ class Block:
 
 
 class Graph(Block):
-    """A whole function: what `fn.graph` gives and prints.
+    """The graph of a function: the value of `fn.graph`.
 
     >>> import mpigrad
     >>> from mpigrad.jit._ir.graph import Graph

@@ -1,6 +1,6 @@
 """Operators: the functions of the library, and the methods and properties of tensors, that a node of a graph may name.
 
-Files name operators too, so these tests decide what a loaded program can run.
+Files name operators too, so these checks decide what a loaded program can run.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ DISTRIBUTED = {
     "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
 }  # fmt: skip
 RPC_CALLS = ("rpc_async", "rpc_sync", "remote")
-RUNS = {  # what a graph runs for each: scripts have calls of their own, and two methods of RRefs
+RUNS = {  # the function that a graph runs for each: RPC has separate functions for scripts, and two methods of RRefs
     **DISTRIBUTED, **dict.fromkeys((*RPC_CALLS, "local_value", "to_here"), "mpigrad.distributed.rpc._scripts"),
 }  # fmt: skip
-# Names that take or give Python objects that cannot be values of a graph.
+# Functions with arguments or results that cannot be values of a graph.
 _NEVER = {
     "numpy", "register_hook", "register_post_accumulate_grad_hook", "tolist", "apply_", "map_", "map2_", "share_memory_",
     "save", "load", "set_printoptions", "from_numpy", "frombuffer", "as_tensor_function", "storage", "untyped_storage",
@@ -56,7 +56,7 @@ _RESULTS: dict[str, Type] = {
 
 
 def result_of(name: str, args: list[Type], keywords: dict[str, Any]) -> Type:
-    """The type of what an operator gives, from its name and the types of its arguments (self included).
+    """The result type of an operator, from its name and the types of its arguments (including self).
 
     `keywords` maps names to (type, constant value or Ellipsis).
     """
@@ -107,7 +107,7 @@ def operator_name(obj: Any) -> tuple[str, str]:
     for module in OPERATOR_MODULES:
         if getattr(importlib.import_module(module), name, None) is obj:
             return name, f"fn:{module}:{name}"
-    for module in OPERATOR_MODULES:  # under another name, such as `abs` and `absolute`
+    for module in OPERATOR_MODULES:  # an alias, such as `abs` and `absolute`
         for other, found in vars(importlib.import_module(module)).items():
             if found is obj:
                 return other, f"fn:{module}:{other}"
@@ -123,7 +123,7 @@ def operator(module: str, name: str) -> Any:
 
 
 def special_form(function: Any) -> Any:
-    """Mark a function of `mpigrad.jit` that is lowered in a way of its own."""
+    """Mark a function of `mpigrad.jit` with a special lowering."""
     function._jit_mark = "special"
     return function
 
@@ -134,7 +134,7 @@ def distributed(name: str) -> Any:
 
 
 def rref_files() -> Any:
-    """How files hold RRefs; of a layer above."""
+    """The module that encodes RRefs in files; imported late, as it belongs to a layer above."""
     return importlib.import_module("mpigrad.distributed.rpc._rref.in_files")
 
 

@@ -1,6 +1,6 @@
-"""What graphs may call of Python itself: built-in functions, `math`, and methods of strings, lists, dicts, futures and RRefs.
+"""Python functions that graphs may call: built-ins, `math`, and methods of strings, lists, dicts, futures and RRefs.
 
-The types of their results are here, too.
+Also defines the types of their results.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def builtin_op(name: str) -> str:
 
 
 def builtin_result(name: str, args: list[Type]) -> Type | None:
-    """The type of what a built-in gives; None if it does not take these types."""
+    """The result type of a built-in; None if it does not accept these argument types."""
     scalars = {"int": INT, "float": FLOAT, "bool": BOOL, "str": STR, "complex": Type("complex")}
     first = args[0] if args else NONE
     if name in scalars:
@@ -91,7 +91,7 @@ _STRING = {
 
 
 def method_result(owner: Type, name: str, args: list[Type]) -> Type | None:
-    """The type of what a method of a list, dict, string, future or RRef gives; None if there is no such method."""
+    """The result type of a method of a list, dict, string, future or RRef; None if there is no such method."""
     if owner.kind == "Dict" and name == "get" and len(args) < 2:
         return optional(owner.args[1])
     return _methods(owner).get(name)

@@ -1,4 +1,4 @@
-"""Schemas: the arguments of a scripted function, their checks, and complaints about those that do not fit."""
+"""Schemas: the arguments of a scripted function, their checks and error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Argument(NamedTuple):
 
     name: str
     type: Type
-    inferred: bool = False  # a Tensor because nothing else was said
+    inferred: bool = False  # a Tensor because there is no annotation
     has_default: bool = False
     default: Any = None
 
@@ -39,7 +39,7 @@ class Schema(NamedTuple):
         return str(self)
 
     def refusal(self, bound: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> RuntimeError:
-        """The complaint about arguments that are left over, beside those that are bound."""
+        """The error for surplus arguments, given those that are bound."""
         if more:
             return RuntimeError(
                 f"{self.name}() expected at most {len(bound)} argument(s) but received {len(bound) + len(more) + len(named)} "
@@ -54,7 +54,7 @@ class Schema(NamedTuple):
         return RuntimeError(f"Unknown keyword argument '{keyword}' for operator '{self.name}'. Schema: {self}")
 
     def check_keywords(self, count: int, keywords: dict[str, Any]) -> None:
-        """Refuse keyword arguments that do not go with the first `count` arguments; the types are the callee's to check."""
+        """An error if keyword arguments conflict with the first `count` arguments; the callee checks their types."""
         names = [each.name for each in self.arguments]
         for keyword in keywords:
             if keyword not in names:
@@ -67,7 +67,7 @@ class Schema(NamedTuple):
                 raise self._missing(each)
 
     def check_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """Refuse the arguments of a call that another worker is to run, before they travel."""
+        """An error if the arguments of an RPC do not match, before they are sent."""
         if len(args) > len(self.arguments):
             raise self.refusal(args[: len(self.arguments)], args[len(self.arguments) :], keywords)
         for position, value in enumerate(args):
@@ -81,7 +81,7 @@ class Schema(NamedTuple):
         return RuntimeError(f"{self.name}() is missing value for argument '{argument.name}'. Declaration: {self}")
 
     def check(self, position: int, value: Any) -> Any:
-        """The argument as the function gets it; RuntimeError if it does not fit its type."""
+        """The converted argument; RuntimeError if it does not match its type."""
         argument = self.arguments[position]
         if value is MISSING:
             raise self._missing(argument)

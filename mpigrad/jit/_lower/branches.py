@@ -1,4 +1,4 @@
-"""`if` in all its forms: statements, conditional expressions, `and`/`or`; and what tests teach about optional values."""
+"""`if` in all forms: statements, conditional expressions, `and`/`or`; and refinement of optional types by tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._ir.graph import Block, Node, Value
 from .._ir.types import BOOL, NONE, Type, unify
 from .builder import Builder, PythonObject
 
-Facts = dict[str, Type]  # variable -> what it is known to be
+Facts = dict[str, Type]  # variable -> its refined type
 
 
 class Branches(Builder):
@@ -20,7 +20,7 @@ class Branches(Builder):
     statements: Callable[..., Any]
 
     def lower_if(self, node: ast.If) -> None:
-        """An `if` statement; branches decided while compiling leave no trace."""
+        """An `if` statement; branches that are decided at compile time do not appear in the graph."""
         test, when_true, when_false = self.condition(node.test)
         known = self.static(test)
         if known is not ...:
@@ -70,7 +70,7 @@ class Branches(Builder):
         return value is before
 
     def _follow(self, made: Node, at: ast.AST, alive: Any, facts: Facts, number: int) -> None:
-        """One branch never comes back: what holds in the other holds from here on."""
+        """If one branch never returns, the facts of the other hold from here on."""
         for name, value in alive[1].items():
             before = self.env.get(name)
             if value is before or not isinstance(value, Value):
@@ -83,12 +83,12 @@ class Branches(Builder):
         output = self.output(made, kind, name)
         for block, value in pairs:
             block.outputs.append(value)
-        for block in made.blocks:  # a branch that ends elsewhere gives nothing
+        for block in made.blocks:  # a branch that does not reach its end has no outputs
             assert len(block.outputs) in (0, len(made.outputs))
         return output
 
     def refine(self, at: ast.AST, facts: Facts) -> None:
-        """Let variables have the narrower types that a test has shown."""
+        """Narrow the types of variables after a test."""
         for name, kind in facts.items():
             value = self.env.get(name)
             if isinstance(value, Value) and value.type != kind:
@@ -96,7 +96,7 @@ class Branches(Builder):
 
     # -- conditions ------------------------------------------------------------------------------------------------
     def condition(self, node: ast.expr) -> tuple[Value, Facts, Facts]:
-        """A test as a bool, and what it says about variables where it holds and where it does not."""
+        """A test as a bool, and the facts about variables if it is true and if it is false."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             test, yes, no = self.condition(node.operand)
             known = self.static(test)
@@ -208,7 +208,7 @@ class Branches(Builder):
 
 
 class Undefined:
-    """A variable that only some branches define, and the complaint about its use."""
+    """A variable that only some branches define, with the error for its use."""
 
     __slots__ = ("why",)
 

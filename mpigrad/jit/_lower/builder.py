@@ -1,4 +1,4 @@
-"""Building a graph: the current block, the variables in sight, and small helpers that every part of lowering uses."""
+"""Builds a graph: the current block, the visible variables, and helpers for all parts of lowering."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._ir.graph import Block, Graph, Node, Value
 from .._ir.types import BOOL, DEVICE, FLOAT, FUNCTION, INT, NONE, NUMERIC, TENSOR, Type, fits, type_of
 
 
-# Expressions give values of the graph, or one of these, which exist only while a function is lowered.
+# Expressions evaluate to values of the graph, or to one of these, which exist only during lowering.
 class PythonObject:
     """An object of the Python program: a module, a function, a type."""
 
@@ -22,7 +22,7 @@ class PythonObject:
 
 
 class BoundMethod:
-    """A method of a value (a tensor, a list, a module) that is not called yet."""
+    """A method of a value (a tensor, a list, a module) that has not been called yet."""
 
     __slots__ = ("name", "owner")
 
@@ -31,7 +31,7 @@ class BoundMethod:
 
 
 class StaticTuple:
-    """Several results whose number is known: the modules of a ModuleList, what `zip` and `enumerate` give in one turn."""
+    """Several results whose number is known: the modules of a ModuleList, or one item of `zip` and `enumerate`."""
 
     __slots__ = ("items",)
 
@@ -42,7 +42,7 @@ class StaticTuple:
 class Builder:
     """The state of lowering one function."""
 
-    me: Value | None = None  # of a method: the module whose method it is
+    me: Value | None = None  # for methods: the module
 
     def __init__(self, graph: Graph, source: Source, scope: Any, script: Callable[[Any], Any], module: Any = None) -> None:
         """`script` compiles the functions that this one calls; `module` (`ModuleMembers`) is there for methods of modules."""
@@ -74,7 +74,7 @@ class Builder:
         keywords: tuple[str, ...] = (),
         **attributes: Any,
     ) -> Value:
-        """Append a node; its output, of type `kind` (none if that is None)."""
+        """Append a node and return its output of type `kind` (no output if that is None)."""
         node = self.append(at, op, inputs, target)
         node.keywords, node.attributes = keywords, attributes
         return Value(NONE, self.graph.new_name(), node) if kind is None else self.output(node, kind)
@@ -102,7 +102,7 @@ class Builder:
         return self.add(at, "prim::Constant", [], kind, "constant", value=value)
 
     def value(self, at: ast.AST, found: Any) -> Value:
-        """A value of the graph from what an expression gave."""
+        """Convert the result of an expression to a value of the graph."""
         if isinstance(found, Value):
             return found
         if isinstance(found, StaticTuple):
@@ -115,7 +115,7 @@ class Builder:
             or "." in found.name
             and kind is not None
         ):
-            return self.constant(at, found.obj, kind)  # what a module holds counts as constant
+            return self.constant(at, found.obj, kind)  # globals of a Python module are treated as constants
         if kind is not None:
             raise self.fail(
                 at,
@@ -131,7 +131,7 @@ class Builder:
         return self.add(at, "prim::TupleConstruct", items, Type("Tuple", tuple(each.type for each in items)), "tuple")
 
     def cast(self, at: ast.AST, value: Value, wanted: Type, complaint: str) -> Value:
-        """The value where `wanted` is wanted; tensors become numbers as in PyTorch."""
+        """Convert a value to the type `wanted`; tensors become numbers as in PyTorch."""
         if value.type == TENSOR and wanted in (INT, FLOAT, BOOL):
             return self.add(at, f"aten::{wanted.kind.capitalize()}", [value], wanted, f"builtin:{wanted.kind}")
         if value.type == INT and wanted == FLOAT:
@@ -155,7 +155,7 @@ class Builder:
         return value.constant if isinstance(value, Value) else ...
 
     def sub_block(self, run: Any, env: dict[str, Any]) -> tuple[Block, dict[str, Any]]:
-        """Call `run()`, which lowers into a new block with variables of its own; the block and the variables."""
+        """Call `run()`, which lowers into a new block with separate variables; returns the block and the variables."""
         outer, outer_env = self.block, self.env
         self.block, self.env = Block(), dict(env)
         try:

@@ -1,4 +1,4 @@
-"""What the callee of a call is: an operator, a built-in, a function to be scripted, a special form."""
+"""Classifies the callee of a call: an operator, a built-in, a function to be scripted, a special form."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .._ir.types import is_named_tuple, is_script_class
 def role_of(obj: Any) -> str | None:
     """How a call of an object is lowered; None if it cannot be.
 
-    `_jit_mark` is set by decorators (`ignore`, `unused`), on scripted functions, and on the functions of `mpigrad.jit` that
-    have a lowering of their own."""
+    `_jit_mark` is set by decorators (`ignore`, `unused`), on scripted functions, and on functions of `mpigrad.jit` with a
+    special lowering."""
     mark = getattr(obj, "_jit_mark", None)
     if mark == "script":
         return "function"
@@ -47,7 +47,7 @@ def _is_distributed(obj: Any) -> bool:
 
 
 def complaint(obj: Any, name: str) -> str:
-    """Why an object cannot be called."""
+    """The reason why an object cannot be called."""
     if getattr(obj, "__module__", None) == "builtins" and not isinstance(obj, type):
         return f"Python builtin {obj!r} is currently not supported in scripted code"
     if isinstance(obj, type):

@@ -65,7 +65,7 @@ class Expressions(Branches, Loops):
     class_method: Callable[..., Any]  # see `Calls`
 
     def expression(self, node: ast.expr, hint: Type | None = None) -> Any:
-        """A value of the graph, or something known while compiling. `hint`: the type that is wanted."""
+        """Lower an expression to a value of the graph or a compile-time object. `hint` is the expected type."""
         run = getattr(self, f"_{type(node).__name__}_value", None)
         if run is None:
             raise self.unsupported(node, type(node).__name__)
@@ -274,7 +274,7 @@ class Expressions(Branches, Loops):
         return self.add(node, "prim::TupleIndex", [owner, key], owner.type.args[known], "index")
 
     def key(self, node: ast.expr, owner: Value) -> Value:
-        """What stands between the brackets."""
+        """The expression between the brackets."""
         if isinstance(node, ast.Slice):
             parts = [self.constant(node, None) if each is None else self.value(each, self.expression(each)) for each in
                      (node.lower, node.upper, node.step)]  # fmt: skip

@@ -14,7 +14,7 @@ from .builder import Builder, PythonObject, StaticTuple
 
 
 class _Loop:
-    """A loop being lowered: its variables carried from turn to turn."""
+    """A loop that is being lowered, with its loop-carried variables."""
 
     __slots__ = ("again", "names")
 
@@ -23,7 +23,7 @@ class _Loop:
 
 
 class Steps:
-    """What a `for` goes through: how many turns, and what each one gets."""
+    """The iteration of a `for`: the number of turns and the value of each."""
 
     __slots__ = ("count", "item")
 
@@ -51,7 +51,7 @@ class Loops(Builder):
         if node.orelse:
             raise self.refuse(node, "else branches of for loops aren't supported")
         over = self.iterable(node.iter)
-        if isinstance(over, list):  # known apart: one copy of the body for each
+        if isinstance(over, list):  # known at compile time: the loop is unrolled
             for each in over:
                 self.assign(node.target, each)
                 self.statements(node.body)
@@ -106,7 +106,7 @@ class Loops(Builder):
         return [self.env[name] for name in names]
 
     def leave(self, node: Any, op: str) -> None:
-        """`break` or `continue`, with the values that the loop's variables have now."""
+        """`break` or `continue`, with the present values of the loop's variables."""
         if not self.loops:
             raise self.fail(node, f"{type(node).__name__.lower()} statements must be inside of a loop")
         loop = self.loops[-1]
@@ -120,7 +120,7 @@ class Loops(Builder):
 
     # -- iteration ----------------------------------------------------------------------------------
     def iterable(self, node: ast.expr) -> Any:
-        """`Steps`, or a list of what is known apart."""
+        """`Steps`, or a list of items that are known at compile time."""
         if isinstance(node, ast.Call):
             found = self.expression(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
             if isinstance(found, PythonObject) and found.obj in (range, zip, enumerate):
@@ -227,7 +227,7 @@ class Loops(Builder):
 
 
 def assigned(body: list[Any]) -> list[str]:
-    """The names that statements assign to, in order, each once; not those of comprehensions."""
+    """The names that statements assign, in order, without duplicates and without those of comprehensions."""
     found: dict[str, None] = {}
 
     def visit(node: ast.AST) -> None:

@@ -20,7 +20,7 @@ _RESULTS = {
 
 
 def is_library(module: Any) -> bool:
-    """Whether a module is one of the library's, with nothing but such inside: it is called as an operator."""
+    """Whether a module and all its submodules are library modules: then it is called as an operator."""
     return all(f"{type(each).__module__}.".startswith("mpigrad.nn.") for each in module.modules())
 
 
@@ -98,7 +98,7 @@ class ModuleMembers:
         return self._invoke(builder, node, owner, self.module_of(builder, owner), name, args, kwargs)
 
     def call_each(self, builder: Any, node: ast.Call, modules: StaticTuple) -> Value:
-        """A Sequential: one after the other."""
+        """Call the modules of a Sequential in order."""
         args, kwargs = builder.arguments(node)
         for each in modules.items:
             if isinstance(each, StaticTuple):

@@ -1,4 +1,4 @@
-"""Name resolution: the Python objects that names in a function's source mean, and the types that annotations mean."""
+"""Name resolution: the Python objects for names in a function's source, and the types for annotations."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MISSING = object()
 
 
 class Scope:
-    """The names that a function sees: its closure, its module, Python's built-ins."""
+    """The visible names of a function: its closure, its module, Python's built-ins."""
 
     def __init__(self, function: Any, extra: dict[str, Any] | None = None, own: type | None = None) -> None:
-        """`extra` are names that annotations see, too; `own` is the class that is being made, which has no name yet."""
+        """`extra` are additional names for annotations; `own` is the class that is being compiled and has no name yet."""
         self.function, self.own = function, own
         self.globals = getattr(function, "__globals__", {})
         self.extra = extra or {}
@@ -27,7 +27,7 @@ class Scope:
         self.closure = dict(zip(names, closure))
 
     def lookup(self, name: str) -> Any:
-        """The object that a name stands for, or _MISSING."""
+        """The object for a name, or _MISSING."""
         if self.own is not None and name == self.own.__name__:
             return self.own
         if name in self.closure:
@@ -38,7 +38,7 @@ class Scope:
         return self.globals.get(name, getattr(builtins, name, _MISSING))
 
     def find(self, name: str) -> PythonObject | None:
-        """What a name stands for, or None."""
+        """The object for a name, or None."""
         found = self.lookup(name)
         return None if found is _MISSING else PythonObject(found, name)
 
@@ -54,7 +54,7 @@ class Scope:
         return PythonObject(found, f"{owner.name}.{node.attr}")
 
     def subscript(self, builder: Any, node: ast.Subscript, owner: PythonObject) -> Any:
-        """`List[int]` and its like; containers of Python are no values."""
+        """Types such as `List[int]`; Python containers are not values of a graph."""
         if (
             typing.get_origin(owner.obj) is None
             and not isinstance(owner.obj, type)
@@ -68,7 +68,7 @@ class Scope:
         return eval(text, {}, _Namespace(self))
 
     def annotation(self, builder: Any, node: ast.expr) -> Type:
-        """The type that an annotation inside the function means."""
+        """The type for an annotation inside the function."""
         try:
             given = self._evaluate(
                 node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
@@ -78,7 +78,7 @@ class Scope:
             raise builder.fail(node, str(error)) from None
 
     def kind_of(self, builder: Any, node: ast.AST, given: Any) -> Type:
-        """The type that a class means."""
+        """The type for a class."""
         try:
             return from_annotation(given)
         except (TypeError, NameError) as error:
@@ -99,7 +99,7 @@ class Scope:
         return from_annotation(self._evaluate(given) if isinstance(given, str) else given)
 
     def return_type(self, function: Any) -> Type:
-        """What an ignored function says that it returns: Tensor by default."""
+        """The annotated return type of an ignored function; Tensor by default."""
         given = inspect.get_annotations(function).get("return", inspect.Parameter.empty)
         if given is inspect.Parameter.empty:
             return TENSOR

@@ -1,4 +1,4 @@
-"""Statements: assignments, returns, assertions, raises, `with no_grad()`; what cannot be scripted is refused here."""
+"""Statements: assignments, returns, assertions, raises, `with no_grad()`; unsupported statements raise an error here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lowering(Calls):
     def statements(self, body: list[ast.stmt]) -> None:
         for node in body:
             if self.block.ends():
-                return  # never reached
+                return  # unreachable code
             self.statement(node)
 
     def statement(self, node: ast.stmt) -> None:
@@ -96,7 +96,7 @@ class Lowering(Calls):
         self.assign(node.target, value)
 
     def assign(self, target: ast.expr, found: Any) -> None:
-        """Give a target (name, tuple of targets, item, attribute of self) what an expression gave."""
+        """Assign the result of an expression to a target (name, tuple of targets, item, attribute of self)."""
         if isinstance(target, ast.Name):
             if isinstance(found, Value) and found.name.isdigit() and found.node is not None:
                 found.name = self.graph.new_name(target.id)
@@ -165,7 +165,7 @@ class Lowering(Calls):
         self.add(target, "prim::SetAttr", [self.value(target, owner), value], None, "setattr", name=target.attr)
 
     def _set_field(self, target: ast.Attribute, owner: Value, value: Value, record: Any) -> None:
-        """Set an attribute of an object of a script class; in `__init__`, make it one."""
+        """Set an attribute of an object of a script class; in `__init__` this declares the attribute."""
         name = target.attr
         if record.defining and owner is self.me and name not in record.attributes:
             hint = self.scope.class_annotation(self, target, record.cls, name)
@@ -254,7 +254,7 @@ class Lowering(Calls):
                 self.env[each] = value
 
     def _entered(self, node: ast.With, item: ast.withitem) -> tuple[str, list[Value]]:
-        """The name in BLOCKS of what a `with` enters, and what it is given."""
+        """The name in BLOCKS of the context manager of a `with`, and its argument."""
         call = item.context_expr
         if isinstance(call, ast.Call) and item.optional_vars is None:
             found = self.expression(call.func)

@@ -1,4 +1,4 @@
-"""One trace of all workers: every worker notes what it does, one of them merges the notes on its own clock.
+"""A trace of all workers: each worker records its events, and one of them merges all on its own clock.
 
-Imports RPC, whose instruments it uses. `mpigrad.profiler.trace_workers` loads it when it is first called.
+Imports RPC, whose instruments it uses. `mpigrad.profiler.trace_workers` loads it on first use.
 """

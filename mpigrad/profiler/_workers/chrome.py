@@ -1,4 +1,4 @@
-"""The notes of all workers as one file that Perfetto and chrome://tracing open."""
+"""Writes the events of all workers as one file for Perfetto and chrome://tracing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def without_own_calls(workers: list[Notes]) -> list[Notes]:
-    """Drop the calls by which the trace itself was made."""
+    """Drop the calls of the tracer itself."""
     own = {each.call for notes in workers for each in notes.slices if each.kind == "send" and _is_own(each.name)}
     own |= {f"answer.{call}" for call in own}
     return [
@@ -31,7 +31,7 @@ def _is_own(name: str) -> bool:
 
 
 def _names(workers: list[Notes]) -> dict[str, str]:
-    """What each message was about: only its sender knows the function."""
+    """The name of each message: only its sender knows the function."""
     sent = (each for notes in workers for each in notes.slices if each.kind == "send" and each.call)
     return {each.call: each.name.removeprefix("send ") for each in sent}
 
@@ -55,7 +55,7 @@ def _of_worker(notes: Notes, clock: Clock, zero: int, names: dict[str, str], dra
         yield {"ph": "M", "name": "thread_name", **where, "tid": thread, "args": {"name": name}}
     for each in notes.slices:
         start = us(each.start)
-        if start < 0:  # the calls by which the trace began
+        if start < 0:  # the calls that started the trace
             continue
         yield {"ph": "X", "cat": each.kind, "name": _named(each, names), **where, "tid": each.thread, "ts": start,
                "dur": round(us(each.end) - start, 3)}  # fmt: skip
@@ -71,7 +71,7 @@ def _of_worker(notes: Notes, clock: Clock, zero: int, names: dict[str, str], dra
 
 
 def render(workers: list[Notes], clocks: dict[int, Clock], zero: int) -> Json:
-    """The whole trace; `zero` is when it began, on the clock of the worker that asked for it."""
+    """The whole trace; `zero` is its start on the clock of the worker that requested it."""
     workers = without_own_calls(workers)
     names = _names(workers)
 

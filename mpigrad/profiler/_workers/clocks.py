@@ -1,4 +1,4 @@
-"""How far the clocks of workers are apart, found by asking them for the time."""
+"""Estimates the offsets between the clocks of workers by calls that return the time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reading(NamedTuple):
 
 
 def read(worker: str) -> Reading:
-    """Ask several times and believe the quickest answer: the time was taken somewhere between question and answer."""
+    """Ask several times and use the fastest answer, since the uncertainty is the duration of the call."""
     best: Reading | None = None
     for _ in range(QUESTIONS):
         start = perf_counter_ns()
@@ -38,13 +38,13 @@ def read(worker: str) -> Reading:
 
 
 class Clock(NamedTuple):
-    """Another worker's clock, read before and after: what was in between may have drifted evenly."""
+    """Another worker's clock, from two readings, with linear drift between them."""
 
     first: Reading
     last: Reading
 
     def ours(self, theirs: int) -> float:
-        """What our clock said when theirs said this.
+        """Convert a time of their clock to ours.
 
         >>> Clock(Reading(0, 1000, 5), Reading(100, 1200, 5)).ours(1100)
         50.0
@@ -56,7 +56,7 @@ class Clock(NamedTuple):
 
     @property
     def error(self) -> int:
-        """How wrong that may be, in nanoseconds."""
+        """The uncertainty of `ours`, in nanoseconds."""
         return max(self.first.error, self.last.error)
 
 

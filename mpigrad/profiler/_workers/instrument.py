@@ -1,4 +1,4 @@
-"""The instrument of a trace: notes what RPC and distributed autograd tell of one worker's messages and backward passes."""
+"""The instrument of a trace: records messages and backward passes of one worker, as reported by RPC and distributed autograd."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLES: dict[int, str] = {
 
 
 def title(kind: int, function: bytes) -> str:
-    """What a message is about, in words."""
+    """A readable name for a message."""
     if function and kind not in _TITLES:
         return function.decode(errors="replace").partition(":")[2]
     known = "call" if kind == MessageType.PYTHON_CALL else NAMES.get(kind, f"type {kind}").lower()
@@ -36,22 +36,22 @@ def title(kind: int, function: bytes) -> str:
 
 
 class _Calling(threading.local):
-    """The function that a thread is about to call elsewhere: methods of RRefs do not travel by their own names."""
+    """The function that a thread is about to call remotely; for methods of RRefs the message has another name."""
 
     func: Any = None
 
 
 class TraceInstrument(Instrument):
-    """Notes what one agent does. Other agents of the process are ignored."""
+    """Records the events of one agent. Other agents of the process are ignored."""
 
     def __init__(self, agent: Any, recorder: Recorder) -> None:
         self._agent, self._recorder = agent, recorder
         self._calling = _Calling()
-        self._told: Counter[str] = Counter()  # messages without an answer have no number: they are counted instead
+        self._told: Counter[str] = Counter()  # messages without an answer have no call id and are counted instead
 
     # -- messages ----------------------------------------------------------------------------------------------------------
     def _key(self, src: int, dst: int, kind: int, call_id: int, extra: int, end: str) -> str:
-        """The same on both sides of a message, and of no other one."""
+        """A key that identifies a message on both workers."""
         if call_id != NO_CALL:
             return f"{src}.{call_id}"
         told = f"{kind}.{src}.{dst}.{extra}"
@@ -62,7 +62,7 @@ class TraceInstrument(Instrument):
         if agent is self._agent:
             words = "rpc_sync" if sync else "rpc_remote" if kind == _REMOTE else "rpc_async"
             to = agent.workers[dst].name if dst in agent.workers else dst
-            # profilers see `to_here` itself, so its request is not noted again
+            # `to_here` itself is an event, so its request is not recorded again
             name = "" if kind == _FETCH else f"{words}#{title_of(func)}({agent.info.name} -> {to})"
             self._recorder.begin_slice(name, "rpc")
             self._calling.func = func

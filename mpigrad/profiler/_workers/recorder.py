@@ -1,6 +1,6 @@
-"""What one worker notes while a trace is on: slices of its threads, arrows between workers, phases of backward passes.
+"""The events that one worker records during a trace: slices of threads, arrows between workers, phases of backward passes.
 
-Everything is kept as plain tuples on this worker's own clock, in nanoseconds, and travels once, at the end.
+Events are plain tuples with times on this worker's clock in nanoseconds. They are sent once, at the end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mpigrad.autograd.profiler import profile
 
 
 class Slice(NamedTuple):
-    """A thread did something from `start` to `end`; `call` names the message that it is about, if any."""
+    """An activity of a thread from `start` to `end`; `call` identifies its message, if any."""
 
     name: str
     kind: str
@@ -24,7 +24,7 @@ class Slice(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """One end of an arrow: where a message left ("s"), or where it was taken up ("f")."""
+    """One end of an arrow: a message was sent ("s") or handled ("f")."""
 
     call: str
     end: str
@@ -33,7 +33,7 @@ class Arrow(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A stretch of a backward pass on this worker that belongs to no thread."""
+    """A phase of a backward pass on this worker, which belongs to no thread."""
 
     name: str
     key: int
@@ -42,7 +42,7 @@ class Phase(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """All that a worker noted."""
+    """All events of a worker."""
 
     rank: int
     worker: str
@@ -53,14 +53,14 @@ class Notes(NamedTuple):
 
 
 class _Stack(threading.local):
-    """The slices that a thread has begun and not ended."""
+    """The open slices of a thread."""
 
     def __init__(self) -> None:
         self.slices: list[tuple[str, str, str, str, int]] = []
 
 
 class Recorder(profile):
-    """A profiler of everything that this process does; calls are noted where they run, so nothing is brought back."""
+    """A profiler of this process. Each worker records its own events, so calls return none to the caller."""
 
     follows_calls = False
 
@@ -74,13 +74,13 @@ class Recorder(profile):
         self._threads: dict[int, str] = {}
 
     def begin_slice(self, name: str, kind: str, call: str = "", arrow: str = "") -> None:
-        """This thread begins something; `arrow` if a message leaves there ("s") or arrives ("f"). Without a name: not noted."""
+        """Open a slice of this thread; `arrow` if a message is sent ("s") or handled ("f") in it. Not recorded without a name."""
         self._stack.slices.append((name, kind, call, arrow, perf_counter_ns()))
 
     def end_slice(self) -> None:
-        """What this thread began last is over.
+        """Close the innermost slice of this thread.
 
-        The arrow is noted after the slice on which it lies: notes that are taken in between have neither.
+        The arrow is recorded after its slice, so that a concurrent `notes` never contains an arrow without its slice.
         """
         name, kind, call, arrow, start = self._stack.slices.pop()
         if name:
@@ -89,27 +89,27 @@ class Recorder(profile):
             self.arrows.append(Arrow(call, arrow, self.here(), start))
 
     def here(self) -> int:
-        """This thread, whose name is kept: it may be gone when the trace is written."""
+        """The id of this thread; its name is saved, as the thread may have ended when the trace is written."""
         thread = threading.get_native_id()
         if thread not in self._threads:
             self._threads[thread] = threading.current_thread().name
         return thread
 
     def begin_phase(self, name: str, key: int) -> None:
-        """A phase begins; `key` tells phases of the same name apart."""
+        """Start a phase; `key` distinguishes phases of the same name."""
         self._open[name, key] = perf_counter_ns()
 
     def end_phase(self, name: str, key: int) -> None:
-        """A phase is over (and forgotten if it began before the trace)."""
+        """End a phase; it is dropped if it started before the trace."""
         start = self._open.pop((name, key), None)
         if start is not None:
             self.phases.append(Phase(name, key, start, perf_counter_ns()))
 
     def notes(self, rank: int, worker: str) -> Notes:
-        """Everything, operators and nodes included."""
-        arrows = list(self.arrows)  # before the slices, so that each has its own among them
+        """All events, including operators and nodes."""
+        arrows = list(self.arrows)  # copied before the slices, so that the slice of each arrow is included
         operators = [Slice(name, kind, thread, start, end, "") for name, start, end, thread, kind, *_ in self._found]
         return Notes(rank, worker, operators + self.slices, arrows, self.phases, self._threads)
 
     def _events(self) -> Any:
-        return None  # this profiler has notes instead
+        return None  # the results are in `notes`

@@ -1,4 +1,4 @@
-"""`trace_workers`: what one worker asks of all others to get a trace of the whole program."""
+"""`trace_workers`: one worker starts and stops the trace on all others and collects their events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .recorder import Notes, Recorder
 
 
 class _Session:
-    """The trace that is on in this process, if any."""
+    """The active trace of this process, if any."""
 
     by = ""
     recorder: Recorder | None = None
@@ -26,7 +26,7 @@ class _Session:
 
 
 def _trace_begin(by: str) -> None:
-    """Begin to take notes on this worker; called by RPC."""
+    """Start recording on this worker; called by RPC."""
     agent = get_agent()
     if _Session.by:
         raise RuntimeError(f"{agent.info.name} is being traced for {_Session.by} already; end that trace before another")
@@ -37,7 +37,7 @@ def _trace_begin(by: str) -> None:
 
 
 def _trace_end(by: str) -> Notes | None:
-    """Stop, and give the notes; called by RPC."""
+    """Stop recording and return the events; called by RPC."""
     if _Session.by != by or _Session.recorder is None or _Session.instrument is None:
         return None
     INSTRUMENTS.remove(_Session.instrument)
@@ -48,7 +48,7 @@ def _trace_end(by: str) -> Notes | None:
 
 
 class Trace:
-    """What `trace_workers` gives: filled when its block ends."""
+    """The result of `trace_workers`; filled at the end of the block."""
 
     def __init__(self) -> None:
         self.chrome: dict[str, Any] = {}
@@ -75,8 +75,8 @@ def trace_workers(path: str | None = None) -> Iterator[Trace]:
 
     The file has a process for each rank with its threads: calls and the functions that they ran, operators, nodes of
     backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and parts that
-    are held), and an arrow for every message and its answer. Clocks are compared before and after by asking for the time;
-    the file says how well they are known (`otherData`). While no trace is on, nothing of this costs anything.
+    are held), and an arrow for every message and its answer. Clock offsets are measured before and after the block;
+    the file contains their uncertainty (`otherData`). There is no cost while no trace is active.
 
     >>> import mpigrad, mpigrad.distributed.rpc as rpc, mpigrad.profiler
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

@@ -1,7 +1,7 @@
-"""Workers of a `DataLoader`: threads that make batches ahead of the program.
+"""Workers of a `DataLoader`: threads that prefetch batches.
 
-PyTorch's workers are processes. A process that uses MPI must not be forked, and NumPy lets go of the interpreter where the
-work is, so here they are threads: they share the data set, and random numbers with everyone else.
+PyTorch's workers are processes. Here they are threads, because a process that uses MPI must not be forked, and NumPy releases
+the GIL where the work is. They share the data set and the random generator with the program.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from .dataloader import DataLoader
 
 _END = object()
-_GRACE = 5.0  # seconds for a worker to end; one that hangs in a data set is left behind
+_GRACE = 5.0  # seconds to wait for a worker to end; one that hangs in a data set is abandoned
 _here = threading.local()
 
 
 class WorkerInfo(NamedTuple):
-    """What a worker of a `DataLoader` knows about itself."""
+    """Information for a data set about the `DataLoader` worker that calls it."""
 
     id: int
     num_workers: int
@@ -65,7 +65,7 @@ class _Failure:
 
 
 class _Worker:
-    """A thread with orders of its own; its answers go where those of the others go."""
+    """A thread with its own queue of tasks; all workers share one queue of results."""
 
     def __init__(self, info: WorkerInfo, loader: DataLoader[Any], answers: queue.SimpleQueue[Any]) -> None:
         self.orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -96,7 +96,7 @@ class _Worker:
 
 
 def _maker(loader: DataLoader[Any], dataset: Any) -> Callable[[Any], Any]:
-    """What makes one batch: from its indices, or the next one of an iterable data set."""
+    """The function that loads one batch: from its indices, or the next one of an iterable data set."""
     if not isinstance(dataset, IterableDataset):
         return loader._made
     batches = loader._iterate(dataset)
@@ -105,15 +105,15 @@ def _maker(loader: DataLoader[Any], dataset: Any) -> Callable[[Any], Any]:
 
 def _hire(loader: DataLoader[Any], answers: queue.SimpleQueue[Any]) -> list[_Worker]:
     drawn = initial_seed() if loader.generator is None else loader.generator.initial_seed()
-    seed = drawn + next(loader._passes) * loader.num_workers  # drawing one would change the order of a shuffled pass
+    seed = drawn + next(loader._passes) * loader.num_workers  # drawing a random number would change the order of a shuffled pass
     count, dataset = loader.num_workers, loader.dataset
-    own = isinstance(dataset, IterableDataset)  # its worker may change it
+    own = isinstance(dataset, IterableDataset)  # each worker has a copy, which it may change
     infos = [WorkerInfo(i, count, seed + i, copy.copy(dataset) if own else dataset) for i in range(count)]
     return [_Worker(info, loader, answers) for info in infos]
 
 
 def ahead(loader: DataLoader[Any]) -> Iterator[Any]:
-    """The batches of a loader, made by its workers while the program does other things."""
+    """The batches of a loader, loaded by its workers in advance."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     workers = _hire(loader, answers)
     try:
@@ -128,7 +128,7 @@ def ahead(loader: DataLoader[Any]) -> Iterator[Any]:
 def _collect(loader: DataLoader[Any], workers: list[_Worker], answers: queue.SimpleQueue[Any]) -> Iterator[Any]:
     tasks = itertools.repeat(None) if isinstance(loader.dataset, IterableDataset) else iter(loader._tasks())
     numbers, active = itertools.count(), deque(workers)
-    waiting: dict[int, _Worker] = {}  # who makes which batch, in the order of the orders
+    waiting: dict[int, _Worker] = {}  # number of the batch -> its worker, in the order of the tasks
     ready: dict[int, Any] = {}
 
     def order() -> None:
@@ -154,7 +154,7 @@ def _collect(loader: DataLoader[Any], workers: list[_Worker], answers: queue.Sim
 
 
 def _wait_for(number: int | None, ready: dict[int, Any], answers: queue.SimpleQueue[Any], timeout: float) -> int:
-    """Wait until an answer, or any, is there; gives its number."""
+    """Wait for the result with this number, or for any; returns its number."""
     while not ready if number is None else number not in ready:
         try:
             found, made = answers.get(timeout=timeout or None)

@@ -1,4 +1,4 @@
-"""`DataLoader`: batches of a data set, one after the other."""
+"""`DataLoader`: iterates over a data set in batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "data
 
 
 class DataLoader(Generic[T]):
-    """Goes through a data set in batches, in this process, or ahead of it with `num_workers` threads.
+    """Iterates over a data set in batches; with `num_workers` threads, batches are prefetched.
 
     Workers are threads, since a process that uses MPI must not be forked: they share the data set (an `IterableDataset` is
     copied for each, as it would be for processes) and its random numbers. They are started for each pass, whether or not
@@ -97,7 +97,7 @@ class DataLoader(Generic[T]):
         return map(self._made, self._tasks())
 
     def _tasks(self) -> Iterable[Any]:
-        """The indices of each batch, or of each item where there are no batches."""
+        """The indices of each batch, or of each item without batching."""
         return self.batch_sampler if self.batch_sampler is not None else self.sampler or ()
 
     def _made(self, indices: Any) -> Any:

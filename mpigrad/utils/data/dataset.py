@@ -27,7 +27,7 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T], Iterable[T]):
-    """Anything that can only be gone through."""
+    """A data set that can only be iterated."""
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -165,7 +165,7 @@ def _sizes(lengths: Sequence[float], total: int) -> list[int]:
         if fraction < 0 or fraction > 1:
             raise ValueError(f"Fraction at index {place} is not between 0 and 1")
         sizes.append(math.floor(total * fraction))
-    for place in range(total - sum(sizes)):  # what rounding left goes round
+    for place in range(total - sum(sizes)):  # the remainder of rounding is distributed round robin
         sizes[place % len(sizes)] += 1
     for place, size in enumerate(sizes):
         if size == 0:

@@ -47,7 +47,7 @@ class DistributedSampler(Sampler[int]):
             order = np.random.default_rng(self.seed + self.epoch).permutation(count).tolist()
         else:
             order = list(range(count))
-        # the last ranks would come short: the first indices are given again, or the last ones to no one
+        # make the shares equal: repeat the first indices, or drop the last ones
         padded = itertools.islice(itertools.cycle(order), self.total_size) if order else iter(())
         return itertools.islice(padded, self.rank, None, self.num_replicas)
 
@@ -55,7 +55,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Take another order; call this on all ranks before each pass."""
+        """Select another order; call this on all ranks before each pass."""
         self.epoch = epoch
 
 
