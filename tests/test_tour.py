@@ -79,10 +79,10 @@ def test_the_program_takes_the_steps(taken) -> None:
 
 def test_the_caller_takes_its_steps_in_this_order(taken) -> None:
     """The first steps of both walks, on the thread of the program. What waits or comes as an answer has no fixed place."""
-    ends = {"Follow one call": "_core/rpc/waiting.py", "Follow one backward pass": "_core/autograd/branch.py"}
+    ends = {"Follow one call": ("_core/rpc/waiting.py", "wait"), "Follow one backward pass": ("_core/autograd/passes.py", "send")}
     for title, last in ends.items():
         steps = [(file, function) for file, function, _ in described()[title]]
-        steps = steps[: 1 + next(place for place, step in enumerate(steps) if step[0] == last)]
+        steps = steps[: 1 + next(place for place, step in enumerate(steps) if step == last)]
         main = [step for step in steps if step[1] not in ("padded_bytes", "encode", "path_below", "sharing_with")]
         start = len(taken[0]) - 1 - taken[0][::-1].index(main[0])  # the last call of rpc_sync or backward
         rest = iter(taken[0][start:])

@@ -1,19 +1,26 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.autograd.contexts cimport DistAutogradContext, Worker, this_worker
+from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Source
+from mpigrad._core.autograd.passes cimport Branch, Pass, decode, encode
 from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.node cimport edge_of
-from mpigrad._core.tensor cimport TensorBase
-from mpigrad._core.tensor cimport wrap
-from mpigrad._core.autograd.backward_pass cimport Pass
-from mpigrad._core.autograd.branch cimport Branch
-from mpigrad._core.autograd.gradients cimport decode, encode
-from mpigrad._core.autograd.initiator cimport RootBranch
-from mpigrad._core.autograd.container cimport Worker, this_worker
-from mpigrad._core.autograd.context cimport DistAutogradContext
-from mpigrad._core.autograd.partition cimport Parts, Source
-from mpigrad._core.autograd.nodes cimport MessageGradients
 from mpigrad._core.rpc.raw_message cimport RawMessage
+from mpigrad._core.tensor cimport TensorBase, wrap
+
+cdef class RootBranch(Branch):
+    cdef public object _future, _reach_id, _reach_over, over
+    cdef public Source roots
+    cdef public dict holders
+
+    @cython.locals(context=DistAutogradContext, roots=Source)
+    cpdef run_roots(self, list grads)
+    @cython.locals(context=DistAutogradContext)
+    cpdef take_answer(self, reply)
+    cpdef _send_on(self, dict batches)
+    cpdef fail(self, error)
+    cpdef _end(self)
 
 cdef class DistEngine:
     cpdef int num_backward_passes(self) except? -1
@@ -31,3 +38,9 @@ cpdef _ones_like(TensorBase root)
     single=MessageGradients, outgoing=dict)
 cpdef _handle(agent, RawMessage message)
 cpdef dict _run_independent(Worker worker, DistAutogradContext context, Pass pass_, Source source, grads)
+
+cdef class context:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public Worker _worker
+    cdef public DistAutogradContext autograd_context

@@ -1,4 +1,10 @@
-"""The distributed engine: begins passes at roots on this worker, and takes part in those that others began."""
+"""The distributed engine and what users call: passes that begin at roots here, and those that others began.
+
+`RootBranch` is the initiator's side of a pass. It knows every part that waits on any worker, and so when the pass is
+over: when the branch of its own roots has ended and no worker holds a part of it. Workers that hold gradients register
+here before the branch that brought them is answered; the first registration starts the reach phase, whose end is told
+to all. An error anywhere is told to the initiator at once, which then has all parts dropped.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +18,246 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpigrad._array.device import array_module, guard
-from mpigrad._core.engine import Captures
-from mpigrad._core.future import Future
-from mpigrad._core.guard import enter, leave
-from mpigrad._core.node import Edge, edge_of
-from mpigrad._core.tensor import wrap
+from mpigrad._graph.grad_mode import TRACING
 from mpigrad._tensor import Tensor
+from mpigrad.autograd.profiler import record_function
+from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
+from ..engine import Captures, as_array
+from ..future import Future
+from ..guard import edge, enter, leave
+from ..node import Edge, edge_of
+from ..rpc.call_table import CallFuture
+from ..rpc.instruments import INSTRUMENTS, tell
 from ..rpc.raw_message import RawMessage
-from .backward_pass import Pass
-from .branch import Branch
-from .container import Worker, this_worker
-from .coordination import report_failure
-from .gradients import decode, encode
-from .initiator import RootBranch
-from .interceptor import Running
-from .nodes import Batches, MessageGradients
+from ..tensor import wrap
+from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
+from .graph import Batches, MessageGradients
+from .passes import (
+    Branch,
+    Pass,
+    ReachState,
+    decode,
+    encode,
+    make_part,
+    reach,
+    register_hold,
+    report_failure,
+    tell_abort,
+    tell_reached,
+)
 
 if TYPE_CHECKING:
     from ..rpc.agent import Agent
-    from .context import DistAutogradContext
-    from .nodes import SendRpcBackward
-    from .partition import Source
+    from .graph import SendRpcBackward, Source
 
+
+# -- the initiator of a pass -------------------------------------------------------------------------------------------
+class RootBranch(Branch):
+    """The branch of a pass's roots, on the worker that began the pass."""
+
+    __slots__ = ("_future", "_reach_id", "_reach_over", "holders", "over", "roots")
+
+    def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, roots: Source) -> None:
+        Branch.__init__(self, worker, context, pass_)
+        self.roots = roots
+        self.holders: dict[int, int] = {}  # rank -> how many parts it holds
+        self.over = self._reach_over = False
+        self._future: Future | None = None  # made when a thread has to wait for it
+        self._reach_id: int | None = None
+        worker.initiated[pass_.id] = self
+
+    # -- the roots -----------------------------------------------------------------------------------------------------
+    def run_roots(self, grads: list[Any]) -> CallFuture | None:
+        """Run the graph below the roots, or hold it where send functions of this worker share nodes with it.
+
+        Returns the future of the answer that the calling thread shall wait for: see `_send_on`.
+        """
+        observers = INSTRUMENTS.active
+        if observers:
+            tell(observers, "before_roots", self.worker)
+        context, roots = self.context, self.roots
+        try:
+            context.parts.catch_up()
+            sharing = context.parts.sharing_with(roots)
+            if sharing:
+                self._hold_roots(sharing, grads)
+            else:
+                outgoing = self.pass_.run(context, roots, grads)
+                if outgoing:
+                    return self._send_on(self.route(outgoing))
+        except BaseException as error:
+            self.fail(error)
+        finally:
+            if observers:
+                tell(observers, "after_roots", self.worker)
+        self.settle()
+        return None
+
+    def _hold_roots(self, sources: list[Source], grads: list[Any]) -> None:
+        with self.context.lock:
+            part = make_part(self.worker, self.context, self.pass_, [self.roots, *sources])
+        register_hold(part)
+        part.deliver(self.roots, grads)
+
+    def take_answer(self, reply: CallFuture) -> CallFuture | None:
+        """Wait for an answer and go on with the gradients that it carries; returns the future of the next answer."""
+        context = self.context
+        try:
+            self.worker.agent.wait_for(reply)  # an interruption ends the pass, too
+            batch = self.answered_gradients(reply)
+            if batch:
+                if not context.parts.runs_user_code():
+                    return self._send_on(self.process(batch))
+                with Running(context):
+                    return self._send_on(self.process(batch))
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+        return None
+
+    def _send_on(self, batches: Batches) -> CallFuture | None:
+        """Send gradients to other workers. If they are all for one, as most often, return the future of its answer, with
+        which the thread that began the pass goes on itself. Otherwise answers are taken as they come, on any thread."""
+        if len(batches) == 1:
+            ((rank, batch),) = batches.items()
+            return self.send(rank, batch)
+        self.send_all(batches)
+        self.settle()
+        return None
+
+    # -- the reach phase -----------------------------------------------------------------------------------------------
+    def add_holder(self, rank: int) -> ReachState:
+        """Wait for one more part; returns the state of the reach phase, which the first part starts."""
+        with self.lock:
+            if self.over or self.error is not None:
+                raise RuntimeError(f"backward pass {self.pass_.id} has ended already: {self.error or 'it is over'}")
+            self.holders[rank] = self.holders.get(rank, 0) + 1
+            first = self._reach_id is None
+            if first:
+                known = self.roots.reach_id
+                self._reach_id, self._reach_over = (self.pass_.id, False) if known is None else (known, True)
+        if first and not self._reach_over:
+            self._start_reach()
+        assert self._reach_id is not None
+        return ReachState(self._reach_over, self._reach_id)
+
+    def _start_reach(self) -> None:
+        tell(INSTRUMENTS.active, "reach_started", self.worker, self.pass_.id)
+        assert self._reach_id is not None
+        try:
+            pending = reach(self.worker, self.context, self._reach_id, [self.roots])
+        except BaseException:
+            self._observe_reach_end()
+            raise
+        if pending is None:
+            self._reached()
+        else:
+            pending._add(self._reach_answered)
+
+    def _reach_answered(self, answered: Future) -> None:
+        try:
+            answered.value()
+        except BaseException as error:
+            self._observe_reach_end()
+            self.fail(error)
+        else:
+            self._reached()
+
+    def _observe_reach_end(self) -> None:
+        tell(INSTRUMENTS.active, "reach_ended", self.worker, self.pass_.id)
+
+    def _reached(self) -> None:
+        """Every send function that will get gradients is marked: let the parts run."""
+        self._observe_reach_end()
+        assert self._reach_id is not None
+        with self.lock:
+            self._reach_over = True
+            self.roots.reach_id = self._reach_id
+            ranks = list(self.holders)
+        for rank in ranks:
+            tell_reached(self.worker, self.context, self.pass_.id, rank, self._reach_id)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+    def part_done(self, rank: int) -> None:
+        """A part of this worker has run."""
+        with self.lock:
+            left = self.holders.get(rank, 0) - 1
+            if left > 0:
+                self.holders[rank] = left
+            else:
+                self.holders.pop(rank, None)
+        self._end()
+
+    def fail(self, error: BaseException) -> None:
+        """The pass failed on some worker: have all parts dropped."""
+        with self.lock:
+            if self.error is not None or self.over:
+                return
+            self.error = error
+            ranks, self.holders = list(self.holders), {}
+        for rank in ranks:
+            tell_abort(self.worker, self.context, self.pass_.id, rank)
+        self._end()
+
+    def _end(self) -> None:
+        """End the pass, once: when the branch has ended and no worker holds a part."""
+        self.lock.acquire()
+        try:
+            if self.over or not self.ended or self.holders:
+                return
+            self.over, future = True, self._future
+        finally:
+            self.lock.release()
+        self.worker.initiated.pop(self.pass_.id, None)
+        if future is not None:
+            self._complete(future)
+            if future._callbacks:
+                future._run_callbacks()
+
+    def future(self) -> Future:
+        """Completes when the pass is over."""
+        with self.lock:
+            if self._future is None:
+                self._future = Future()
+                if self.over:
+                    self._complete(self._future)
+            return self._future
+
+    def _complete(self, future: Future) -> None:
+        future._finish(1, None) if self.error is None else future._finish(2, self.error)
+
+    def wait(self, deadline: float | None) -> None:
+        """Wait for the end, making progress; the pass fails when the deadline has passed without it, or by an interrupt."""
+        try:
+            self.future()._block(deadline)
+        except BaseException as error:
+            self._give_up(error)
+        if not self.over:
+            seconds = self.worker.agent.rpc_timeout
+            self._give_up(RuntimeError(f"{self._describe()} within {seconds} s (see set_rpc_timeout)"))
+
+    def _give_up(self, error: BaseException) -> None:
+        self.fail(error)
+        with self.lock:
+            self.ended = True  # although some messages have not been answered
+        self.worker.live.discard(self)
+        self._end()
+
+    def _describe(self) -> str:
+        """Which workers are still waited for."""
+        held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
+        return f"backward pass of context {self.context.context_id}: " + (
+            f"gradients are awaited on {held}"
+            if self.ended
+            else "gradients sent to other workers were not answered"
+        )
+
+
+# -- the engine --------------------------------------------------------------------------------------------------------
 _numbers = itertools.count(1)  # of the passes that this worker begins
 _GRACE = 1.0  # messages have the same timeout, and their own errors say more: let them come first
 
@@ -239,3 +459,194 @@ def _run_independent(
 
 
 register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)
+
+
+# -- what users call ---------------------------------------------------------------------------------------------------
+class context:
+    """A distributed autograd context: calls made inside are recorded, on every worker they reach.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.mul, args=(x, 3)).sum()
+    ...     dist_autograd.backward(context_id, [loss])
+    ...     dist_autograd.get_gradients(context_id)[x]
+    tensor([3., 3.])
+    >>> rpc.shutdown()
+    """
+
+    def __enter__(self) -> int:
+        self._worker = this_worker()
+        before = enter()
+        self.autograd_context = None
+        try:
+            self.autograd_context = self._worker.container.new_context()
+        finally:
+            try:
+                leave(before)
+            except BaseException:  # an interrupt: `with` will not call `__exit__`
+                self.__exit__()
+                raise
+        return self.autograd_context.context_id
+
+    @edge
+    def __exit__(self, *error: object) -> None:
+        before = enter()
+        try:
+            self._end()
+        finally:
+            leave(before)
+
+    def _end(self) -> None:
+        """Release the context; another worker may have done so already, or RPC may have ended, and all contexts with it."""
+        if self.autograd_context is None:
+            return
+        if self._worker.serves():
+            release(self._worker, self.autograd_context.context_id)
+        if CURRENT.context is self.autograd_context:
+            CURRENT.context = None
+
+
+def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False) -> None:
+    """Run a backward pass from `roots` (scalars on this worker) through every worker the context reached.
+
+    Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
+    everywhere. `create_graph=True`, an addition to PyTorch, records the pass, so that gradients can be differentiated again.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.mul, args=(x, x)).sum()
+    ...     dist_autograd.backward(context_id, [loss], retain_graph=True)
+    ...     dist_autograd.backward(context_id, [loss])
+    ...     dist_autograd.get_gradients(context_id)[x], x.grad
+    (tensor([4., 4.]), None)
+    >>> rpc.shutdown()
+    """
+    if TRACING.on:
+        with record_function("torch::distributed::autograd::backward"):
+            ENGINE.execute(context_id, roots, retain_graph, create_graph)
+    else:
+        ENGINE.execute(context_id, roots, retain_graph, create_graph)
+
+
+def grad(
+    context_id: int,
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Give the gradients of `outputs` with respect to `inputs`, tensors of this worker, through every worker in between.
+
+    The distributed `mpigrad.autograd.grad`; an addition to PyTorch. The context's gradients are left alone.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x = mpigrad.ones(2, requires_grad=True)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.pow, args=(x, 3)).sum()
+    ...     (first,) = dist_autograd.grad(context_id, loss, x, create_graph=True)
+    ...     dist_autograd.grad(context_id, first.sum(), x)
+    (tensor([6., 6.]),)
+    >>> rpc.shutdown()
+    """
+    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = ENGINE.execute(context_id, roots, keep, create_graph, wanted)
+    if not allow_unused and any(each is None for each in found):
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+            "the desired behavior."
+        )
+    return tuple(None if each is None else each if isinstance(each, Tensor) else wrap(as_array(each)) for each in found)
+
+
+def _backward_of_rref(context_id: int, roots: list[Tensor], retain_graph: bool) -> None:
+    backward(context_id, roots, retain_graph)
+
+
+extensions.backward = _backward_of_rref
+extensions.debug_info_hooks.append(lambda: _get_debug_info())
+
+
+def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
+    """The gradients that passes in this context gathered on this worker, by leaf.
+
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> x, y = (mpigrad.ones(2, requires_grad=True) for _ in range(2))
+    >>> with dist_autograd.context() as context_id:
+    ...     dist_autograd.backward(context_id, [rpc.rpc_sync("solo", mpigrad.add, args=(x, y)).sum()])
+    ...     sorted(gradient.tolist() for gradient in dist_autograd.get_gradients(context_id).values())
+    [[1.0, 1.0], [1.0, 1.0]]
+    >>> rpc.shutdown()
+    """
+    return _retrieve_context(context_id).give_gradients()
+
+
+def _init(worker_id: int) -> None:
+    init(worker_id)
+
+
+def _new_context() -> DistAutogradContext:
+    return this_worker().container.new_context()
+
+
+def _release_context(context_id: int) -> None:
+    worker = this_worker()
+    worker.container.retrieve(context_id)
+    release(worker, context_id)
+
+
+def _current_context() -> DistAutogradContext:
+    found = CURRENT.context
+    if found is not None and found.released:
+        raise RuntimeError("Couldn't find autograd context data for current autograd context id")
+    if found is None:
+        raise RuntimeError(
+            "Current thread doesn't have a valid autograd context. Please wrap your code using: "
+            "`with mpigrad.distributed.autograd.context() as context_id` to generate a valid context"
+        )
+    return found
+
+
+def _has_valid_context() -> bool:
+    return CURRENT.context is not None and not CURRENT.context.released
+
+
+def _retrieve_context(context_id: int) -> DistAutogradContext:
+    return this_worker().container.retrieve(context_id)
+
+
+def _is_valid_context(context_id: int) -> None:
+    _retrieve_context(context_id)
+
+
+def _get_max_id() -> int:
+    return this_worker().container.max_id
+
+
+def _get_debug_info() -> dict[str, Any]:
+    worker = this_worker()
+    return {
+        "num_current_backward_passes": len(worker.live),
+        "num_autograd_contexts": len(worker.container.contexts),
+    }
+
+
+def _num_unacknowledged_releases() -> int:
+    """How many workers have been told to release a context and have not said that they did."""
+    return len(this_worker().releasing)

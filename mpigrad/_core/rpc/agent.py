@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mpigrad.distributed.rpc._world.dynamic import Membership
     from mpigrad.distributed.rpc._world.shutdown import Closing
 
-    from ..autograd.container import Worker
+    from ..autograd.contexts import Worker
     from .table import Table
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mpigrad._core.autograd.api import (
+from mpigrad._core.autograd.contexts import Container as DistAutogradContainer
+from mpigrad._core.autograd.contexts import DistAutogradContext
+from mpigrad._core.autograd.engine import (
+    DistEngine,
     _current_context,
     _get_debug_info,
     _get_max_id,
@@ -16,11 +19,8 @@ from mpigrad._core.autograd.api import (
     get_gradients,
     grad,
 )
-from mpigrad._core.autograd.api import _is_valid_context as _is_valid_context
-from mpigrad._core.autograd.api import _retrieve_context as _retrieve_context
-from mpigrad._core.autograd.container import Container as DistAutogradContainer
-from mpigrad._core.autograd.context import DistAutogradContext
-from mpigrad._core.autograd.engine import DistEngine
+from mpigrad._core.autograd.engine import _is_valid_context as _is_valid_context
+from mpigrad._core.autograd.engine import _retrieve_context as _retrieve_context
 
 from ._draw import draw
 

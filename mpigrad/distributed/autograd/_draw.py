@@ -12,10 +12,8 @@ import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mpigrad._core.autograd.container import this_worker
-from mpigrad._core.autograd.context import DistAutogradContext
-from mpigrad._core.autograd.interceptor import Running
-from mpigrad._core.autograd.nodes import RecvRpcBackward, SendRpcBackward
+from mpigrad._core.autograd.contexts import DistAutogradContext, Running, this_worker
+from mpigrad._core.autograd.graph import RecvRpcBackward, SendRpcBackward
 
 from ..._core.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor

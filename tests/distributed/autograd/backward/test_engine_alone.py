@@ -9,14 +9,14 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
-from mpigrad._core.autograd import container
-from mpigrad._core.autograd.interceptor import record_send
+from mpigrad._core.autograd import contexts
+from mpigrad._core.autograd.contexts import record_send
 from mpigrad.distributed.autograd import DistEngine
 
 
 @pytest.fixture
 def context(monkeypatch) -> Iterator[dist_autograd.DistAutogradContext]:
-    monkeypatch.setattr(container, "_without_rpc", None)
+    monkeypatch.setattr(contexts, "_without_rpc", None)
     dist_autograd._init(3)
     made = dist_autograd._new_context()
     yield made

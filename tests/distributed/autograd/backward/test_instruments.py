@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mpigrad.distributed.autograd as dist_autograd
-from mpigrad._core.autograd import initiator
+from mpigrad._core.autograd import engine
 from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -87,7 +87,7 @@ def test_a_pass_that_cannot_reach_its_workers(agents, notes, monkeypatch) -> Non
     def refused(*_: Any) -> Any:
         raise ConnectionError("no way to ask")
 
-    monkeypatch.setattr(initiator, "reach", refused)
+    monkeypatch.setattr(engine, "reach", refused)
     a = leaf(1.0, 2.0)
     with dist_autograd.context() as context_id:
         y = a * 3

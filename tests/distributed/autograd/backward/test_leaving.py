@@ -10,7 +10,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.autograd import container
+from mpigrad._core.autograd import contexts
 from tests.support.device import with_maps
 from tests.support.eventually import eventually
 
@@ -143,8 +143,7 @@ def test_a_worker_does_not_answer_within_the_timeout(world, start) -> None:
 
 
 def _holding() -> bool:
-    contexts = list(container.this_worker().container.contexts.values())
-    return any(context.joined for context in contexts)
+    return any(context.joined for context in list(contexts.this_worker().container.contexts.values()))
 
 
 class Started:
@@ -155,7 +154,7 @@ class Started:
         context = dist_autograd._new_context()
         self.context_id = context._context_id()
         self.loss = rpc.rpc_sync("worker1", fn.meeting, args=(fn.ones(3), "worker2", "worker3")).sum()
-        container.CURRENT.context = None  # this thread goes on outside of it
+        contexts.CURRENT.context = None  # this thread goes on outside of it
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 

@@ -11,10 +11,9 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.autograd import container, initiator
-from mpigrad._core.autograd.backward_pass import Pass
-from mpigrad._core.autograd.branch import _REQUEST, find_part
-from mpigrad._core.autograd.interceptor import record_send
+from mpigrad._core.autograd import contexts, engine
+from mpigrad._core.autograd.contexts import record_send
+from mpigrad._core.autograd.passes import _REQUEST, Pass, find_part
 from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._testing.faults import Faults
@@ -62,7 +61,7 @@ def test_a_part_that_the_initiator_cannot_wait_for_fails_the_pass(agents, monkey
     def refused(*_: Any) -> Any:
         raise ConnectionError("no way to ask")
 
-    monkeypatch.setattr(initiator, "reach", refused)
+    monkeypatch.setattr(engine, "reach", refused)
     a = leaf(1.0, 2.0)
     with dist_autograd.context() as context_id:
         y = a * 3
@@ -197,7 +196,7 @@ def test_contexts_of_a_worker_that_is_gone_end_everywhere(agents) -> None:
     with acting_as(agents[1]):
         context = dist_autograd._new_context()
         rpc.rpc_sync("worker2", fn.nested, args=(leaf(1.0), 2.0, ["worker3"]))
-        container.CURRENT.context = None
+        contexts.CURRENT.context = None
     assert all(context.context_id in agent.autograd.container.contexts for agent in agents[1:])
     agents[2].lose(1, "worker1 (rank 1) has left")
     eventually(lambda: not any(context.context_id in agent.autograd.container.contexts for agent in agents[2:]))

@@ -16,7 +16,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.autograd import container, interceptor
+from mpigrad._core.autograd import contexts
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually
@@ -202,7 +202,7 @@ def run_released(rng: random.Random, rank: int) -> None:
     run, program, leaves = new_run(), random_program(rng, WORKERS, 2), inputs(2)
     context = dist_autograd._new_context()
     loss = loss_of(execute(program, rank, run, leaves, distributed=True)) + leaves[0].sum()
-    agent = container.this_worker().agent
+    agent = contexts.this_worker().agent
 
     def release() -> None:
         time.sleep(rng.random() * 0.003)
@@ -217,7 +217,7 @@ def run_released(rng: random.Random, rank: int) -> None:
         assert "Could not find autograd context with id" in str(error) or "has ended" in str(error), error
     other.join(10)
     assert not other.is_alive(), "the release hangs"
-    container.CURRENT.context = None
+    contexts.CURRENT.context = None
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -274,7 +274,7 @@ def test_passes_of_all_workers_at_once_in_one_context(seed: int) -> None:
 
             def begin(run: int, program: Program, rank: int, context: Any = context, given: Any = shared) -> None:
                 try:
-                    with acting_as(agents[0]), interceptor.Running(context):
+                    with acting_as(agents[0]), contexts.Running(context):
                         if rank == 0:
                             passes_here(program, 0, run, given, 3)
                         else:

@@ -12,7 +12,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core import objects
-from mpigrad._core.autograd import container
+from mpigrad._core.autograd import contexts
 from mpigrad.distributed.rpc._testing import FaultyMPIRpcBackendOptions
 from tests.support.device import with_maps
 from tests.support.eventually import eventually
@@ -139,7 +139,7 @@ def test_all_ranks_end_their_contexts_in_mid_pass(rpc_world) -> None:
     rpc_world.barrier()
     with pytest.raises(RuntimeError, match="Could not find autograd context with id"):
         dist_autograd.backward(Releases.context_id, [loss])
-    container.CURRENT.context = None  # it ended on the thread of the pass
+    contexts.CURRENT.context = None  # it ended on the thread of the pass
     rpc_world.barrier()
     eventually(dist_autograd._get_debug_info, equals=fn.AT_REST)
     a = fn.ones(3)

@@ -7,7 +7,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.autograd.container import LOCAL_BITS
+from mpigrad._core.autograd.contexts import LOCAL_BITS
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from tests.support.in_memory import acting_as, world_in_memory
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from mpigrad._core.autograd import container as _container
-from mpigrad._core.autograd.container import CURRENT, Container
+from mpigrad._core.autograd import contexts as _container
+from mpigrad._core.autograd.contexts import CURRENT, Container
 
 
 @pytest.fixture(autouse=True)

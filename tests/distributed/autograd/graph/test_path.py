@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import mpigrad
-from mpigrad._core.autograd.nodes import RecvRpcBackward, SendRpcBackward
-from mpigrad._core.autograd.path import path_below
+from mpigrad._core.autograd.graph import RecvRpcBackward, SendRpcBackward, path_below
 from mpigrad._core.node import edge_of
 from mpigrad._graph.namespace import RAW
 

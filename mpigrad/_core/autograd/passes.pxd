@@ -1,13 +1,25 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
+from mpigrad._core.autograd.contexts cimport DistAutogradContext, Sink, Worker
+from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Path, Source
+from mpigrad._core.engine cimport GraphTask
+from mpigrad._core.guard cimport resume, suspend
 from mpigrad._core.mutex cimport Mutex
-from mpigrad._core.autograd.backward_pass cimport Pass
-from mpigrad._core.autograd.gradients cimport decode, encode
-from mpigrad._core.autograd.container cimport Worker
-from mpigrad._core.autograd.context cimport DistAutogradContext
-from mpigrad._core.autograd.partition cimport Parts, Source
-from mpigrad._core.autograd.nodes cimport MessageGradients
+
+cdef class Pass:
+    cdef public object F, captured, captures, id, initiator, thread
+    cdef public bint discard, keep
+
+    @cython.locals(sink=Sink, path=Path, task=GraphTask, before=int)
+    cpdef dict run(self, DistAutogradContext context, Source source, grads)
+    @cython.locals(suspended=int)
+    cpdef run_task(self, GraphTask task, bint user_code)
+    cpdef _run_task(self, GraphTask task, bint user_code)
+
+@cython.locals(single=MessageGradients)
+cpdef tuple encode(batch, DistAutogradContext context, Pass pass_)
+cpdef list decode(body, arrays, src, DistAutogradContext context, Pass pass_)
 
 cdef class Branch:
     cdef public Worker worker

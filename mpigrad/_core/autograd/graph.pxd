@@ -2,9 +2,31 @@
 cimport cython
 
 from mpigrad._core.engine cimport GraphTask
-from mpigrad._core.node cimport Node
 from mpigrad._core.mutex cimport Mutex
-from mpigrad._core.autograd.path cimport Path
+from mpigrad._core.node cimport Node, edge_of
+from mpigrad._core.objects cimport sole
+from mpigrad._core.tensor cimport TensorBase
+
+cdef class MessageGradients:
+    cdef public object grads, message_id
+
+@cython.locals(tensor=TensorBase, metas=list)
+cpdef list _attach(node, tensors)
+
+cdef class Path:
+    cdef public Node _last
+    cdef public list _steps, ends
+
+    cpdef list nodes(self)
+    @cython.locals(node=Node, end=Node, outs=list)
+    cpdef run(self, F, bint keep, grads, sink)
+    @cython.locals(last=Node)
+    cpdef list _run_last(self, F, bint keep, grad)
+
+@cython.locals(node=Node, below=Node, edge=tuple)
+cpdef Path path_below(Node start)
+@cython.locals(found=dict, end=Node, edge=tuple)
+cpdef list _ends(Node node)
 
 cdef class Source:
     cdef public object _counts, _hooks, below, message_id, reach_id

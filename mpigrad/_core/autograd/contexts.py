@@ -1,0 +1,610 @@
+"""Contexts: one worker's share of a distributed graph, from the first message that names it until its release.
+
+`DistAutogradContext` is that share, and `Sink` where the gradients of a pass end on this worker: those of leaves are
+added up in the context, those of recv functions go to the workers that sent the tensors. `Worker` is a worker's
+distributed autograd, its contexts by id and what is under way. The interceptor records the tensors of every message, so
+that the graph crosses workers.
+
+Ids of contexts and messages have 64 bits, the worker's id in the top 16, so that every worker can number on its own.
+
+Release: the worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and
+tells those it knows, but for the one that told it. Every message is acknowledged, and counted until then.
+
+A message that comes late must not bring a context back to life. Workers number their contexts in order, and with each
+release goes the *floor* of the worker that made the context: all of its ids below are of released contexts. So a worker
+remembers one number for each other, and the few ids above it that were released out of order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mpigrad._array.device import CPU, device, guard
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.namespace import RAW
+from mpigrad._graph.tracing import run_traced
+from mpigrad._tensor import Tensor
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._protocol import extensions
+from mpigrad.distributed.rpc._protocol.extensions import register_handler
+from mpigrad.distributed.rpc._protocol.message import MessageType
+
+from ..accumulate import grown, keep, sum_of_tensors
+from ..engine import as_array, check_hook_results
+from ..future import Future, set_carry_hook
+from ..guard import enter, leave
+from ..mutex import Mutex
+from ..node import AccumulateGrad, Edge, Node
+from ..rpc.agent import Agent
+from ..rpc.arrays import origins_of
+from ..rpc.raw_message import RawMessage
+from ..tensor import wrap
+from .graph import Batches, MessageGradients, Parts, RecvRpcBackward, SendRpcBackward, Source
+
+if TYPE_CHECKING:
+    from .engine import RootBranch
+    from .passes import JoinedPart
+
+
+# -- one context, and the gradients that end in it ---------------------------------------------------------------------
+_ROOTS = 64  # sets of roots whose graphs a context remembers
+
+
+class DistAutogradContext:
+    """What this worker knows of one context. The methods with a leading underscore answer as PyTorch's do.
+
+    Invariants: `sends` and `recvs` only grow while the context lives; `gradients` is changed under `lock`; a context
+    that was `released` takes part in nothing new, and is freed when no pass works on it any more.
+    """
+
+    __slots__ = (
+        "context_id",
+        "gradients",
+        "joined",
+        "known_workers",
+        "lock",
+        "missing",
+        "origins",
+        "parts",
+        "reached",
+        "recvs",
+        "released",
+        "roots",
+        "sends",
+    )
+
+    def __init__(self, context_id: int) -> None:
+        self.context_id = context_id
+        self.sends: dict[int, SendRpcBackward] = {}
+        self.recvs: dict[int, RecvRpcBackward] = {}
+        self.known_workers: set[int] = set()
+        self.gradients: dict[Tensor, Tensor] = {}
+        self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
+        self.lock = Mutex()
+        self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
+        self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
+        self.parts = Parts(self.sends, self.joined, self.lock)
+        self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
+        self.roots: dict[tuple[Edge, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
+        self.released = False
+
+    # -- what tests and debuggers ask ------------------------------------------------------------------------------
+    def _context_id(self) -> int:
+        return self.context_id
+
+    def _send_functions(self) -> dict[int, SendRpcBackward]:
+        return dict(self.sends)
+
+    def _recv_functions(self) -> dict[int, RecvRpcBackward]:
+        return dict(self.recvs)
+
+    def _known_worker_ids(self) -> set[int]:
+        return set(self.known_workers)
+
+    def retrieve_send_function(self, message_id: int) -> SendRpcBackward:
+        """The send function of one message."""
+        found = self.sends.get(message_id)
+        if found is None:
+            raise RuntimeError(
+                f"Could not find send function for autograd message id: {message_id} in context {self.context_id}"
+            )
+        return found
+
+    # -- the graph -------------------------------------------------------------------------------------------------
+    def source_of_roots(self, edges: list[Edge]) -> Source:
+        """What is below the roots of a pass: walked once, since it never changes."""
+        key = tuple(edges)
+        found = self.roots.get(key)
+        if found is None:
+            nodes = list(dict.fromkeys([edge[0] for edge in edges])) if len(edges) > 1 else [edges[0][0]]
+            found = self.roots[key] = Source(nodes, len(edges), edges)
+            if len(self.roots) > _ROOTS:  # a context that lives long must not hold the graphs of all of its passes
+                self.roots.pop(next(iter(self.roots)), None)
+        return found
+
+    def joined_parts(self, pass_id: int | None = None) -> list[JoinedPart]:
+        """The parts of one pass (or of all) that wait for gradients on this worker."""
+        self.lock.acquire()
+        try:
+            if not self.joined:  # nearly always, at each release
+                return []
+            by_source = self.joined.values() if pass_id is None else [self.joined.get(pass_id, {})]
+            return list(dict.fromkeys([part for parts in by_source for part in parts.values()]))
+        finally:
+            self.lock.release()
+
+    def check_whole(self) -> None:
+        """Raise if a part of the graph is known to be missing: gradients would be wrong without anybody noticing."""
+        if self.missing is not None:
+            raise RuntimeError(
+                f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
+                "which had been told that it was released: its gradients would be incomplete"
+            )
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+    def accumulate(self, variable: Tensor, grad: Any, F: Any, owned: bool = False) -> None:
+        """Add a gradient of a leaf, in the context and never in `.grad`. `owned`: nobody else holds the gradient."""
+        before = enter()
+        self.lock.acquire()
+        try:
+            held = self.gradients.get(variable)
+            if F is not RAW:
+                self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
+            elif held is None:
+                self.gradients[variable] = wrap(keep(grad, variable, owned))
+            else:
+                with guard(held._array):
+                    self.gradients[variable] = grown(held, grad)
+        finally:
+            self.lock.release()
+            leave(before)
+
+    def note_origins(self, message_id: int, places: list[device]) -> None:
+        """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
+        with self.lock:
+            self.origins = {**(self.origins or {}), message_id: places}
+
+    def give_gradients(self) -> dict[Tensor, Tensor]:
+        """What passes have gathered here, by leaf."""
+        with self.lock:
+            return dict(self.gradients)
+
+
+class Sink:
+    """Takes the gradients of nodes without edges: called by the engine as `sink(node, grad, owned)`."""
+
+    __slots__ = ("F", "context", "discard", "outgoing")
+
+    def __init__(self, context: DistAutogradContext, F: Any, discard: bool = False) -> None:
+        self.context, self.F = context, F
+        self.discard = discard  # a pass that only computes what its caller captured keeps no gradient here
+        self.outgoing: Batches = {}  # for other workers
+
+    def __call__(self, node: Node, grad: Any, owned: bool = False) -> None:
+        hooks = node.hooks
+        if self.discard and type(node) is AccumulateGrad:
+            return
+        if hooks is not None and (hooks.pre or hooks.post) and grad is not None:
+            self._watched(node, grad)
+        elif type(node) is AccumulateGrad:
+            if grad is not None:
+                self.context.accumulate(node.variable, grad, self.F, owned)  # type: ignore[attr-defined]
+        elif isinstance(node, RecvRpcBackward):
+            self._leave(node, grad)
+        elif grad is not None:
+            node.run(self.F, grad)
+
+    def _leave(self, node: RecvRpcBackward, grad: Any) -> None:
+        if TRACING.on and grad is not None:
+            run_traced(node, self.F, grad)
+        leaving = MessageGradients(node.message_id, node.complete(grad, self.F))
+        if node.worker in self.outgoing:
+            self.outgoing[node.worker].append(leaving)
+        else:
+            self.outgoing[node.worker] = [leaving]
+
+    def _watched(self, node: Node, grad: Any) -> None:
+        """Take a gradient with the node's hooks around it: those before may change it, those after see it."""
+        assert node.hooks is not None
+        raw = self.F is RAW
+        given = tuple(
+            wrap(as_array(each)) if raw and each is not None else each
+            for each in (grad if node.outputs != 1 else [grad])
+        )
+        for hook in list(node.hooks.pre.values()):
+            given = check_hook_results(hook, hook(given), given)
+        values = [each._array if raw and each is not None else each for each in given]
+        if type(node) is AccumulateGrad:
+            self.context.accumulate(node.variable, values[0], self.F)  # type: ignore[attr-defined]
+        elif isinstance(node, RecvRpcBackward):
+            self._leave(node, values if node.outputs != 1 else values[0])
+        else:
+            node.run(self.F, values if node.outputs != 1 else values[0])
+        for hook in list(node.hooks.post.values()):
+            hook((), given)
+
+
+# -- all contexts of a worker ------------------------------------------------------------------------------------------
+LOCAL_BITS = 48
+_REMEMBERED = 1 << 12  # released ids above the floor that are remembered for each worker; a message is never this late
+
+
+class _Current(threading.local):
+    """The context of this thread."""
+
+    context: DistAutogradContext | None = None
+
+
+CURRENT = _Current()
+
+
+class Container:
+    """All contexts of one worker."""
+
+    def __init__(self, worker_id: int) -> None:
+        if not 0 <= worker_id < 1 << 16:
+            raise RuntimeError(f"worker_id needs to be in the range [0, {(1 << 16) - 1}], got {worker_id}")
+        self.worker_id = worker_id
+        self.contexts: dict[int, DistAutogradContext] = {}
+        self._lock = Mutex()
+        start = worker_id << LOCAL_BITS
+        self._next = start
+        self._floors = {worker_id: start}  # by the worker that made them: its contexts below were all released
+        self._released: dict[int, dict[int, None]] = {}  # the same worker's, above its floor
+        self._message_ids = itertools.count(start)
+        self.max_id = start | ((1 << LOCAL_BITS) - 1)
+        self.new_message_id = self._message_ids.__next__
+
+    def new_context(self) -> DistAutogradContext:
+        """Make a context and make it this thread's."""
+        if CURRENT.context is not None:
+            raise RuntimeError(f"Already have an autograd context id for this thread: {CURRENT.context.context_id}")
+        self._lock.acquire()
+        try:
+            context_id = self._next
+            if context_id > self.max_id:
+                raise RuntimeError("We have run out of autograd context ids!!!")
+            self._next = context_id + 1
+            made = self.contexts[context_id] = DistAutogradContext(context_id)
+        finally:
+            self._lock.release()
+        CURRENT.context = made
+        return made
+
+    def get_or_create(self, context_id: int) -> DistAutogradContext | None:
+        """The context that a message names, made if it is the first to do so; None if it was released already."""
+        found = self.contexts.get(context_id)
+        if found is not None:
+            return found
+        self._lock.acquire()
+        try:
+            if self._was_released(context_id):
+                return None
+            return self.contexts.setdefault(context_id, DistAutogradContext(context_id))
+        finally:
+            self._lock.release()
+
+    def retrieve(self, context_id: int) -> DistAutogradContext:
+        """The context with this id, or PyTorch's complaint."""
+        found = self.contexts.get(context_id)
+        if found is None:
+            if not hasattr(context_id, "__index__"):
+                raise TypeError(
+                    f"incompatible function arguments: a context's id is an int, not {type(context_id).__name__}"
+                )
+            raise RuntimeError(f"Could not find autograd context with id: {context_id}")
+        return found
+
+    def drop(self, context_id: int, floor: int = 0) -> DistAutogradContext | None:
+        """Forget a context for good, and note the `floor` of the worker that made it; gives it back if it was there."""
+        self._lock.acquire()
+        try:
+            found = self.contexts.pop(context_id, None)
+            maker = context_id >> LOCAL_BITS
+            if maker == self.worker_id:
+                self._raise_own_floor()
+            else:
+                self._note(maker, context_id, floor)
+        finally:
+            self._lock.release()
+        if found is not None:
+            found.released = True
+            if CURRENT.context is found:
+                CURRENT.context = None
+        return found
+
+    def made_by(self, worker_id: int) -> list[int]:
+        """The ids of another worker's contexts that are here."""
+        return [context_id for context_id in list(self.contexts) if context_id >> LOCAL_BITS == worker_id]
+
+    def forget_maker(self, worker_id: int) -> None:
+        """A worker is gone: if it comes back, it numbers its contexts from the start again."""
+        with self._lock:
+            self._floors.pop(worker_id, None)
+            self._released.pop(worker_id, None)
+
+    def floor_of(self, context_id: int) -> int:
+        """The floor of the worker that made a context, as far as it is known here."""
+        return self._floors.get(context_id >> LOCAL_BITS, 0)
+
+    def _was_released(self, context_id: int) -> bool:
+        maker = context_id >> LOCAL_BITS
+        if maker == self.worker_id:  # it is not here, so it was released or never made
+            return True
+        return context_id < self._floors.get(maker, 0) or context_id in self._released.get(maker, ())
+
+    def _raise_own_floor(self) -> None:
+        floor = self._floors[self.worker_id]
+        while floor < self._next and floor not in self.contexts:
+            floor += 1
+        self._floors[self.worker_id] = floor
+
+    def _note(self, maker: int, context_id: int, floor: int) -> None:
+        """Remember a release of another worker's context, and forget what its floor covers."""
+        known = self._floors.get(maker, 0)
+        if floor > known:
+            self._floors[maker] = known = floor
+        above = self._released.setdefault(maker, {})
+        if context_id >= known:
+            above[context_id] = None
+        while above and (len(above) > _REMEMBERED or next(iter(above)) < known):
+            del above[next(iter(above))]
+
+
+class Worker:
+    """One worker's state. Changes of sets and dictionaries are atomic, so counting what is under way needs no lock."""
+
+    def __init__(self, worker_id: int, agent: Agent | None = None) -> None:
+        self.worker_id = worker_id
+        self.container = Container(worker_id)
+        self.agent: Agent = agent  # type: ignore[assignment]  # None without rpc
+        self.live: set[Any] = set()  # branches of passes that are running here
+        self.initiated: dict[int, RootBranch] = {}  # passes that this worker began, by pass id
+        self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases not yet acknowledged
+
+    def serves(self) -> bool:
+        """Whether it belongs to the current agent, or to no agent at all."""
+        return self.agent is None or current.current.agent is self.agent
+
+    @property
+    def idle(self) -> bool:
+        """Whether no pass and no release is under way."""
+        return not self.live and not self.releasing
+
+
+_without_rpc: Worker | None = None  # made by `init`
+
+
+def init(worker_id: int) -> Worker:
+    """Set up distributed autograd on this worker without rpc, once."""
+    global _without_rpc
+    made = Worker(worker_id)
+    if _without_rpc is None:
+        _without_rpc = made
+    elif _without_rpc.worker_id != worker_id:
+        raise RuntimeError(
+            f"Container is already initialized with worker_id: {_without_rpc.worker_id}, cannot initialize with different "
+            f"worker_id: {worker_id}"
+        )
+    return _without_rpc
+
+
+def this_worker() -> Worker:
+    """The worker of the current agent, or the one without rpc; RuntimeError if there is neither."""
+    agent = current.current.agent
+    if agent is not None:
+        return agent.autograd
+    if _without_rpc is None:
+        raise RuntimeError(
+            "Need to initialize distributed autograd first: call mpigrad.distributed.rpc.init_rpc"
+        )
+    return _without_rpc
+
+
+def _agent_starts(agent: Agent) -> None:
+    agent.autograd = Worker(agent.rank, agent)
+
+
+def _agent_stopped(agent: Agent) -> None:
+    """With the agent go all contexts of its world."""
+    CURRENT.context = None
+
+
+def _is_idle(agent: Agent) -> bool:
+    """Whether graceful shutdown may go on."""
+    return agent.autograd.idle
+
+
+extensions.start_hooks.append(_agent_starts)
+extensions.shutdown_hooks.append(_agent_stopped)
+extensions.quiet_hooks.append(_is_idle)
+
+
+# -- what happens with every message of rpc ----------------------------------------------------------------------------
+def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
+    needing = []
+    for tensor in tensors:
+        if tensor._requires:
+            needing.append(tensor)
+    return needing
+
+
+def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
+    """Attach a send function to those tensors of a message that need gradients."""
+    needing = _needing(tensors)
+    if not needing:
+        return None
+    made = context.sends[message_id] = SendRpcBackward(needing)
+    context.parts.add(message_id)
+    return made
+
+
+def record_recv(
+    context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
+) -> RecvRpcBackward | None:
+    """Attach a recv function to those tensors of a message that need gradients."""
+    needing = _needing(tensors)
+    if not needing:
+        return None
+    origins = origins_of(tensors)
+    if origins is not None:
+        context.note_origins(message_id, [origins.get(i, CPU) for i, each in enumerate(tensors) if each._requires])
+    made = context.recvs[message_id] = RecvRpcBackward(src, message_id, needing)
+    return made
+
+
+def _walk(context: DistAutogradContext) -> None:
+    """Walk the graph below new send functions while this worker waits, so that a pass need not."""
+    context.parts.catch_up()
+
+
+class Running:
+    """Makes a context this thread's own for the time of a `with`; None means: no context."""
+
+    __slots__ = ("_before", "_context")
+
+    def __init__(self, context: DistAutogradContext | None) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._before = CURRENT.context
+        CURRENT.context = self._context
+
+    def __exit__(self, *error: object) -> None:
+        CURRENT.context = self._before
+
+
+def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
+    """A callback of a future that runs in the context in which it was added, whichever thread completes the future."""
+    context = CURRENT.context
+
+    def inside(fut: Future) -> Any:
+        before, CURRENT.context = CURRENT.context, context
+        try:
+            return callback(fut)
+        finally:
+            CURRENT.context = before
+
+    return inside
+
+
+class _Interceptor:
+    """See `rpc._protocol.extensions.Interceptor`."""
+
+    running = Running
+    current = CURRENT
+
+    def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
+        context = CURRENT.context
+        if context is None:
+            return None
+        context.known_workers.add(dst)
+        if context.released:  # asked after the worker is known: a release that comes now will tell it
+            return None
+        worker = agent.autograd
+        message_id = worker.container.new_message_id()
+        if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
+            agent.run_when_idle(_walk, context)
+        return context.context_id, message_id
+
+    def on_receive(
+        self, agent: Agent, src: int, context_id: int, message_id: int, tensors: list[Tensor]
+    ) -> DistAutogradContext | None:
+        worker = agent.autograd
+        context = worker.container.get_or_create(context_id)
+        if context is None:  # released before this message came
+            return None
+        if tensors:
+            record_recv(context, src, message_id, tensors)
+        return context
+
+    def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
+        context = agent.autograd.container.contexts.get(context_id)
+        if context is not None:
+            context.missing = (context.missing or set()) | {src}
+
+
+extensions.install_interceptor(_Interceptor())
+set_carry_hook(carried)
+
+
+# -- the end of a context, on every worker it ever reached -------------------------------------------------------------
+_RELEASE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
+_KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
+
+
+def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
+    """Forget a context here and have the others forget it; False if it was not here."""
+    context = worker.container.drop(context_id, floor)
+    if context is None:
+        return False
+    for rank in list(context.known_workers):
+        if rank not in (worker.worker_id, told_by):
+            _tell(worker, rank, context_id)
+    _fail_joined_parts(context)
+    return True
+
+
+def worker_left(worker: Worker, rank: int) -> None:
+    """Release the contexts of a worker that is gone; re-register with makers of contexts that came to us through it."""
+    for context_id in worker.container.made_by(rank):
+        release(worker, context_id, rank)
+    worker.container.forget_maker(rank)
+    for context in list(worker.container.contexts.values()):
+        maker = context.context_id >> LOCAL_BITS
+        if maker != worker.worker_id and maker not in context.known_workers and maker not in worker.agent.gone:
+            context.known_workers.add(maker)
+            worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
+
+
+def _fail_joined_parts(context: DistAutogradContext) -> None:
+    """Drop the parts of passes that wait for gradients: messages will not find them any more.
+
+    The lock that `joined_parts` takes comes after `released` was set, so no part is made unseen.
+    """
+    for part in context.joined_parts():
+        part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
+
+
+def _tell(worker: Worker, rank: int, context_id: int) -> None:
+    """Tell a worker of the release, the next time that a thread of ours waits."""
+    agent = worker.agent
+    if agent is None or rank in agent.gone:
+        return
+    worker.releasing.add((rank, context_id))
+    agent.run_when_idle(_send_release, (worker, rank, context_id))
+
+
+def _send_release(told: tuple[Worker, int, int]) -> None:
+    worker, rank, context_id = told
+    heard = partial(_acknowledged, worker.releasing, (rank, context_id))
+    worker.agent.request_with_retries(rank, _RELEASE, b"", context_id, worker.container.floor_of(context_id), heard)
+
+
+def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: Future) -> None:
+    releasing.discard(end)
+
+
+def _handle_know(agent: Agent, message: RawMessage) -> None:
+    """Note that a worker has a context of ours, which came to it through a worker that is gone."""
+    worker: Worker = agent.autograd
+    context = worker.container.contexts.get(message.extra)
+    if context is not None:
+        context.known_workers.add(message.src)
+    if context is None or context.released:  # asked after the worker is known, as a release may come in between
+        _tell(worker, message.src, message.extra)
+
+
+def _handle_release(agent: Agent, message: RawMessage) -> None:
+    context_id, floor = message.extra, message.extra2
+    if floor and floor >> LOCAL_BITS != context_id >> LOCAL_BITS:
+        raise ValueError(f"malformed message: contexts below {floor} cannot end with context {context_id} of another worker")
+    release(agent.autograd, context_id, message.src, floor)
+
+
+register_handler(_RELEASE, _handle_release)
+register_handler(_KNOW, _handle_know)

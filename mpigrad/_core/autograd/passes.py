@@ -1,0 +1,890 @@
+"""The work of one distributed backward pass on this worker.
+
+`Pass` is what every worker needs to know of a pass. A `Branch` is the work that one message of it (or the caller's
+roots) started here, until all of it is done: it runs the send functions whose gradients it got, sends the resulting
+gradients to the workers concerned, and is answered only when they have answered. So the initiator knows that the whole
+pass is over when its own branch is. Gradients for the worker that asked travel in the answer itself: one round trip per
+hop.
+
+Gradients on the wire: nothing is pickled. `kind | (message id, count) ... | extras`, then bare arrays; the most
+frequent message, plain arrays for one send function, has only the message id before them. A sparse gradient travels as
+two arrays, its indices and its values. With `create_graph=True` the gradients themselves carry a graph; then the
+message is recorded like any other that carries tensors, and says which of its gradients need gradients.
+
+Send functions that share nodes wait for each other in a `JoinedPart`. The reach phase tells how many gradients will
+come: from some sources walk down the local graph to its recv functions, and ask their senders to walk on from the
+matching send functions; a worker answers when all it asked have answered. What is below given roots never changes, so
+the marks stay with the context under the reach's id, and later passes from the same roots find them there. The workers
+that hold parts of a pass and its initiator tell each other (an initiator that holds parts itself calls the same methods
+directly):
+
+    holder -> initiator   HOLD     a part waits here; the answer is the state of the reach phase
+                          DONE     a part has run
+                          FAILED   the pass failed on this worker
+    initiator -> holder   REACHED  the reach phase is over: parts may run
+                          ABORT    the pass has failed: drop its parts
+
+Invariants
+- A branch's `pending` counts messages not yet answered, plus one while the branch's own work runs. At 0 the branch
+  ends, once.
+- Gradients that must wait for others do not keep the branch waiting: the initiator knows of the wait before the branch
+  ends. Otherwise two branches could wait for each other.
+- User code (custom functions, hooks) never runs on the stack of a thread that waits for something else.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from _thread import get_ident
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numpy import ndarray
+
+from mpigrad._array.device import CPU, device
+from mpigrad._array.sparse.array import SparseArray
+from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.namespace import DIFF, RAW
+from mpigrad._tensor import Tensor
+from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError, pack_error, unpack_error
+from mpigrad.distributed.rpc._protocol.extensions import register_handler, worker_lost_hooks
+from mpigrad.distributed.rpc._protocol.message import MessageType
+
+from ..engine import Captures, GraphTask, as_array
+from ..future import Future
+from ..guard import resume, suspend
+from ..mutex import Mutex
+from ..rpc.arrays import ReceivedValues, origins_of
+from ..rpc.call_table import CallFuture
+from ..rpc.instruments import INSTRUMENTS, tell
+from ..rpc.payload import ArrayForDevice
+from ..rpc.raw_message import RawMessage
+from ..tensor import wrap
+from .contexts import DistAutogradContext, Running, Sink, record_recv, record_send, this_worker, worker_left
+from .graph import MessageGradients, merged_counts
+
+if TYPE_CHECKING:
+    from ..rpc.agent import Agent
+    from .contexts import Worker
+    from .engine import RootBranch
+    from .graph import Batches, Source
+
+
+# -- one pass ----------------------------------------------------------------------------------------------------------
+_KEEP, _CREATE, _DISCARD, _BITS = 1, 2, 4, 3
+_RANK_SHIFT = 44  # pass ids: the initiator's rank above a counter, three flags below
+
+_capturing = threading.Lock()  # threads of one pass may meet at a captured leaf
+
+
+class Pass:
+    """One backward pass: its id (with the rank that began it), and how it runs."""
+
+    __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "thread")
+
+    def __init__(self, pass_id: int) -> None:
+        self.id = pass_id  # with the flags: travels in the header of every message of the pass
+        self.initiator = pass_id >> _RANK_SHIFT
+        self.keep = bool(pass_id & _KEEP)
+        self.F: Any = DIFF if pass_id & _CREATE else RAW
+        self.discard = bool(pass_id & _DISCARD)  # keep no gradients in contexts: the initiator captures what it wants
+        self.captures: Captures | None = None  # on the initiator: the nodes whose gradients it wants
+        self.captured: dict[int, Any] = {}
+        self.thread = 0  # on the initiator: the one that began it, and that an interrupt may end it on
+
+    @classmethod
+    def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
+        """A new pass, numbered by its initiator."""
+        flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
+        return cls(rank << _RANK_SHIFT | (number << _BITS) & ((1 << _RANK_SHIFT) - 1) | flags)
+
+    def run(self, context: DistAutogradContext, source: Source, grads: list[Any]) -> Batches:
+        """Run the graph below a source with its gradients, which are used up; returns the gradients for other workers.
+
+        A single path runs without the engine, unless something on it is recorded, watched or captured.
+        """
+        sink, user_code = Sink(context, self.F, self.discard), source.runs_user_code()
+        path = source.path
+        if path is not None and not user_code and self.F is RAW and self.captures is None and not TRACING.on:
+            before = suspend() if self.thread and self.thread == get_ident() else -1
+            try:
+                path.run(self.F, self.keep, grads, sink)
+            finally:
+                resume(before)
+        else:
+            task = GraphTask(self.F, source.counts.copy(), self.keep, sink, self.captures)
+            source.feed(task, grads)
+            self.run_task(task, user_code)
+        return sink.outgoing
+
+    def run_task(self, task: GraphTask, user_code: bool) -> None:
+        """Run what is ready in a task of this pass, recording if its gradients shall have a graph."""
+        suspended = suspend() if self.thread and self.thread == get_ident() else -1
+        try:
+            self._run_task(task, user_code)
+        finally:
+            resume(suspended)
+
+    def _run_task(self, task: GraphTask, user_code: bool) -> None:
+        if not user_code and self.F is RAW and self.captures is None:
+            task.run_alone()
+            return
+        before, MODE.enabled = MODE.enabled, self.F is DIFF
+        try:
+            task.run()
+        finally:
+            MODE.enabled = before
+        if task.captured:
+            self._capture(task.captured)
+            task.captured = {}
+
+    def _capture(self, found: dict[int, Any]) -> None:
+        """Add the gradients that one part of the graph gave to captured nodes."""
+        with _capturing:
+            for place, grad in found.items():
+                if grad is not None:
+                    held = self.captured.get(place)
+                    self.captured[place] = grad if held is None else held + grad
+
+
+# -- gradients on the wire ---------------------------------------------------------------------------------------------
+_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or the layout of every gradient is among the extras
+_SINGLE = struct.Struct("<q")  # shorter than any other body
+_MESSAGE = struct.Struct("<qI")  # autograd message id, number of gradients
+_COUNT = struct.Struct("<I")
+_RECORDED = struct.Struct("<q")
+_LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0: a plain array)
+
+
+def encode(
+    batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
+) -> tuple[bytes, list[Any]]:
+    """Bytes and arrays of a message that carries gradients of a pass."""
+    if len(batch) == 1 and pass_.F is RAW and context.origins is None:
+        single = batch[0]
+        for grad in single.grads:
+            if type(grad) is not ndarray:
+                break
+        else:
+            return _SINGLE.pack(single.message_id), single.grads
+    return _encode(batch, context, pass_)
+
+
+def _encode(
+    batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
+) -> tuple[bytes, list[Any]]:
+    """`encode` in the general form."""
+    head = _COUNT.pack(len(batch)) + b"".join(_MESSAGE.pack(each.message_id, len(each.grads)) for each in batch)
+    flat = [grad for each in batch for grad in each.grads]
+    values = [as_array(grad) for grad in flat] if pass_.F is RAW else [grad._array for grad in flat]
+    if pass_.F is not RAW:
+        head += _record(flat, context)
+    if any(type(value) is SparseArray for value in values):
+        head, arrays = _MIXED + head + b"".join(map(_layout, values)), _flattened(values)
+    else:
+        head, arrays = _DENSE + head, values
+    return head, arrays if context.origins is None else _directed(batch, values, context.origins)
+
+
+def _directed(batch: Sequence[MessageGradients], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
+    """The arrays, each for the device that its tensor has left."""
+    targets = [place for each in batch for place in origins.get(each.message_id) or [CPU] * len(each.grads)]
+    return [ArrayForDevice(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
+
+
+def _layout(value: Any) -> bytes:
+    if type(value) is not SparseArray:
+        return _LAYOUT.pack(False, 0)
+    return _LAYOUT.pack(value.is_coalesced, value.ndim) + struct.pack(f"<{value.ndim}q", *value.shape)
+
+
+def _flattened(values: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    for value in values:
+        made.extend((value.indices, value.values) if type(value) is SparseArray else (value,))
+    return made
+
+
+def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
+    """Record that gradients with a graph of their own leave here."""
+    message_id = this_worker().container.new_message_id()
+    record_send(context, message_id, tensors)
+    return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
+
+
+def decode(
+    body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
+) -> list[MessageGradients]:
+    """The gradients that a message of rank `src` carries; RuntimeError if it does not carry as many as it names."""
+    if len(body) == _SINGLE.size:
+        return [MessageGradients(_SINGLE.unpack(body)[0], arrays)]
+    return _decode(body, arrays, src, context, pass_)
+
+
+def _decode(
+    body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
+) -> list[MessageGradients]:
+    """`decode` in the general form."""
+    (count,) = _COUNT.unpack_from(body, 1)
+    place = 1 + _COUNT.size
+    heads = [_MESSAGE.unpack_from(body, place + i * _MESSAGE.size) for i in range(count)]
+    place += count * _MESSAGE.size
+    total = sum(many for _, many in heads)
+    record = b""
+    if pass_.F is not RAW:
+        end = place + _RECORDED.size + total
+        record, place = body[place:end], end
+    values = arrays if body[:1] == _DENSE else _unflattened(body, place, arrays, total)
+    if len(values) != total:
+        raise RuntimeError(f"a gradient message from rank {src} names {total} gradients and carries {len(values)}")
+    if pass_.F is not RAW:
+        values = _received(record, values, src, context)
+    batch, taken = [], 0
+    for message_id, many in heads:
+        batch.append(MessageGradients(message_id, values[taken : taken + many]))
+        taken += many
+    arrays.clear()  # the gradients have no other holder then, and the context may keep them
+    return batch
+
+
+def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list[Any]:
+    made: list[Any] = [] if origins_of(arrays) is None else ReceivedValues([])
+    rest = iter(arrays)
+    for _ in range(total):
+        if type(made) is ReceivedValues:
+            made.origins[len(made)] = arrays.origins.get(len(arrays) - rest.__length_hint__(), CPU)  # type: ignore[attr-defined]
+        coalesced, ndim = _LAYOUT.unpack_from(body, place)
+        place += _LAYOUT.size
+        if not ndim:
+            made.append(next(rest))
+            continue
+        shape = struct.unpack_from(f"<{ndim}q", body, place)
+        place += 8 * ndim
+        made.append(SparseArray(next(rest), next(rest), shape, coalesced))
+    return made
+
+
+def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
+    (message_id,) = _RECORDED.unpack_from(record)
+    tensors = [wrap(array) for array in arrays]
+    if type(arrays) is ReceivedValues:
+        tensors = ReceivedValues(tensors)
+        tensors.origins = arrays.origins
+    for tensor, needs in zip(tensors, record[_RECORDED.size :]):
+        tensor._requires = bool(needs)
+    record_recv(context, src, message_id, tensors)
+    return tensors
+
+
+# -- the reach phase ---------------------------------------------------------------------------------------------------
+_REACH = int(MessageType.REACH_AUTOGRAD_REQ)
+_MESSAGE_ID = struct.Struct("<q")
+
+
+class _Gather:
+    """Completes `future` when `count` requests were answered."""
+
+    def __init__(self, count: int) -> None:
+        self._left, self._lock = count, threading.Lock()
+        self._error: BaseException | None = None
+        self.future = Future()
+
+    def answered(self, reply: Future) -> None:
+        try:
+            reply.value()
+        except BaseException as error:
+            self._error = error
+        with self._lock:
+            self._left -= 1
+            if self._left:
+                return
+        if self._error is None:
+            self.future.set_result(None)
+        else:
+            self.future._set(2, self._error)
+
+
+def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Future | None:
+    """Mark everything below `sources`, here and on other workers. None when done, else a Future."""
+    elsewhere: dict[int, list[int]] = {}
+    with context.lock:
+        context.parts.update()
+        marks = context.reached.setdefault(reach_id, set())
+        todo = list(sources)
+        marks.update(source.message_id for source in todo if source.message_id is not None)
+        while todo:
+            for recv in todo.pop().recvs():
+                if recv.worker != worker.worker_id:
+                    elsewhere.setdefault(recv.worker, []).append(recv.message_id)
+                elif recv.message_id not in marks:
+                    marks.add(recv.message_id)
+                    todo.append(context.parts.source(recv.message_id))
+    if not elsewhere:
+        return None
+    gather = _Gather(len(elsewhere))
+    for rank, ids in elsewhere.items():
+        body = b"".join(map(_MESSAGE_ID.pack, dict.fromkeys(ids)))
+        asked = worker.agent.request(rank, _REACH, body, extra=reach_id, context=(context.context_id, 0))
+        asked._add(gather.answered)
+    return gather.future
+
+
+def _handle_reach(agent: Agent, message: RawMessage) -> Future | None:
+    worker: Worker = agent.autograd
+    context = worker.container.retrieve(message.context_id)
+    ids = [message_id for (message_id,) in _MESSAGE_ID.iter_unpack(message.body)]
+    with context.lock:
+        context.parts.update()
+        marks = context.reached.setdefault(message.extra, set())
+        new = [message_id for message_id in ids if message_id not in marks]
+        marks.update(new)
+        sources = [context.parts.source(message_id) for message_id in new]
+    return reach(worker, context, message.extra, sources)
+
+
+register_handler(_REACH, _handle_reach)
+
+
+# -- messages between the initiator and the holders of joined parts ----------------------------------------------------
+_HOLD, _REACHED = int(MessageType.HOLD_AUTOGRAD_REQ), int(MessageType.REACHED_AUTOGRAD)
+_DONE, _FAILED = int(MessageType.DONE_AUTOGRAD), int(MessageType.FAILED_AUTOGRAD)
+_ABORT = int(MessageType.ABORT_AUTOGRAD)
+_REACH_STATE = struct.Struct("<?q")
+
+
+class ReachState(NamedTuple):
+    """Whether the reach phase of a pass is over, and the id under which contexts keep its marks."""
+
+    over: bool
+    reach_id: int
+
+    def encode(self) -> bytes:
+        """As bytes of a message."""
+        return _REACH_STATE.pack(self.over, self.reach_id)
+
+    @classmethod
+    def decode(cls, body: bytes) -> ReachState:
+        """From bytes of a message."""
+        return cls(*_REACH_STATE.unpack(body))
+
+
+# -- from a holder to the initiator -----------------------------------------------------------------------------------
+def register_hold(part: JoinedPart) -> None:
+    """Make a part known to the initiator of its pass, which then accepts or refuses to wait for it."""
+    branch = part.branch
+    worker, pass_ = branch.worker, branch.pass_
+    if pass_.initiator == worker.worker_id:
+        try:
+            reach = _initiated(worker, pass_.id).add_holder(worker.worker_id)
+        except Exception as error:
+            part.refuse(error)
+        else:
+            part.accept(reach)
+        return
+    asked = worker.agent.request(pass_.initiator, _HOLD, extra=pass_.id, context=(branch.context.context_id, 0))
+    asked._add(partial(_hold_answered, part))
+
+
+def _hold_answered(part: JoinedPart, reply: Future) -> None:
+    try:
+        reach = ReachState.decode(reply.value()[0])
+    except Exception as error:
+        part.refuse(error)
+    else:
+        part.accept(reach)
+
+
+def _initiated(worker: Worker, pass_id: int) -> RootBranch:
+    found = worker.initiated.get(pass_id)
+    if found is None:
+        raise RuntimeError(f"backward pass {pass_id} is not running on rank {worker.worker_id}: it has ended or failed")
+    return found
+
+
+def report_done(worker: Worker, pass_: Pass) -> None:
+    """Tell the initiator that a part has run."""
+    if pass_.initiator == worker.worker_id:
+        _part_done(worker, pass_.id, worker.worker_id)
+    elif pass_.initiator not in worker.agent.gone:
+        worker.agent.notify(pass_.initiator, _DONE, extra=pass_.id)
+
+
+def _part_done(worker: Worker, pass_id: int, rank: int) -> None:
+    found = worker.initiated.get(pass_id)
+    if found is not None:
+        found.part_done(rank)
+
+
+def report_failure(worker: Worker, pass_: Pass, error: BaseException) -> None:
+    """Tell the initiator that the pass failed on this worker."""
+    if pass_.initiator == worker.worker_id:
+        _fail(worker, pass_.id, error)
+    elif pass_.initiator not in worker.agent.gone:
+        worker.agent.notify(pass_.initiator, _FAILED, pack_error(worker.agent.info, error), extra=pass_.id)
+
+
+def _fail(worker: Worker, pass_id: int, error: BaseException) -> None:
+    found = worker.initiated.get(pass_id)
+    if found is not None:
+        found.fail(error)
+
+
+def _handle_hold(agent: Agent, message: RawMessage) -> bytes:
+    return _initiated(agent.autograd, message.extra).add_holder(message.src).encode()
+
+
+def _handle_done(agent: Agent, message: RawMessage) -> None:
+    _part_done(agent.autograd, message.extra, message.src)
+
+
+def _handle_failed(agent: Agent, message: RawMessage) -> None:
+    _fail(agent.autograd, message.extra, unpack_error(message.body))
+
+
+# -- from the initiator to a holder -----------------------------------------------------------------------------------
+def tell_reached(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int, reach_id: int) -> None:
+    """Let the parts of a pass run on a worker: the reach phase is over."""
+    if rank == worker.worker_id:
+        _start_parts(context, pass_id, reach_id)
+    else:
+        body = ReachState(True, reach_id).encode()
+        worker.agent.notify(rank, _REACHED, body, extra=pass_id, context=(context.context_id, 0))
+
+
+def _start_parts(context: DistAutogradContext, pass_id: int, reach_id: int) -> None:
+    for part in context.joined_parts(pass_id):
+        part.start(reach_id)
+
+
+def tell_abort(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int) -> None:
+    """Drop the parts of a pass on a worker: the pass has failed."""
+    if rank == worker.worker_id:
+        _abort_parts(context, pass_id)
+    else:
+        worker.agent.notify(rank, _ABORT, extra=pass_id, context=(context.context_id, 0))
+
+
+def _abort_parts(context: DistAutogradContext, pass_id: int) -> None:
+    for part in context.joined_parts(pass_id):
+        part.abort()
+
+
+def _handle_reached(agent: Agent, message: RawMessage) -> None:
+    context = agent.autograd.container.contexts.get(message.context_id)
+    if context is not None:
+        _start_parts(context, message.extra, ReachState.decode(message.body).reach_id)
+
+
+def _handle_abort(agent: Agent, message: RawMessage) -> None:
+    context = agent.autograd.container.contexts.get(message.context_id)
+    if context is not None:
+        _abort_parts(context, message.extra)
+
+
+# -- a worker is gone -------------------------------------------------------------------------------------------------
+def _worker_lost(agent: Agent, rank: int) -> None:
+    """Passes that wait for parts of a lost worker fail; parts of passes that it began are dropped, as are its contexts."""
+    worker: Worker = agent.autograd
+    for branch in list(worker.initiated.values()):
+        if rank in branch.holders:
+            branch.fail(WorkerGoneError(agent.gone.get(rank, f"rank {rank} has left")))
+    for context in list(worker.container.contexts.values()):
+        for part in context.joined_parts():
+            if part.branch.pass_.initiator == rank:
+                part.abort()
+    worker_left(worker, rank)
+
+
+register_handler(_HOLD, _handle_hold)
+register_handler(_DONE, _handle_done)
+register_handler(_FAILED, _handle_failed, in_place=False)  # makes the exception again, whose class may be a user's
+register_handler(_REACHED, _handle_reached, in_place=False)
+register_handler(_ABORT, _handle_abort)
+worker_lost_hooks.append(_worker_lost)
+
+
+# -- joined parts ------------------------------------------------------------------------------------------------------
+class _Delivery(NamedTuple):
+    source: Source
+    grads: list[Any]
+
+
+class JoinedPart:
+    """A part of this worker's graph where gradients of several sources meet in one pass.
+
+    When the first gradient for such a part arrives, the worker registers a *hold* with the initiator of the pass. From then on
+    the initiator waits for this part too, and the branch that brought the gradient can be answered at once: no branch waits for
+    gradients that another branch brings. Once the initiator says that the reach phase is over, the part knows which of its
+    sources this pass will bring gradients to, runs as they come, and reports when it is done.
+
+    Gradients queue in `_waiting`; one thread at a time runs them, without holding the lock, so that parts never wait for
+    each other's locks. There is no task, and nothing runs, until the reach phase is over.
+    """
+
+    __slots__ = (
+        "_aborted",
+        "_lock",
+        "_missing",
+        "_over",
+        "_running",
+        "_settled",
+        "_sink",
+        "_task",
+        "_user_code",
+        "_waiting",
+        "branch",
+        "registered",
+        "sources",
+    )
+
+    def __init__(self, branch: Branch, sources: list[Source]) -> None:
+        self.branch, self.sources = branch, sources  # the branch is pending until the part has run or was dropped
+        branch.on_end = self._report
+        self.registered = Future()  # completes when the initiator knows of this part
+        self._waiting: list[_Delivery] = []
+        self._missing: set[Source] = set()  # sources whose gradients are still to come
+        self._sink = Sink(branch.context, branch.pass_.F, branch.pass_.discard)
+        self._task: GraphTask | None = None
+        self._lock = threading.Lock()
+        self._running = self._over = self._aborted = self._settled = False
+        self._user_code = any(source.runs_user_code() for source in sources)
+        tell(INSTRUMENTS.active, "part_held", branch.worker, self)
+
+    # -- what the initiator says ---------------------------------------------------------------------------------------
+    def accept(self, reach: ReachState) -> None:
+        """The initiator waits for this part from now on."""
+        self.registered.set_result(None)
+        if reach.over:
+            self.start(reach.reach_id)
+
+    def refuse(self, error: BaseException) -> None:
+        """The initiator will not wait for this part: branches that brought gradients get the error."""
+        self.registered._set(2, error)
+        self.fail(error)
+
+    def start(self, reach_id: int) -> None:
+        """The reach phase is over: it has marked the send functions that will get gradients. Roots always do."""
+        branch = self.branch
+        reached = branch.context.reached.get(reach_id, set())
+        with self._lock:
+            if self._task is None:
+                expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
+                pass_ = branch.pass_
+                self._missing = set(expected)
+                self._task = GraphTask(pass_.F, merged_counts(expected), pass_.keep, self._sink, pass_.captures)
+        self._work()
+
+    def abort(self) -> None:
+        """The pass failed: drop everything. The initiator knows, and does not wait for this part any more."""
+        with self._lock:
+            self._over = self._aborted = True
+        self._settle()
+
+    # -- the part's own work -------------------------------------------------------------------------------------------
+    def deliver(self, source: Source, grads: list[Any]) -> None:
+        """Take the gradients of one source: run what they make ready, or keep them until the reach phase is over."""
+        self._waiting.append(_Delivery(source, grads))
+        self._work()
+
+    def _work(self) -> None:
+        """Run everything that arrived, unless another thread does so or it is too early."""
+        if self._user_code and self.branch.defer(self._work):
+            return
+        while True:
+            with self._lock:
+                if self._running or self._over or self._task is None or not self._waiting:
+                    return
+                delivery = self._waiting.pop(0)
+                self._running = True
+            try:
+                self._run(self._task, delivery.source, delivery.grads)
+            except BaseException as error:
+                self.fail(error)
+            with self._lock:
+                self._running = False
+                self._over = self._over or not self._missing
+            self._settle()
+
+    def _run(self, task: GraphTask, source: Source, grads: list[Any]) -> None:
+        branch = self.branch
+        if source not in self._missing:
+            raise RuntimeError(f"pass {branch.pass_.id} brought unexpected gradients for message {source.message_id}")
+        self._missing.discard(source)
+        source.feed(task, grads)
+        branch.pass_.run_task(task, user_code=True)
+        outgoing, self._sink.outgoing = self._sink.outgoing, {}
+        if not self._aborted:
+            branch.send_all(branch.route(outgoing))
+
+    def fail(self, error: BaseException) -> None:
+        """The part cannot go on: tell the initiator, drop everything."""
+        self.branch.fail(error)
+        self.abort()
+
+    def _settle(self) -> None:
+        """End the part's own work, once: when it is over and no thread runs it any more."""
+        with self._lock:
+            if self._running or self._settled or not self._over:
+                return
+            self._settled = True
+        self.branch.settle()
+
+    def _report(self, branch: Branch) -> None:
+        tell(INSTRUMENTS.active, "part_done", branch.worker, self)
+        self._leave_context()
+        if branch.error is None and not self._aborted:  # a failure was reported already, and might come after this
+            report_done(branch.worker, branch.pass_)
+
+    def _leave_context(self) -> None:
+        context, pass_id = self.branch.context, self.branch.pass_.id
+        with context.lock:
+            joined = context.joined.get(pass_id)
+            if joined is not None:
+                for source in self.sources:
+                    joined.pop(source, None)
+                if not joined:
+                    context.joined.pop(pass_id, None)
+
+
+# -- branches ----------------------------------------------------------------------------------------------------------
+_REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
+
+
+class Branch:
+    """One worker's work for one message of a pass."""
+
+    __slots__ = (
+        "answer",
+        "context",
+        "ended",
+        "error",
+        "lock",
+        "on_end",
+        "pass_",
+        "pending",
+        "requester",
+        "worker",
+    )
+
+    def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, requester: int | None = None) -> None:
+        self.worker, self.context, self.pass_ = worker, context, pass_
+        self.requester = requester  # the rank whose gradients may travel in the answer
+        self.answer: list[MessageGradients] = []
+        self.error: BaseException | None = None
+        self.pending, self.ended = 1, False
+        self.lock = Mutex()
+        self.on_end: Callable[[Branch], None] | None = None
+        worker.live.add(self)
+
+    # -- the branch's own work -----------------------------------------------------------------------------------------
+    def run(self, batch: list[MessageGradients]) -> None:
+        """Bring gradients to send functions of this worker and send on what comes out."""
+        try:
+            self.send_all(self.process(batch))
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+
+    def finish(self, outgoing: Batches) -> None:
+        """Send on what came out of the branch's own work."""
+        try:
+            self.send_all(self.route(outgoing))
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+
+    def process(self, batch: list[MessageGradients]) -> Batches:
+        """Bring gradients to send functions of this worker; returns what comes out for other workers."""
+        elsewhere: Batches = {}
+        context, pass_ = self.context, self.pass_
+        parts = context.parts
+        while batch:
+            gradients = batch.pop()
+            parts.catch_up()
+            source = parts.source_for(gradients.message_id, gradients.grads)
+            if parts.claim_independent(source, pass_.id):
+                outgoing = pass_.run(context, source, gradients.grads)
+                if outgoing:
+                    self._sort(outgoing, batch, elsewhere)
+            else:
+                self._hold(source, gradients.grads)
+        return elsewhere
+
+    def route(self, outgoing: Batches) -> Batches:
+        """Put gradients for the requester into the answer and process those for this worker; returns those for others."""
+        here: list[MessageGradients] = []
+        elsewhere: Batches = {}
+        self._sort(outgoing, here, elsewhere)
+        if not here:
+            return elsewhere
+        self.send_all(elsewhere)  # others work while this worker does
+        return self.process(here)
+
+    def _sort(self, outgoing: Batches, here: list[MessageGradients], elsewhere: Batches) -> None:
+        for rank, batch in outgoing.items():
+            if rank == self.requester:
+                self.answer.extend(batch)
+            elif rank == self.worker.worker_id and self.context.origins is None:
+                here.extend(batch)
+            elif rank in elsewhere:
+                elsewhere[rank].extend(batch)
+            else:
+                elsewhere[rank] = batch
+
+    def defer(self, run: Callable[[], None]) -> bool:
+        """Have the pool `run` user code in the branch's context, if this thread waits or leads; False if it may run here."""
+        agent = self.worker.agent
+        return agent is not None and agent.defer(partial(_run_within, self.context, run))
+
+    # -- joined parts --------------------------------------------------------------------------------------------------
+    def _hold(self, source: Source, grads: list[Any]) -> None:
+        """Keep gradients until the sources that share nodes with theirs have got theirs."""
+        part, new = find_part(self.worker, self.context, self.pass_, source)
+        if new:
+            register_hold(part)
+        part.deliver(source, grads)
+        if not part.registered.done():
+            with self.lock:
+                self.pending += 1
+            part.registered._add(self._part_registered)
+
+    def _part_registered(self, registered: Future) -> None:
+        try:
+            registered.value()
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+    def send_all(self, batches: Batches) -> None:
+        """Send gradients to other workers; their answers continue the branch."""
+        for rank, batch in batches.items():
+            self.lock.acquire()
+            try:
+                self.pending += 1
+            finally:
+                self.lock.release()
+            try:
+                self.send(rank, batch, self._answered)
+            except BaseException:
+                self.lock.acquire()
+                try:
+                    self.pending -= 1
+                finally:
+                    self.lock.release()
+                raise
+
+    def send(
+        self, rank: int, batch: list[MessageGradients], then: Callable[[Any], None] | None = None
+    ) -> CallFuture:
+        """Send gradients to another worker; the future of its answer."""
+        context, pass_ = self.context, self.pass_
+        body, arrays = encode(batch, context, pass_)
+        context.known_workers.add(rank)
+        return self.worker.agent.request(
+            rank, _REQUEST, body, arrays, None, pass_.id, 0, (context.context_id, 0), then
+        )
+
+    def answered_gradients(self, reply: CallFuture) -> list[MessageGradients]:
+        """The gradients that another worker's answer carries."""
+        answer = reply.value()
+        if answer is None:
+            return []
+        body, arrays = answer
+        return decode(body, arrays, reply.dst, self.context, self.pass_)
+
+    def _answered(self, reply: CallFuture) -> None:
+        try:
+            batch = self.answered_gradients(reply)
+            if batch:
+                if self.context.parts.runs_user_code() and self.defer(partial(self.run, batch)):
+                    return
+                self.send_all(self.process(batch))
+        except BaseException as error:
+            self.fail(error)
+        self.settle()
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+    def fail(self, error: BaseException) -> None:
+        """Note that the pass failed here, and tell the initiator; the first error counts."""
+        with self.lock:
+            if self.error is None:
+                self.error = error
+        report_failure(self.worker, self.pass_, error)
+
+    def settle(self) -> None:
+        """Count one pending thing as done; after the last the branch ends."""
+        self.lock.acquire()
+        try:
+            self.pending -= 1
+            if self.pending:
+                return
+            self.ended = True
+        finally:
+            self.lock.release()
+        self.worker.live.discard(self)
+        self._end()
+
+    def _end(self) -> None:
+        if self.on_end is not None:
+            on_end, self.on_end = self.on_end, None  # which may refer to the branch in turn
+            on_end(self)
+
+    def reply(self) -> Any:
+        """The answer to the requester, or its Future while the branch runs."""
+        self.lock.acquire()
+        try:
+            if not self.ended:
+                future = Future()
+                self.on_end = partial(_complete, future)
+                return future
+        finally:
+            self.lock.release()
+        return self.result()
+
+    def result(self) -> Any:
+        """The answer to the requester: its gradients, if there are any. Raises if the branch failed."""
+        if self.error is not None:
+            raise self.error
+        return encode(self.answer, self.context, self.pass_) if self.answer else None
+
+
+def _complete(future: Future, branch: Branch) -> None:
+    try:
+        future.set_result(branch.result())
+    except BaseException as error:
+        future._set(2, error)
+
+
+def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:
+    with Running(context):
+        run()
+
+
+def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> tuple[JoinedPart, bool]:
+    """The joined part of a pass that `source` belongs to, and whether it was made just now."""
+    with context.lock:
+        joined = context.joined.get(pass_.id, {})
+        found = joined.get(source)
+        if found is not None:
+            return found, False
+        # sends since the pass began may have joined parts: those that wait already go on as they are
+        sources = [each for each in context.parts.joined_with(source) if each not in joined]
+        return make_part(worker, context, pass_, sources), True
+
+
+def make_part(worker: Worker, context: DistAutogradContext, pass_: Pass, sources: list[Source]) -> JoinedPart:
+    """A part that waits for the gradients of `sources`. Call with the context's lock.
+
+    A source that ran on its own earlier in this pass shares nodes only with later sends: the part does not wait for it.
+    """
+    if context.released:  # no message could start or stop the part
+        raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")
+    sources = [each for each in sources if pass_.id not in each.ran]
+    part = JoinedPart(Branch(worker, context, pass_), sources)
+    joined = context.joined.setdefault(pass_.id, {})
+    for each in sources:
+        joined[each] = part
+    return part
