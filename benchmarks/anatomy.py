@@ -14,7 +14,7 @@ from typing import Any
 
 import mpigrad
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.transport import Transport
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 
 BATCHES, CALLS = 200, 50

@@ -79,7 +79,10 @@ def test_the_program_takes_the_steps(taken) -> None:
 
 def test_the_caller_takes_its_steps_in_this_order(taken) -> None:
     """The first steps of both walks, on the thread of the program. What waits or comes as an answer has no fixed place."""
-    ends = {"Follow one call": ("_core/rpc/waiting.py", "wait"), "Follow one backward pass": ("_core/autograd/passes.py", "send")}
+    ends = {
+        "Follow one call": ("_core/rpc/progress.py", "wait"),
+        "Follow one backward pass": ("_core/autograd/passes.py", "send"),
+    }
     for title, last in ends.items():
         steps = [(file, function) for file, function, _ in described()[title]]
         steps = steps[: 1 + next(place for place, step in enumerate(steps) if step == last)]

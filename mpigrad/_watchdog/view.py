@@ -8,7 +8,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpigrad._core.rpc.function_names import label
+from mpigrad._core.rpc.calls import label
 from mpigrad.distributed.rpc._agent.current import get_agent
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _all_stacks() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     for ident, frame in sys._current_frames().items():
         name = names.get(ident, str(ident))
         stack = traceback.extract_stack(frame)
-        serves = any(known.filename.endswith("/mpigrad/_core/rpc/server.py") for known in stack)
+        serves = any(known.filename.endswith("/_core/rpc/agent.py") and known.name.startswith("_serve_") for known in stack)
         frames = _without_machinery(stack) or stack[-1:] * serves  # nothing is left of a function that is not in Python
         if frames and ident != threading.get_ident() and name != THREAD_NAME:
             serves = serves or name.startswith(POOL)  # compiled, the server has no frames

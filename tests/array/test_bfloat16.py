@@ -15,7 +15,7 @@ import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad import nn
 from mpigrad._array import dtype as dtypes
-from mpigrad._core.rpc import arrays
+from mpigrad._core.rpc import payload
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -108,11 +108,11 @@ def test_files(how: str) -> None:
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (200, 200)])
 def test_layouts_of_messages(shape: tuple[int, ...]) -> None:
     array = sample(*shape)._array if shape else mpigrad.tensor(1.5).bfloat16()._array
-    assert arrays.sendable(array)
-    ((_, kind, found, size),) = arrays.parse(arrays.describe(arrays.TENSOR, array))
+    assert payload.sendable(array)
+    ((_, kind, found, size),) = payload.parse(payload.describe(payload.TENSOR, array))
     assert kind == array.dtype and found == shape and size == array.nbytes
     with pytest.raises(ValueError, match="do not travel as bytes"):
-        arrays._checked_dtype("V2")
+        payload._checked_dtype("V2")
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam", "Adagrad"])

@@ -14,7 +14,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 import mpigrad.profiler
-from mpigrad._core.rpc.instruments import INSTRUMENTS
+from mpigrad._core.rpc.calls import INSTRUMENTS
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad.profiler._workers.clocks import Clock, Reading, read
 

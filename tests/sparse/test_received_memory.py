@@ -9,7 +9,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.receive_pool import Block
+from mpigrad.distributed.rpc._transport.receive_pool import Block
 
 from . import functions as fn
 

@@ -11,7 +11,7 @@ import mpigrad
 
 
 def plain_form(name: str) -> ModuleType:
-    """The plain Python of a module of mpigrad ("_core.rpc.codec"), beside the one that runs."""
+    """The plain Python of a module of mpigrad ("_core.rpc.frames"), beside the one that runs."""
     file = Path(mpigrad.__file__).parent / (name.replace(".", "/") + ".py")
     spec = importlib.util.spec_from_file_location(f"mpigrad.{name}_as_plain_python", file)
     assert spec is not None and spec.loader is not None

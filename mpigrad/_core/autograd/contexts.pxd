@@ -7,7 +7,7 @@ from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.mutex cimport Mutex
 from mpigrad._core.node cimport Node
 from mpigrad._core.rpc.agent cimport Agent
-from mpigrad._core.rpc.raw_message cimport RawMessage
+from mpigrad._core.rpc.agent cimport RawMessage
 from mpigrad._core.tensor cimport TensorBase, wrap
 
 cdef class DistAutogradContext:

@@ -39,9 +39,8 @@ from ..future import Future, set_carry_hook
 from ..guard import enter, leave
 from ..mutex import Mutex
 from ..node import AccumulateGrad, Edge, Node
-from ..rpc.agent import Agent
-from ..rpc.arrays import origins_of
-from ..rpc.raw_message import RawMessage
+from ..rpc.agent import Agent, RawMessage
+from ..rpc.payload import origins_of
 from ..tensor import wrap
 from .graph import Batches, MessageGradients, Parts, RecvRpcBackward, SendRpcBackward, Source
 

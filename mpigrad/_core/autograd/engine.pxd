@@ -6,7 +6,7 @@ from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Source
 from mpigrad._core.autograd.passes cimport Branch, Pass, decode, encode
 from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.node cimport edge_of
-from mpigrad._core.rpc.raw_message cimport RawMessage
+from mpigrad._core.rpc.agent cimport RawMessage
 from mpigrad._core.tensor cimport TensorBase, wrap
 
 cdef class RootBranch(Branch):

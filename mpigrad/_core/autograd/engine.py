@@ -30,9 +30,8 @@ from ..engine import Captures, as_array
 from ..future import Future
 from ..guard import edge, enter, leave
 from ..node import Edge, edge_of
-from ..rpc.call_table import CallFuture
-from ..rpc.instruments import INSTRUMENTS, tell
-from ..rpc.raw_message import RawMessage
+from ..rpc.agent import RawMessage
+from ..rpc.calls import INSTRUMENTS, CallFuture, tell
 from ..tensor import wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients

@@ -56,11 +56,9 @@ from ..engine import Captures, GraphTask, as_array
 from ..future import Future
 from ..guard import resume, suspend
 from ..mutex import Mutex
-from ..rpc.arrays import ReceivedValues, origins_of
-from ..rpc.call_table import CallFuture
-from ..rpc.instruments import INSTRUMENTS, tell
-from ..rpc.payload import ArrayForDevice
-from ..rpc.raw_message import RawMessage
+from ..rpc.agent import RawMessage
+from ..rpc.calls import INSTRUMENTS, CallFuture, tell
+from ..rpc.payload import ArrayForDevice, ReceivedValues, origins_of
 from ..tensor import wrap
 from .contexts import DistAutogradContext, Running, Sink, record_recv, record_send, this_worker, worker_left
 from .graph import MessageGradients, merged_counts

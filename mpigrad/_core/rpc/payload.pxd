@@ -2,9 +2,12 @@
 cimport cython
 
 from mpigrad._core.guard cimport resume, suspend
-from mpigrad._core.tensor cimport TensorBase
-from mpigrad._core.rpc.codec cimport Header, layout_key, length_at, padded_bytes, slice_bytes, length_prefixed
-from mpigrad._core.rpc.arrays cimport parse, take
+from mpigrad._core.rpc.frames cimport Header, layout_key, length_at, length_prefixed, padded_bytes, slice_bytes, view_of
+from mpigrad._core.tensor cimport TensorBase, wrap
+
+cpdef list parse(bytes layout)
+@cython.locals(tensor=TensorBase, kind=int, nth_plain=int, nth_followed=int, nbytes=cython.longlong, entry=tuple)
+cpdef tuple take(list entries, buffer, cython.longlong offset, followed, tuple plain)
 
 cdef class Payload:
     cdef public int mode

@@ -1,30 +1,409 @@
-"""`RRef`: a reference to a value on some worker, which lives as long as any worker refers to it (see `_core/rpc/table.py`)."""
+"""RRefs: references to values on some worker, which live as long as any worker refers to them.
+
+[Note: how RRefs are counted]
+An RRef's value lives on its owner. Each time an RRef travels to another worker, the sender makes a *fork*: it counts one child
+and the receiver becomes that child. A fork ends when its Python object is gone *and* all of its own children have ended; then
+it tells its parent, the worker that made it. The owner is the parent of the first forks, and drops the value when it has no
+children and no Python object of its own.
+
+So every message about a fork goes to the worker that counted it, after it was counted: the order in which messages of different
+workers arrive does not matter, nothing needs to be asked or confirmed, and no worker knows more than its own children. Only when
+a worker is lost, the parents of its forks look for the forks that it made of them (`_rref/adoption.py`).
+
+Changes are events in one queue, handled in order by one thread at a time, whoever comes first; adding one never blocks, so that
+`RRef.__del__`, which Python may run anywhere, can do it. A count goes up (event) before the fork that it counts is sent, and
+down (event) when the child's word arrives, hence never below zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+import itertools
+import struct
+import threading
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
-from mpigrad._core.guard import edge, enter, leave_later
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._process.mpi_end import why_unusable
+from mpigrad._tensor import Tensor
 from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import CreationTimedOutError, RpcTimeoutError, WorkerGoneError
+from mpigrad.distributed.rpc._protocol.errors import (
+    CreationTimedOutError,
+    RpcTimeoutError,
+    SendFailedError,
+    WorkerGoneError,
+    as_runtime_error,
+    copied,
+    pack_error,
+    print_error,
+    unpack_error,
+)
 from mpigrad.distributed.rpc._protocol.message import MessageType
-from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
-from mpigrad.distributed.rpc._rref.adoption import Adoption
+from mpigrad.distributed.rpc._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from mpigrad.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 
-from .function_names import label
-from .owner_calls import ask_type, backward_on_owner, seconds_of
-from .table import GloballyUniqueId, Owner, Table, User, creation_error, table_of
+from ..future import Future
+from ..guard import edge, enter, leave, leave_later
+from .calls import check_call, label
 
 if TYPE_CHECKING:
     from .agent import Agent
 
+
+# -- who keeps what alive ----------------------------------------------------------------------------------------------
+_DELETE = int(MessageType.RREF_USER_DELETE)
+_LOCAL_BITS = 48
+ORPHAN = -1  # parent of a fork whose parent has left
+_numbers = itertools.count(0)  # of dynamic groups: forks of an RRef may outlive the life of the worker that made it
+
+
+class GloballyUniqueId(NamedTuple):
+    """An id that no other worker gives: its maker's rank and a number."""
+
+    created_on: int
+    local_id: int
+
+    def __repr__(self) -> str:
+        return f"GloballyUniqueId(created_on={self.created_on}, local_id={self.local_id})"
+
+    def __int__(self) -> int:
+        return self.created_on << _LOCAL_BITS | self.local_id
+
+    @classmethod
+    def of(cls, number: int) -> GloballyUniqueId:
+        """The id again from its number."""
+        return cls(number >> _LOCAL_BITS, number & ((1 << _LOCAL_BITS) - 1))
+
+
+class Owner:
+    """The owner's record of one RRef: its value, or the error of making it, and how many forks it was parent of."""
+
+    __slots__ = ("__weakref__", "awaited", "children", "number", "value")
+
+    def __init__(self, number: int, value: Any) -> None:
+        self.number = number
+        self.awaited = True  # a message has named it, and the call that makes the value has yet to come
+        self.children: Counter[int] = Counter()  # by the rank that they are on; -1 - rank while orphans are looked for
+        self.value = value
+
+
+class User:
+    """A fork on a worker that is not the owner."""
+
+    __slots__ = (
+        "alive",
+        "children",
+        "confirmed",
+        "deleted",
+        "error",
+        "fork",
+        "number",
+        "owner",
+        "parent",
+        "parent_fork",
+        "type_name",
+    )
+
+    def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
+        self.number, self.owner, self.fork = number, owner, fork  # the fork's id is one less: 0 stands for the owner's record
+        self.parent, self.parent_fork = (
+            parent,
+            parent_fork,
+        )  # the rank that counted this fork, and which of its records did
+        self.children: Counter[int] = Counter()
+        self.alive = True
+        self.confirmed = confirmed  # the owner has said that the value's record exists
+        self.deleted = False  # by shutdown, while its object lives
+        self.error: BaseException | None = None  # why the owner could not be reached; never raised itself
+        self.type_name: Any = None
+
+
+class Table:
+    """All RRefs of one agent."""
+
+    def __init__(self, agent: Agent, adopt: Callable[[Table, dict[Owner | User, int], int], Any]) -> None:
+        self.agent = agent
+        self._adopt = adopt  # finds new parents for the forks that a lost worker had made: (table, counts, rank)
+        self.owners: weakref.WeakValueDictionary[int, Owner] = weakref.WeakValueDictionary()
+        self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
+        self.users: dict[int, User] = {}
+        self.deleting: set[object] = set()  # forks whose parents have not yet heard of their end
+        self.lost: dict[int, int] = {}  # rank -> the latest of its lives (epochs) that is gone
+        self._numbers = itertools.count(0)  # of a static world, which counts from 0 as PyTorch does
+        self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def new_id(self) -> int:
+        """A number no other worker gives."""
+        # asked each time: whether the world is static is not known yet when the table is made
+        return self.agent.rank << _LOCAL_BITS | next(self._numbers if self.agent.static else _numbers)
+
+    # -- events ------------------------------------------------------------------------------------------------------
+    def enqueue(self, change: Callable[..., None], *args: Any) -> None:
+        """Queue a change and handle what is queued, unless another thread is at it. Never blocks."""
+        events, lock = self._events, self._lock
+        before = enter()
+        try:
+            events.append((change, args))
+            while events and lock.acquire(False):
+                try:
+                    while events:
+                        do, given = events.popleft()
+                        do(*given)
+                finally:
+                    lock.release()
+        finally:
+            leave(before)
+
+    def _count_child(self, record: Owner | User, rank: int) -> None:
+        record.children[rank] += 1
+        if isinstance(record, Owner):
+            self.kept[record.number] = record
+
+    def _child_ended(self, fork: int, number: int, rank: int) -> None:
+        record = self.users.get(fork) if fork else self.kept.get(number)
+        if record is not None and (record.children[rank] or min(record.children, default=0) < 0):
+            record.children[rank] -= 1  # below zero, if the word of an orphan overtakes the answer that counts it
+            self.end_if_childless(record, rank)
+
+    def end_if_childless(self, record: Owner | User, rank: int) -> None:
+        """Forget a rank that has no forks of a record left, and the record if no rank has."""
+        if not record.children[rank]:
+            del record.children[rank]
+        if isinstance(record, User):
+            self._end_if_unused(record)
+        elif not record.children:
+            self.kept.pop(record.number, None)
+
+    def _rank_lost(self, rank: int, epoch: int) -> None:
+        self.lost[rank] = epoch
+        for user in self.users.values():
+            if user.parent == rank:
+                user.parent = ORPHAN
+        records: list[Owner | User] = [*self.users.values(), *self.kept.values()]
+        held = {record: record.children.pop(rank) for record in records if rank in record.children}
+        if held:
+            for record, count in held.items():
+                record.children[-1 - rank] += count  # apart from those of a later life of that rank
+            self._adopt(self, held, rank)
+
+    def has_lost(self, rank: int, epoch: int) -> bool:
+        """Whether it is known here that this life of a worker, or a later one, is over. Epochs have 16 bits."""
+        return rank in self.lost and (self.lost[rank] - epoch) % (1 << 16) < 1 << 15
+
+    def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
+        """All orphans of a lost rank have been found: its own forks end now."""
+        for record, count in held.items():
+            record.children[-1 - rank] -= count
+            self.end_if_childless(record, -1 - rank)
+
+    def _object_gone(self, user: User) -> None:
+        user.alive = False
+        self._end_if_unused(user)
+
+    def _confirmed(self, user: User, error: BaseException | None) -> None:
+        user.confirmed, user.error = error is None, None if error is None else copied(error)
+        if error is not None and not isinstance(error, RpcTimeoutError):
+            self.users.pop(user.fork, None)  # the owner never made a record: nobody counts this fork
+            return
+        self._end_if_unused(user)  # an owner that is only slow does count it
+
+    def _end_if_unused(self, user: User) -> None:
+        if user.alive or user.children or not (user.confirmed or user.error):
+            return
+        if self.users.pop(user.fork, None) is not None:
+            self.tell_parent(user.parent, user.parent_fork, user.number)
+
+    def tell_parent(self, rank: int, fork: int, number: int) -> None:
+        """Tell the worker that counted a fork that it has ended."""
+        if rank == self.agent.rank:
+            self._events.append((self._child_ended, (fork, number, rank)))
+            return
+        if rank == ORPHAN or rank in self.agent.gone:
+            return
+        token = object()
+        self.deleting.add(token)
+        self.agent.request_with_retries(rank, _DELETE, b"", fork, number, lambda reply: self.deleting.discard(token))
+
+    # -- what the rest of the layer does -----------------------------------------------------------------------------
+    def new_owner(self, number: int) -> Owner:
+        """The owner's record for the call that makes the value."""
+        owner = self.owner(number)
+        owner.awaited = False
+        return owner
+
+    def owner(self, number: int) -> Owner:
+        """The owner's record, made if a message names it before the call that fills it has come."""
+        with self._making:
+            found = self.owners.get(number)
+            if found is None:
+                found = self.owners[number] = Owner(number, self.agent.new_value())
+            return found
+
+    def keep(self, owner: Owner) -> None:
+        """Keep a record alive until `unkeep`, as one child would."""
+        self.enqueue(self._count_child, owner, self.agent.rank)
+
+    def unkeep(self, number: int) -> None:
+        """Undo `keep`."""
+        self.enqueue(self._child_ended, 0, number, self.agent.rank)
+
+    def count_child(self, record: Owner | User, rank: int) -> None:
+        """A fork of this record is about to leave for a rank."""
+        self.enqueue(self._count_child, record, rank)
+
+    def child_ended(self, fork: int, number: int, rank: int) -> None:
+        """A fork that left here for a rank has ended. `fork` 0 names the owner's own record."""
+        self.enqueue(self._child_ended, fork, number, rank)
+
+    def rank_lost(self, rank: int) -> None:
+        """A worker is gone, and so are its forks: it will not tell of their end."""
+        self.enqueue(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
+
+    def add_user(self, user: User) -> None:
+        """A fork came to be here."""
+        self.users[user.fork] = user
+
+    def object_gone(self, user: User) -> None:
+        """The Python object of a fork is gone."""
+        self.enqueue(self._object_gone, user)
+
+    def confirm(self, user: User, error: BaseException | None) -> None:
+        """The owner answered (or could not be reached) about a new RRef."""
+        self.enqueue(self._confirmed, user, error)
+
+    def delete_users(self) -> None:
+        """End every fork here, whatever still refers to it: rpc is shutting down."""
+        for user in list(self.users.values()):
+            user.deleted = True
+            self.object_gone(user)
+
+    def quiet(self) -> bool:
+        """Whether no word about a fork is under way from here. A fork that only its children keep has none to say."""
+        if self._events or self._lock.locked() or self.deleting:
+            return False
+        return all(user.alive or user.children for user in list(self.users.values()))
+
+    def leaks(self) -> str:
+        """The values here that other workers still refer to, a line for each; empty if there are none."""
+        lines = []
+        for owner in list(self.kept.values()):
+            for rank, count in list(owner.children.items()):
+                if count and rank != self.agent.rank and rank >= 0:
+                    forks = "1 fork" if count == 1 else f"{count} forks"
+                    lines.append(f"Leaking RRef {GloballyUniqueId.of(owner.number)} with {forks} on rank {rank}\n")
+        return "".join(lines)
+
+    def debug_info(self) -> dict[str, str]:
+        """Counters, as strings, by PyTorch's names."""
+        users, kept = list(self.users.values()), list(self.kept.values())
+        return {
+            "num_owner_rrefs": str(len(kept)),
+            "num_pending_futures": str(sum(owner.awaited for owner in kept)),
+            "num_pending_users": str(sum(not (user.confirmed or user.error) for user in users)),
+            "num_pending_children": str(sum(user.children.total() for user in users)),
+            "num_forks": str(sum(owner.children.total() for owner in kept)),
+        }
+
+
+def creation_error(error: BaseException) -> BaseException:
+    """What a use of an RRef raises whose creation failed with this error: a new one each time, since the traceback of a raised
+    error holds the frames that saw it, and these the RRef."""
+    found = copied(error)
+    if not isinstance(found, (RpcTimeoutError, SendFailedError)):
+        return found
+    made = CreationTimedOutError()
+    made.__cause__ = found
+    return made
+
+
+def table_of(agent: Agent) -> Table:
+    """The agent's table of RRefs."""
+    return agent.rrefs
+
+
+# -- calls about an RRef that are made on its owner --------------------------------------------------------------------
+def seconds_of(agent: Agent, timeout: float) -> float:
+    """A timeout as users give it, in seconds: negative ones stand for the agent's default."""
+    return agent.rpc_timeout if timeout < 0 else timeout
+
+
+def value_of(number: int) -> Any:
+    """The value of an RRef of this worker."""
+    owner = table_of(get_agent()).owner(number)  # held while waiting: the call that makes the value may have yet to come
+    return owner.value.wait()
+
+
+def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:
+    """Call `func(number, *args)` on the owner; the RRef stays alive until the answer is there."""
+    agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(f"{func.__name__.strip('_')}()")
+    future = agent.call(rref._info.id, func, (rref._record.number, *args), None, seconds_of(agent, timeout))
+    future._add(lambda fut: rref)
+    return future
+
+
+def _type_of(number: int) -> Any:
+    return type(value_of(number))
+
+
+def _type_once_made(value: Future) -> Future:
+    """The future of a value's type; it fails as the value does."""
+    known = Future()
+
+    def made(fut: Future) -> None:
+        if fut._state == 2:
+            known.set_exception(fut._value)
+        else:
+            known.set_result(type(fut._value))
+
+    value._add(made)
+    return known
+
+
+def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
+    """The type of an RRef's value, or a Future of it; asked once."""
+    if isinstance(rref._record, Owner):
+        future = _type_once_made(rref._record.value)
+    else:
+        if rref._record.type_name is None:
+            rref._record.type_name = call_owner(rref, _type_of, (), timeout)
+        future = rref._record.type_name
+    return future.wait() if blocking else future
+
+
+def _backward(number: int, context_id: int, retain_graph: bool) -> None:
+    value = value_of(number)
+    if not isinstance(value, Tensor):
+        raise RuntimeError(f"RRef should contain a tensor for .backward(), not {type(value).__name__}")
+    if context_id == -1:
+        value.backward(retain_graph=retain_graph)
+    elif extensions.backward is None:
+        raise RuntimeError("RRef.backward(context_id) needs mpigrad.distributed.autograd, which is not loaded here")
+    else:
+        extensions.backward(context_id, [value], retain_graph)
+
+
+def backward_on_owner(rref: RRef, context_id: int, retain_graph: bool) -> None:
+    """Run backward from an RRef's value, where it is."""
+    if isinstance(rref._record, Owner):
+        _backward(rref._record.number, context_id, retain_graph)
+        return
+    if context_id == -1:
+        raise RuntimeError("User RRefs require 'dist_autograd_ctx_id' to be specified")
+    try:
+        call_owner(rref, _backward, (context_id, retain_graph), UNSET_RPC_TIMEOUT).wait()
+    except Exception as error:
+        raise as_runtime_error(error) from error.__cause__
+
+
+# -- RRef --------------------------------------------------------------------------------------------------------------
 T = TypeVar("T")
 _FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
 
@@ -228,11 +607,6 @@ def install_proxy(proxy: Callable[[RRef, str, float], Any]) -> None:
     _proxy = proxy
 
 
-def _start(agent: Agent) -> None:
-    agent.rrefs = Table(agent, Adoption)
-
-
-extensions.start_hooks.append(_start)
 extensions.worker_lost_hooks.append(lambda agent, rank: table_of(agent).rank_lost(rank))
 
 
@@ -241,3 +615,193 @@ def _quiet(agent: Agent) -> bool:
 
 
 extensions.quiet_hooks.append(_quiet)
+
+
+# -- remote: an RRef at once, its value on another worker --------------------------------------------------------------
+_REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
+_NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the owner counts
+
+
+@overload
+def remote(
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef[T]: ...
+@overload
+def remote(
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef[T]: ...
+def remote(
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
+) -> RRef:
+    """Run `func(*args, **kwargs)` on the worker `to` and give an `RRef` to its result at once.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.remote("solo", max, args=(2, 3)).to_here()
+    3
+    >>> rpc.shutdown()
+    """
+    agent = get_agent()
+    if not callable(func):
+        raise TypeError("function should be callable.")
+    if type(func) is MethodType:
+        check_call(func, args, kwargs)
+    info = agent.find(to)
+    before = enter()
+    try:
+        return _remote(agent, info, func, args, kwargs, timeout)
+    finally:
+        leave(before)
+
+
+def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, timeout: float) -> RRef:
+    table = table_of(agent)
+    number, seconds = table.new_id(), seconds_of(agent, timeout)
+    if info.id == agent.rank:
+        return _own(agent, number, func, args, kwargs, seconds)
+    user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
+    table.add_user(user)
+    try:
+        answer = _call(agent, info, func, args, kwargs, seconds, number)
+    except BaseException as error:
+        table.confirm(user, error)
+        raise
+    answer._add(lambda fut: table.confirm(user, _error_of(fut)))
+    return make(table, user, answer)
+
+
+def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: float, number: int) -> Any:
+    def send(f: Any, a: Any, k: Any) -> Any:
+        return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
+
+    profiler = extensions.profiler
+    return send(func, args, kwargs) if profiler is None else profiler("rpc_remote", info, func, args, kwargs, send)
+
+
+def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:
+    """remote() to oneself: the record is here, and filled by a call to oneself."""
+    table = table_of(agent)
+    owner = table.new_owner(number)
+    answer = agent.call(agent.rank, func, args, kwargs, seconds, kind=_REMOTE, extra=number)
+    rref = make(table, owner, answer)
+    answer._add(lambda fut: _fail_if_unfilled(owner, fut))
+    return rref
+
+
+def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
+    error = _error_of(answer)
+    if error is not None:
+        _complete(owner, 2, creation_error(error))
+
+
+def _complete(owner: Owner, state: int, value: Any) -> None:
+    """Set the value (1) or the error of making it (2), unless the creation has timed out."""
+    try:
+        owner.value._set(state, value)
+    except RuntimeError:
+        if not owner.value.done():
+            raise
+
+
+def _error_of(fut: Any) -> BaseException | None:
+    try:
+        fut.value()
+    except BaseException as error:
+        return error
+    return None
+
+
+def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
+    """Make the value of an RRef. An error of the function becomes the RRef's; the caller has its record either way."""
+    table = table_of(agent)
+    owner = table.new_owner(header.extra)
+    if header.extra2 == _NEW:
+        table.count_child(owner, header.src)
+    table.keep(owner)
+    try:
+        result = execute()
+    except BaseException as error:
+        print_error(agent.info, error)
+        _complete(owner, 2, _portable(agent, error))
+    else:
+        if isinstance(result, Future):
+            result._add(lambda fut: _fill_from(agent, owner, fut))
+            return result.then(lambda fut: table.unkeep(owner.number))
+        _complete(owner, 1, result)
+    table.unkeep(owner.number)
+    return None
+
+
+def _portable(agent: Agent, error: BaseException) -> Any:
+    """The error with its traceback as text: live frames would keep what they refer to, this RRef included, alive."""
+    return unpack_error(pack_error(agent.info, error))
+
+
+def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
+    error = _error_of(fut)
+    if error is None:
+        _complete(owner, 1, fut.value())
+    else:
+        _complete(owner, 2, _portable(agent, error))
+
+
+def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
+    """Give a value to a user: at once, or a Future of it while it is being made."""
+    table = table_of(agent)
+    owner = table.owner(header.extra)
+    if owner.value.done():
+        return owner.value.value()
+    table.keep(owner)  # nothing else does, if the call that makes the value has yet to come
+    owner.value._add(lambda fut: table.unkeep(owner.number))
+    return owner.value
+
+
+extensions.register_call_handler(_REMOTE, _serve_remote)
+extensions.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetch)
+
+
+# -- RRefs inside messages ---------------------------------------------------------------------------------------------
+_FORK = struct.Struct("<QIQQ")  # number, owner's rank, the fork, the sender's own fork (0: it is the owner)
+
+
+class _Hook:
+    """See `extensions.RRefHook`."""
+
+    types: tuple[type, ...] = (RRef,)
+
+    def pack(self, agent: Agent, dst: int, rrefs: Sequence[RRef]) -> bytes:
+        table, made = table_of(agent), []
+        for rref in rrefs:
+            record = rref._record
+            check_forkable(record)
+            table.count_child(record, dst)
+            own = 0 if isinstance(record, Owner) else record.fork
+            made.append(_FORK.pack(record.number, rref._info.id, table.new_id() + 1, own))
+        return b"".join(made)
+
+    def undo(self, agent: Agent, dst: int, data: bytes) -> None:
+        """Take forks back that could not be sent."""
+        for number, _, _, own in _FORK.iter_unpack(data):
+            table_of(agent).child_ended(own, number, dst)
+
+    def unpack(self, agent: Agent, src: int, data: bytes) -> list[RRef]:
+        return [_received(agent, src, *fields) for fields in _FORK.iter_unpack(bytes(data))]
+
+
+def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent_fork: int) -> RRef:
+    table = table_of(agent)
+    if owner == agent.rank:  # it came home: the owner's own record serves, and the fork ends here
+        made = make(table, table.owner(number))
+        table.enqueue(table.tell_parent, src, parent_fork, number)
+        return made
+    user = User(number, owner, fork, src, parent_fork, confirmed=True)
+    table.add_user(user)
+    return make(table, user)
+
+
+def _handle_delete(agent: Agent, message: Any) -> None:
+    table_of(agent).child_ended(message.extra, message.extra2, message.src)
+
+
+extensions.install_rref_hook(_Hook())
+extensions.register_handler(MessageType.RREF_USER_DELETE, _handle_delete)

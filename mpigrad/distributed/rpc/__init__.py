@@ -7,8 +7,7 @@ from typing import Any
 
 from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent as RpcAgent
-from mpigrad._core.rpc.remote import remote
-from mpigrad._core.rpc.rref import RRef
+from mpigrad._core.rpc.rref import RRef, remote
 from mpigrad._process import signals
 from mpigrad._process.logs import note_ignored_addresses
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpigrad._core.rpc.function_names import check_call
-from mpigrad._core.rpc.owner_calls import seconds_of
-from mpigrad._core.rpc.rref import RRef
+from mpigrad._core.rpc.calls import check_call
+from mpigrad._core.rpc.rref import RRef, seconds_of
 from mpigrad.futures import Future
 
 from . import api

@@ -16,10 +16,10 @@ from mpigrad._core import guard
 from mpigrad._core.future import block
 from mpigrad._core.rpc import payload
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.function_names import check_call
-from mpigrad._core.rpc.remote import remote as remote
+from mpigrad._core.rpc.calls import check_call
 from mpigrad._core.rpc.rref import RRef as RRef
-from mpigrad._core.rpc.table import table_of
+from mpigrad._core.rpc.rref import remote as remote
+from mpigrad._core.rpc.rref import table_of
 from mpigrad.futures import Future, wait_all
 
 from ._agent import current

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, NamedTuple
 
-from mpigrad._core.rpc.pickling import InternalPickler, internal_pickler
+from mpigrad._core.rpc.payload import InternalPickler, internal_pickler
 from mpigrad._tensor import Tensor
 
 __all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serialize"]

@@ -6,10 +6,8 @@ import functools
 from typing import Any
 
 from mpigrad._core.future import Future
-from mpigrad._core.rpc.function_names import name_of
-from mpigrad._core.rpc.owner_calls import value_of
-from mpigrad._core.rpc.remote import remote
-from mpigrad._core.rpc.rref import RRef, install_proxy
+from mpigrad._core.rpc.calls import name_of
+from mpigrad._core.rpc.rref import RRef, install_proxy, remote, value_of
 
 from . import api
 from ._protocol import extensions

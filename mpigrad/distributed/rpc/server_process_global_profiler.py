@@ -6,7 +6,7 @@ import threading
 from itertools import groupby
 from typing import Any
 
-from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
+from mpigrad._core.rpc.calls import INSTRUMENTS, Instrument
 from mpigrad.autograd.profiler import profile
 
 

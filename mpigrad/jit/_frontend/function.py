@@ -70,7 +70,7 @@ class ScriptFunction(metaclass=_Kind):
     def attributes(self) -> dict[str, Any]:
         """The attributes of the callable."""
         return {
-            "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see _core.rpc.function_names
+            "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see _core.rpc.calls
             "_check_call": self.check_call,
             "graph": self.graph, "inlined_graph": self.graph, "graph_for": self.graph_for, "schema": self.schema,
             "code": code_of(self.graph, self.schema), "save": self.save, "name": self.name,

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from mpigrad._core.rpc.function_names import label
-from mpigrad._core.rpc.instruments import Instrument
+from mpigrad._core.rpc.calls import Instrument, label
 from mpigrad.distributed.rpc._agent.profiling import title_of
 from mpigrad.distributed.rpc._protocol.message import NAMES, NO_CALL, MessageType
 

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.instruments import INSTRUMENTS
+from mpigrad._core.rpc.calls import INSTRUMENTS
 from mpigrad.distributed.rpc._agent.current import get_agent
 
 from . import chrome

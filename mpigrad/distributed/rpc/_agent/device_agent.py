@@ -15,11 +15,10 @@ from typing import Any
 from mpigrad._array.device import CPU, device
 from mpigrad._core.future import Future
 from mpigrad._core.rpc import payload
-from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.base import FrameWithArrays
-from mpigrad._core.rpc.call_table import CallFuture, CallTable
-from mpigrad._core.rpc.codec import Header, kind_of, read_header
-from mpigrad._core.rpc.server import Server
+from mpigrad._core.rpc.agent import Agent, Server
+from mpigrad._core.rpc.calls import CallFuture, CallTable
+from mpigrad._core.rpc.frames import Header, kind_of, read_header
+from mpigrad._core.rpc.transport import FrameWithArrays
 from mpigrad.distributed._gpu.streams import StreamPool, Streams, publish
 
 from .._protocol import extensions

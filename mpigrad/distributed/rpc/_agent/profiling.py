@@ -17,7 +17,7 @@ from typing import Any
 
 from mpigrad._core.future import Future
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.function_names import function_of, is_library, label, name_of
+from mpigrad._core.rpc.calls import function_of, is_library, label, name_of
 from mpigrad.autograd import profiler
 
 from .._protocol import extensions

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpigrad._core.rpc.idle import Idle
-from mpigrad._core.rpc.lead import Lead
-from mpigrad._core.rpc.pool import Pool
-from mpigrad._core.rpc.send_queue import SendQueue
-from mpigrad._core.rpc.waiting import Waiters
+from mpigrad._core.rpc.progress import Idle, Lead, Pool, SendQueue, Waiters
 
 if TYPE_CHECKING:
-    from mpigrad._core.rpc.base import Transport
+    from mpigrad._core.rpc.transport import Transport
 
     from .handler import MessageHandler
 

@@ -18,10 +18,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mpigrad._core.rpc.raw_message import RawMessage as RawMessage
-
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
+    from mpigrad._core.rpc.agent import RawMessage as RawMessage
     from mpigrad._tensor import Tensor
 
 
@@ -83,7 +82,7 @@ CallHandler = Callable[["Agent", CallHeader, Callable[[], Any]], Any]
 
 # fn(agent, message) -> answer: None, bytes, (bytes, list of arrays), or a Future of one of these. Exceptions travel to
 # the caller.
-Handler = Callable[["Agent", RawMessage], Any]
+Handler = Callable[["Agent", "RawMessage"], Any]
 
 
 class HandlerEntry(NamedTuple):

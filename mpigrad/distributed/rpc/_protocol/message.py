@@ -86,4 +86,4 @@ NO_CALL = 0  # call id of a message that has no answer
 BODY_FOLLOWS = 1  # the body did not fit into the frame: the first transfer is it
 HAS_CONTEXT = 2  # sent inside an autograd context
 IS_TUPLE = 4  # a flat result that is a tuple of values, not one value
-OFFERED = 8  # ends with offers of arrays (`_core/rpc/offers.py`); transports set it and remove it again
+OFFERED = 8  # ends with offers of arrays (`_core/rpc/mpi.py`); transports set it and remove it again

@@ -15,14 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._core.future import Future
-from mpigrad._core.rpc.table import ORPHAN, Owner, User
+from mpigrad._core.rpc.rref import ORPHAN, Owner, Table, User
 
 from .._protocol import extensions
 from .._protocol.message import MessageType
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
-    from mpigrad._core.rpc.table import Table
 
 _ASK = int(MessageType.RREF_FORK_REQUEST)
 _LIFE = struct.Struct("<IQ")  # rank, epoch
@@ -104,4 +103,9 @@ def _give(table: Table, asked: Any, answer: Future) -> None:
     answer.set_result(b"".join(counts))
 
 
+def _start(agent: Agent) -> None:
+    agent.rrefs = Table(agent, Adoption)
+
+
+extensions.start_hooks.append(_start)
 extensions.register_handler(_ASK, _handle)

@@ -12,9 +12,7 @@ import weakref
 from collections import Counter
 from typing import Any
 
-from mpigrad._core.rpc.owner_calls import seconds_of
-from mpigrad._core.rpc.rref import RRef, make
-from mpigrad._core.rpc.table import Owner, Table, User, table_of
+from mpigrad._core.rpc.rref import Owner, RRef, Table, User, make, seconds_of, table_of
 
 from .._agent.current import get_agent
 

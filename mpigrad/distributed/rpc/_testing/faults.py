@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._core.rpc.function_names import function_of, is_library
+from mpigrad._core.rpc.calls import function_of, is_library
 from mpigrad._core.rpc.payload import take_back
 
 from .._protocol.errors import SendFailedError
@@ -13,7 +13,7 @@ from .._protocol.message import NO_CALL, MessageType
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
-    from mpigrad._core.rpc.sender import Message
+    from mpigrad._core.rpc.calls import Message
 
 
 _SCRIPT_CALLS = {

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from mpigrad._core.rpc.base import Transport, copied
+from mpigrad._core.rpc.transport import Transport, copied
 
 # (src, dst, frame) -> seconds until the frame arrives, or None to drop it
 Fate = Callable[[int, int, bytes], "float | None"]

@@ -9,15 +9,11 @@ passes its tests.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from mpigrad._core.rpc.codec import transfers_of
 from mpigrad._core.rpc.mpi import MPITransport
 
 from .._protocol.message import HEADER_SIZE
-
-logger = logging.getLogger(__name__)
 
 
 class ProbedTransport(MPITransport):
@@ -30,28 +26,11 @@ class ProbedTransport(MPITransport):
     def _open_ring(self) -> None:
         self._buffers, self._ring, self._at = [], [], 0
 
-    def poll(self, tries: int) -> bytearray | None:
-        if self._ready:
-            return self._ready.popleft()
-        if self._sends:
-            self._recycle()
-            if self._offers.out:
-                tries = 1  # return soon: this process also helps to copy the arrays that it has offered
-        if self._coming:
-            self._complete_bulk()
-            tries = 1  # return soon: large arrays are being received
+    def _take(self, tries: int) -> bytearray | None:
         while (message := self._comm.Improbe(self._any, self._frame_tag, self._status)) is None:
             tries -= 1
             if tries <= 0:
-                return self._ready.popleft() if self._ready else None
+                return None
         frame = bytearray(self._status.Get_count(self._byte))
         message.Recv([frame, self._byte])
-        self.bytes_received += len(frame)
-        if len(frame) < HEADER_SIZE:
-            logger.error("a message without a header was dropped")
-            return None
-        if transfers_of(frame):
-            self._fetch(frame)
-            self._complete_bulk()
-            return self._ready.popleft() if self._ready else None
-        return frame
+        return frame if len(frame) >= HEADER_SIZE else bytearray()

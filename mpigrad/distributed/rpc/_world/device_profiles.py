@@ -9,7 +9,7 @@ from typing import Any
 
 from mpigrad._array.device import device_count
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.transport import Transport
 from mpigrad.distributed._gpu.binding import Bound, bind_if_asked, identity, use_bound, warn_of_sharing
 from mpigrad.distributed._gpu.claims import claim
 from mpigrad.distributed._gpu.detection import cuda_aware_chosen

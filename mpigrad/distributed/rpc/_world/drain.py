@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from mpigrad._core.rpc.codec import kind_of, pack_header, read_header
+from mpigrad._core.rpc.frames import kind_of, pack_header, read_header
 from mpigrad._core.rpc.mpi import MPITransport
 
 from .._protocol.message import HEADER_SIZE, RAW, MessageType

@@ -42,7 +42,7 @@ from .new_agent import new_agent
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
-    from mpigrad._core.rpc.base import Transport
+    from mpigrad._core.rpc.transport import Transport
 
 LOOKS = 100  # polls, if no rank answers
 PAUSES = 20  # times the longest poll

@@ -6,14 +6,13 @@ import importlib
 from typing import Any
 
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.transport import Transport
 
 from .._protocol import extensions
 from .shutdown import Closing
 
 LAYERS = (
-    "mpigrad._core.rpc.wire",
-    "mpigrad._core.rpc.remote",
+    "mpigrad._core.rpc.rref",
     "mpigrad.distributed.rpc._rref.adoption",
     "mpigrad.distributed.rpc._agent.profiling",
     "mpigrad.distributed.autograd",

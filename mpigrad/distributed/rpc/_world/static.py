@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpigrad._core.rpc.agent import Agent
-from mpigrad._core.rpc.base import Transport
+from mpigrad._core.rpc.transport import Transport
 
 from .._agent.device_maps import Profile
 from .._protocol.worker_info import WorkerInfo

@@ -9,7 +9,7 @@ import pytest
 
 import mpigrad.distributed.autograd as dist_autograd
 from mpigrad._core.autograd import engine
-from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
+from mpigrad._core.rpc.calls import INSTRUMENTS, Instrument
 from tests.support.in_memory import acting_as, world_in_memory
 
 from ..functions import square

@@ -14,7 +14,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad._core.autograd import contexts, engine
 from mpigrad._core.autograd.contexts import record_send
 from mpigrad._core.autograd.passes import _REQUEST, Pass, find_part
-from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
+from mpigrad._core.rpc.calls import INSTRUMENTS, Instrument
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.codec import pack_header
+from mpigrad._core.rpc.frames import pack_header
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.futures import Future

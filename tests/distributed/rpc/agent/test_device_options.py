@@ -16,7 +16,7 @@ import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.rpc as rpc
 from mpigrad._array.device import CPU, device
-from mpigrad._core.rpc.arrays import MOVING, TENSOR, describe_moving, parse, take
+from mpigrad._core.rpc.payload import MOVING, TENSOR, describe_moving, parse, take
 from mpigrad.distributed._gpu import binding, claims, detection
 from mpigrad.distributed._gpu.transfers import checked_way, pieces
 from mpigrad.distributed.rpc._agent.device_maps import Profile, Route, check_profiles, devices_in_use, reverse_maps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.instruments import INSTRUMENTS, Instrument
+from mpigrad._core.rpc.calls import INSTRUMENTS, Instrument
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory

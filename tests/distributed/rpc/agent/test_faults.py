@@ -74,7 +74,7 @@ def test_control_messages_are_sent_again(monkeypatch) -> None:
         int(MessageType.RREF_ACK),
         extensions.HandlerEntry(lambda agent, m: got.append(m.body) or b"ok", True),
     )
-    monkeypatch.setattr("mpigrad._core.rpc.call_table.RETRY_SECONDS", 0.005)
+    monkeypatch.setattr("mpigrad._core.rpc.calls.RETRY_SECONDS", 0.005)
     with world_in_memory(2) as agents, acting_as(agents[0]):
         agents[0].sender.faults = Faults(["RREF_ACK"], {}, 3)
         assert with_retries(agents[0], b"x").wait() == (b"ok", [])

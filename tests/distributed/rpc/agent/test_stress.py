@@ -8,7 +8,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from benchmarks.stress import Stress, unfinished, wait_until_nothing_is_left
-from mpigrad._core.rpc.receive_pool import kept_bytes
+from mpigrad.distributed.rpc._transport.receive_pool import kept_bytes
 
 CALLS = int(os.environ.get("MPIGRAD_STRESS_CALLS", "60"))
 

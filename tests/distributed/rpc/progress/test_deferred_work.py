@@ -8,9 +8,8 @@ import time
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc.base import Transport
-from mpigrad._core.rpc.idle import DEFERRED_MAX, Idle
-from mpigrad._core.rpc.lead import Lead
+from mpigrad._core.rpc.progress import DEFERRED_MAX, Idle, Lead
+from mpigrad._core.rpc.transport import Transport
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 

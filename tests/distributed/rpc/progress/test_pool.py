@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc import idle
-from mpigrad._core.rpc.base import Transport
-from mpigrad._core.rpc.lead import Lead
+from mpigrad._core.rpc import progress
+from mpigrad._core.rpc.progress import Lead
+from mpigrad._core.rpc.transport import Transport
 from mpigrad.futures import Future, collect_all
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -31,9 +31,9 @@ class Moving(Transport):
 
 def test_nobody_naps_right_after_a_long_transfer(monkeypatch) -> None:
     naps: list[float] = []
-    monkeypatch.setattr(idle, "time", SimpleNamespace(sleep=naps.append))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(sleep=naps.append))
     transport = Moving()
-    idling = idle.Idle(transport, SimpleNamespace(housekeep=lambda now: None), Lead())
+    idling = progress.Idle(transport, SimpleNamespace(housekeep=lambda now: None), Lead())
     idling.back_off(10.0, 0.1, None)
     transport.under_way = False
     idling.back_off(10.0001, 0.1001, None)  # the transfer took a tenth of a second, and has just ended

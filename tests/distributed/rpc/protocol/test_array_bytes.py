@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from mpigrad._core.rpc import arrays as _arrays
-from mpigrad._core.rpc import codec as running
+from mpigrad._core.rpc import frames as running
+from mpigrad._core.rpc import payload as _arrays
 from tests.support.forms import plain_form
 
-PLAIN = plain_form("_core.rpc.codec")
+PLAIN = plain_form("_core.rpc.frames")
 FORMS = pytest.mark.parametrize("form", [running, PLAIN], ids=["running", "plain"])
 pytestmark = pytest.mark.host
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpigrad._core.rpc import codec as running
+from mpigrad._core.rpc import frames as running
 from mpigrad._core.rpc.payload import parts
 from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE
 from tests.support.forms import plain_form
 
-PLAIN = plain_form("_core.rpc.codec")
+PLAIN = plain_form("_core.rpc.frames")
 FORMS = pytest.mark.parametrize("form", [running, PLAIN], ids=["running", "plain"])
 FIELDS = (
     "kind mode flags epoch transfers src length name_length meta_length tag call_id context_id message_id extra extra2"

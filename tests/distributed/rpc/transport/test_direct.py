@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from mpigrad._core.rpc import direct
-from mpigrad._core.rpc.codec import pack_header
+from mpigrad._core.rpc import frames
+from mpigrad._core.rpc.frames import pack_header
 from mpigrad.distributed._mpi import mpi
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE
 
 PLACES, SIZE, TAG = 4, 256, 77
 LOOKS = 10_000
 
-pytestmark = pytest.mark.skipif(str(direct.__file__).endswith(".py"), reason="plain Python goes through mpi4py")
+pytestmark = pytest.mark.skipif(str(frames.__file__).endswith(".py"), reason="plain Python goes through mpi4py")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def to_myself() -> Iterator[Any]:
     buffers = [bytearray(SIZE) for _ in range(PLACES)]
     ring = [comm.Recv_init([each, MPI.BYTE], MPI.ANY_SOURCE, TAG) for each in buffers]
     MPI.Prequest.Startall(ring)
-    yield direct.connect(MPI, comm, TAG, ring, buffers)
+    yield frames.connect(MPI, comm, TAG, ring, buffers)
     for request in ring:
         request.Cancel()
         request.Wait()

@@ -9,8 +9,8 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core.rpc import mpi as _mpi
-from mpigrad._core.rpc.call_table import NO_CONTEXT, CallFuture
-from mpigrad._core.rpc.codec import pack_header
+from mpigrad._core.rpc.calls import NO_CONTEXT, CallFuture
+from mpigrad._core.rpc.frames import pack_header
 from mpigrad.distributed._mpi import mpi
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
 from mpigrad.futures import Future

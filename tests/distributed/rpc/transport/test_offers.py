@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mpigrad._core.rpc import cross_memory
-from mpigrad._core.rpc import offers as _offers
-from mpigrad._core.rpc.base import FrameWithArrays, transfer_sizes, transfer_table
-from mpigrad._core.rpc.codec import pack_header
+from mpigrad._core.rpc import mpi as _offers
+from mpigrad._core.rpc.frames import pack_header
+from mpigrad._core.rpc.transport import FrameWithArrays, transfer_sizes, transfer_table
 from mpigrad.distributed.rpc._protocol.message import FLAGS_OFFSET, HEADER_SIZE, OFFERED, MessageType
 from mpigrad.distributed.rpc._transport.shared_memory import slots
 from tests.support.eventually import eventually

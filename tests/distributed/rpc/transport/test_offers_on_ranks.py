@@ -9,7 +9,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.rpc import cross_memory, offers
+from mpigrad._core.rpc import cross_memory, mpi
 from mpigrad.distributed.rpc._transport import mpi_probing
 from mpigrad.distributed.rpc._transport.shared_memory import slots
 from mpigrad.distributed.rpc._world import start
@@ -19,7 +19,7 @@ from tests.support.eventually import eventually
 from .. import support_functions as far
 
 CHUNK = 128 * 1024
-BORDERS = [offers.SHARE_MIN, 6 * CHUNK, 1 << 20, 9 << 20]
+BORDERS = [mpi.SHARE_MIN, 6 * CHUNK, 1 << 20, 9 << 20]
 SIZES = [border + extra for border in BORDERS for extra in (-1, 0, 1)]
 CALLS = 40
 ROUNDS = 80
@@ -50,7 +50,7 @@ class Watch:
         send_pieces = self.transport.send_pieces
 
         def watched(dst: int, raw: np.ndarray, tag: int):
-            self.by_mpi += raw.nbytes >= offers.SHARE_MIN
+            self.by_mpi += raw.nbytes >= mpi.SHARE_MIN
             return send_pieces(dst, raw, tag)
 
         monkeypatch.setattr(self.transport, "send_pieces", watched)
@@ -128,9 +128,9 @@ def test_bytes_are_counted_alike_by_both(rpc_world) -> None:
 
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.deadline(180)
-@pytest.mark.parametrize("step", [128 * 1024, 1 << 20, offers.STEP])
+@pytest.mark.parametrize("step", [128 * 1024, 1 << 20, mpi.STEP])
 def test_hundreds_of_arrays_that_are_changed_at_once(rpc_world, watch, monkeypatch, step) -> None:
-    monkeypatch.setattr(offers, "STEP", step)
+    monkeypatch.setattr(mpi, "STEP", step)
     random = np.random.default_rng(rpc_world.rank)
     under_way: list = []
     for number in range(ROUNDS):
@@ -236,19 +236,19 @@ def test_one_rank_that_is_a_stranger(world, monkeypatch, change) -> None:
 class Wrong:
     """Offers with the wrong address."""
 
-    size, iter_unpack = offers._ARRAY.size, offers._ARRAY.iter_unpack
+    size, iter_unpack = mpi._ARRAY.size, mpi._ARRAY.iter_unpack
 
     def pack(self, nth: int, place: int, number: int, address: int) -> bytes:
         return _offers_pack(nth, place, number, 4096)
 
 
-_offers_pack = offers._ARRAY.pack
+_offers_pack = mpi._ARRAY.pack
 
 
 @pytest.mark.mpi(min_size=2)
 def test_memory_that_cannot_be_read_comes_by_mpi(rpc_world, watch, monkeypatch) -> None:
     if rpc_world.rank == 0:
-        monkeypatch.setattr(offers, "_ARRAY", Wrong())
+        monkeypatch.setattr(mpi, "_ARRAY", Wrong())
     for number in range(5):
         array = numbers(3_000_000, number)
         assert np.array_equal(rpc.rpc_sync(rpc_world.next_name, far.echo, args=(array,)), array)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpigrad._core.rpc import receive_pool
+from mpigrad.distributed.rpc._transport import receive_pool
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core.rpc import mpi
-from mpigrad._core.rpc.codec import pack_header
+from mpigrad._core.rpc.frames import pack_header
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, MessageType
 from mpigrad.distributed.rpc.api import _get_current_rpc_agent
 from tests.support.eventually import eventually

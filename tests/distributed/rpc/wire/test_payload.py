@@ -8,10 +8,19 @@ import random
 import numpy as np
 import pytest
 
-from mpigrad._core.rpc.arrays import AGAIN, ARRAY, INLINE_MAX, parse
-from mpigrad._core.rpc.base import transfer_sizes
-from mpigrad._core.rpc.codec import pack_header, read_header
-from mpigrad._core.rpc.payload import _decode, encode_any, encode_flat, encode_raw, parts
+from mpigrad._core.rpc.frames import pack_header, read_header
+from mpigrad._core.rpc.payload import (
+    AGAIN,
+    ARRAY,
+    INLINE_MAX,
+    _decode,
+    encode_any,
+    encode_flat,
+    encode_raw,
+    parse,
+    parts,
+)
+from mpigrad._core.rpc.transport import transfer_sizes
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._protocol.message import EMPTY, FLAT, HEADER, HEADER_SIZE, PICKLE, RAW

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from mpigrad._core.future import block
-from mpigrad._core.rpc.codec import epoch_of, kind_of
-from mpigrad._core.rpc.pool import Pool
-from mpigrad._core.rpc.raw_message import RawMessage
+from mpigrad._core.rpc.agent import RawMessage
+from mpigrad._core.rpc.frames import epoch_of, kind_of
+from mpigrad._core.rpc.progress import Pool
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._progress import progress
 from mpigrad.distributed.rpc._protocol.message import MessageType

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import CPU, cupy, device, keep_until_done, on_device, pointer
-from mpigrad._core.rpc.receive_pool import receive_array
 from mpigrad.distributed._gpu.streams import Streams, enter, leave
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, pieces
+from mpigrad.distributed.rpc._transport.receive_pool import receive_array
 
 from .channel import Channel
 from .cuda_aware import AwareReceive

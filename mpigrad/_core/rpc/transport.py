@@ -4,8 +4,8 @@ An agent calls `send` and `poll` by one thread at a time (under `lock`); an impl
 
 Contract
 - Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
-- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is found out
-  later, the listener of `report_failures_to` hears of it.
+- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is
+  found out later, the listener of `report_failures_to` hears of it.
 - `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
   into memory from `receive_pool`, and are the `followed` of the message.
 """
@@ -21,9 +21,9 @@ from mpigrad.distributed.rpc._transport.device.channel import Channel
 from mpigrad.distributed.rpc._transport.device.receive import NOWHERE, RequestGroup
 from mpigrad.distributed.rpc._transport.device.send import Outgoing
 from mpigrad.distributed.rpc._transport.device.transfers import read_entry
+from mpigrad.distributed.rpc._transport.receive_pool import receive_array
 
-from .codec import read_header, transfers_of
-from .receive_pool import receive_array
+from .frames import read_header, transfers_of
 
 logger = logging.getLogger(__name__)
 

@@ -1,24 +1,39 @@
-"""The call table: the calls that this worker has made and their futures, until they are answered, time out, or the callee leaves.
+"""Calls that this worker makes: their functions by name, their frames, and their futures until they are answered.
+
+Functions travel by qualified name where that finds the same function again. The name's bytes are remembered for each
+function, and the place to look for each name. The place, not the function: a module attribute replaced at run time must
+be seen, on both sides, as pickle would see it.
+
+Instruments are observers that RPC and distributed autograd call at named points, for traces and profilers.
+`INSTRUMENTS.active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that
+enclose what they are about and nest properly on one thread, unless they say otherwise. Every method gets the agent or
+worker first: several may share a process. An instrument must not block, nor ask anything of RPC or of a context: some
+points lie inside locks.
 
 Invariants
-- A call is in `pending` from before its frame is sent until a thread pops it, which then completes its future: exactly once.
-  The answer is decoded before that, so the call times out even if user code takes for ever to decode it.
-  Answers to calls that are no longer there (timed out, or the callee had left) are decoded and dropped, so that what they
-  carry is released.
-- Calls are made in guarded sections (`mpigrad/_core/guard.py`): no interrupt leaves one half made. User code that encodes or
-  decodes is suspended from them.
+- A call is in `pending` from before its frame is sent until a thread pops it, which then completes its future: exactly
+  once. The answer is decoded before that, so the call times out even if user code takes for ever to decode it. Answers
+  to calls that are no longer there (timed out, or the callee had left) are decoded and dropped, so that what they carry
+  is released.
+- Calls are made in guarded sections (`mpigrad/_core/guard.py`): no interrupt leaves one half made. User code that
+  encodes or decodes is suspended from them.
 - A frame that could not be sent fails its call, on the thread that finds out.
 """
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import logging
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from types import BuiltinFunctionType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mpigrad._core.guard import enter, leave, resume, suspend
+import numpy as np
+
 from mpigrad._graph.grad_mode import MODE
 from mpigrad.distributed.rpc._agent.counter import Counter
 from mpigrad.distributed.rpc._agent.latency import SAMPLE, Latency
@@ -26,28 +41,314 @@ from mpigrad.distributed.rpc._agent.timers import Timers
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError, SendFailedError, WorkerGoneError, unpack_error
 from mpigrad.distributed.rpc._protocol.message import (
+    BODY_FOLLOWS,
     CUSTOM,
     FLAT,
     HAS_CONTEXT,
+    HEADER_SIZE,
     IS_TUPLE,
     NAMES,
+    NO_CALL,
     OPERATOR_CALL,
     PICKLE,
+    TRANSFER,
     MessageType,
 )
 
 from ..future import Future
-from .codec import Header, kind_of, mode_of, read_header
-from .function_names import is_library, label, name_of
-from .instruments import INSTRUMENTS, tell
+from ..guard import enter, leave, resume, suspend
+from .frames import Header, build_frame, kind_of, mode_of, pack_header, read_header
 from .payload import NOTHING, Payload, decode_frame, encode_any, encode_flat, encode_raw
-from .pool import Pool
-from .sender import Sender
-from .waiting import Waiters
+from .progress import Pool, SendQueue, Waiters
+from .transport import FRAME_MAX, transfer_table
 
 if TYPE_CHECKING:
     from .agent import Agent
 
+
+# -- instruments -------------------------------------------------------------------------------------------------------
+logger = logging.getLogger(__name__)
+
+
+class Instrument:
+    """Does nothing at every point; derive from it and override the points of interest."""
+
+    def before_call(self, agent: Any, dst: int, func: Callable[..., Any], kind: int, sync: bool) -> None:
+        """A call is about to be encoded and sent; with `sync` the caller also waits for its answer before `after_call`."""
+
+    def after_call(self, agent: Any) -> None:
+        """The call was sent (or answered, if `sync`), or failed."""
+
+    def before_send(self, agent: Any, dst: int, kind: int, call_id: int, function: bytes, extra: int) -> None:
+        """A frame is about to be handed to the transport."""
+
+    def after_send(self, agent: Any) -> None:
+        """The frame was handed over, or failed."""
+
+    def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
+        """A request of `src` is about to be served."""
+
+    def after_serve(self, agent: Any) -> None:
+        """It was served; its answer may come later."""
+
+    def before_answer(self, agent: Any, call_id: int) -> None:
+        """An answer has come and is about to complete its call."""
+
+    def after_answer(self, agent: Any) -> None:
+        """The call is complete."""
+
+    def before_roots(self, worker: Any) -> None:
+        """A backward pass is about to run the graph below its roots."""
+
+    def after_roots(self, worker: Any) -> None:
+        """The graph below the roots has run, or was held."""
+
+    def reach_started(self, worker: Any, pass_id: int) -> None:
+        """The reach phase of a pass begins; its end may come on another thread."""
+
+    def reach_ended(self, worker: Any, pass_id: int) -> None:
+        """The reach phase is over."""
+
+    def part_held(self, worker: Any, part: Any) -> None:
+        """A joined part begins to wait for gradients; its end may come on another thread."""
+
+    def part_done(self, worker: Any, part: Any) -> None:
+        """The part has run, or was dropped."""
+
+
+class Instruments:
+    """The instruments of this process. An object instead of a variable of the module: compiled code reads its field at once."""
+
+    def __init__(self) -> None:
+        self.active: tuple[Instrument, ...] = ()
+
+    def add(self, instrument: Instrument) -> None:
+        """Call this instrument from now on."""
+        self.active = (*self.active, instrument)
+
+    def remove(self, instrument: Instrument) -> None:
+        """Call it no more; unknown ones are ignored."""
+        self.active = tuple([each for each in self.active if each is not instrument])
+
+
+INSTRUMENTS = Instruments()
+
+
+def tell(observers: tuple[Instrument, ...], point: str, *about: Any) -> None:
+    """Call a point of these instruments, in reverse order if it is the end of something. Their errors are logged."""
+    for each in reversed(observers) if point.startswith("after_") else observers:
+        try:
+            getattr(each, point)(*about)
+        except Exception:
+            logger.exception("the instrument %r failed at %s", each, point)
+
+
+# -- functions on the wire ---------------------------------------------------------------------------------------------
+_BY_NAME = (FunctionType, BuiltinFunctionType, type)
+_REMEMBERED = 4096
+_MISSING = object()
+
+_names: dict[Any, tuple[Any, str, bytes]] = {}
+_places: dict[bytes, tuple[Any, str]] = {}
+
+NOT_FOUND = (
+    "RPC pickler does not serialize the function code. Function code must be defined on both caller and callee modules."
+)
+
+
+def name_of(func: Callable[..., Any]) -> bytes | None:
+    """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods
+    ...).
+    """
+    if type(func) not in _BY_NAME:
+        name = getattr(func, "_wire_name", None)  # of the function that travels in its place
+        if name is not None or not getattr(func, "_travels_by_name", False):
+            return name
+    known = _names.get(func)
+    if known is not None:
+        space, name, text = known
+        if space.get(name) is func:
+            return text
+    return _name_anew(func)
+
+
+def _name_anew(func: Any) -> bytes | None:
+    module, qualname = getattr(func, "__module__", None), getattr(func, "__qualname__", None)
+    if not module or not qualname or "<" in qualname:
+        return None
+    space, name = _place(module, qualname)
+    if space is None:
+        return None
+    found = space.get(name, _MISSING)
+    if found is not func and getattr(found, "__func__", found) is not func:
+        return None
+    text = f"{module}:{qualname}".encode()
+    if found is func:  # not a staticmethod, whose place holds a wrapper
+        if len(_names) >= _REMEMBERED:
+            _names.clear()
+        _names[func] = (space, name, text)
+    return text
+
+
+def _place(module: str, qualname: str) -> tuple[Any, str]:
+    holder: Any = sys.modules.get(module)
+    *path, name = qualname.split(".")
+    for part in path:
+        holder = getattr(holder, part, None)
+    return getattr(holder, "__dict__", None), name
+
+
+def function_of(text: bytes) -> Callable[..., Any]:
+    """The function that `name_of` named; AttributeError if this worker does not have it."""
+    place = _places.get(text)
+    if place is None:
+        place = _places_add(text)
+    found = place[0].get(place[1], _MISSING)
+    if found is _MISSING:
+        _places.pop(text, None)
+        raise AttributeError(f"Can't get the function {text.decode(errors='replace')!r} on this worker. {NOT_FOUND}")
+    return found.__func__ if type(found) is staticmethod else found
+
+
+def _places_add(text: bytes) -> tuple[Any, str]:
+    module, _, qualname = text.decode(errors="replace").partition(":")
+    try:
+        _load(module)
+    except ImportError as error:
+        raise AttributeError(
+            f"Can't import {module!r} to get the function {qualname!r}: {error}. {NOT_FOUND}"
+        ) from error
+    space, name = _place(module, qualname)
+    if space is None:
+        raise AttributeError(f"Can't get the function {qualname!r} on the module {module!r}. {NOT_FOUND}")
+    if len(_places) >= _REMEMBERED:
+        _places.clear()
+    _places[text] = (space, name)
+    return _places[text]
+
+
+def _load(module: str) -> None:
+    """Import a module after its packages, from the outermost on: see `PACKAGES` in `_world/new_agent.py` for the reason."""
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        importlib.import_module(".".join(parts[:count]))
+
+
+def check_call(func: Any, args: Any, kwargs: Any) -> None:
+    """Have a scripted function refuse arguments that do not fit, before they travel. Such functions are bound methods."""
+    check = getattr(func, "_check_call", None)
+    if check is not None:
+        check(args or (), kwargs or {})
+
+
+def is_library(text: bytes) -> bool:
+    """Whether a name is that of an operator of mpigrad, which cannot block."""
+    return text[:12] == b"mpigrad._ops"
+
+
+def label(func: Any) -> str:
+    """A function's name for messages."""
+    return getattr(func, "__qualname__", None) or repr(func)
+
+
+# -- the sender --------------------------------------------------------------------------------------------------------
+_TAGS_PER_MESSAGE = 1024
+_tags = itertools.count(0)  # of the process: tags are unique across restarts of an agent
+
+
+class Message(NamedTuple):
+    """The arguments of `Sender.send`, for injected faults."""
+
+    dst: int
+    kind: int
+    payload: Payload
+    flags: int
+    call_id: int
+    context_id: int
+    message_id: int
+    function: bytes
+    extra: int
+    extra2: int
+
+
+class Sender:
+    """Sends the messages of one agent."""
+
+    def __init__(self, agent: Agent, queue: SendQueue, before_send: Callable[[], None] | None) -> None:
+        self.faults: Any = None  # injected ones: see `_testing/faults.py`
+        self._agent, self._queue, self._before_send, self._instruments = agent, queue, before_send, INSTRUMENTS
+        self._rank, self._epochs = agent.rank, agent.epochs
+
+    def send(
+        self,
+        dst: int,
+        kind: int,
+        payload: Payload,
+        flags: int = 0,
+        call_id: int = NO_CALL,
+        context_id: int = 0,
+        message_id: int = 0,
+        function: bytes = b"",
+        extra: int = 0,
+        extra2: int = 0,
+    ) -> None:
+        """Send a message, or leave it to the thread that holds the transport. Never blocks."""
+        if self._before_send is not None:
+            self._before_send()
+        if self.faults is not None:
+            message = Message(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
+            if self.faults.stops(self._agent, message):
+                return
+        observers = self._instruments.active
+        if not observers:
+            self._send(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
+            return
+        tell(observers, "before_send", self._agent, dst, kind, call_id, function, extra)
+        try:
+            self._send(dst, kind, payload, flags, call_id, context_id, message_id, function, extra, extra2)
+        finally:
+            tell(observers, "after_send", self._agent)
+
+    def _send(
+        self,
+        dst: int,
+        kind: int,
+        payload: Payload,
+        flags: int,
+        call_id: int,
+        context_id: int,
+        message_id: int,
+        function: bytes,
+        extra: int,
+        extra2: int,
+    ) -> None:
+        """Make the frame and post it."""
+        epoch = self._epochs.get(dst, 0)
+        data, meta, follow = payload.data, payload.meta, payload.follow
+        if not follow and HEADER_SIZE + len(data) + len(meta) + len(function) <= FRAME_MAX:
+            frame = build_frame(
+                kind=kind, mode=payload.mode, flags=flags, epoch=epoch, src=self._rank, call_id=call_id,
+                context_id=context_id, message_id=message_id, extra=extra, extra2=extra2, data=data, meta=meta,
+                name=function,
+            )  # fmt: skip
+            self._queue.post(dst, frame, follow, 0)
+            return
+        body = b"".join((data, meta, function))
+        if HEADER_SIZE + len(body) + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
+            follow = [np.frombuffer(body, np.uint8), *follow]
+            flags |= BODY_FOLLOWS
+            body = b""
+        tag = next(_tags) * _TAGS_PER_MESSAGE
+        head = pack_header(
+            kind=kind, mode=payload.mode, flags=flags, epoch=epoch, src=self._rank, call_id=call_id,
+            context_id=context_id, message_id=message_id, extra=extra, extra2=extra2, name_length=len(function),
+            meta_length=len(meta), transfers=len(follow), tag=tag,
+            length=HEADER_SIZE + len(body) + TRANSFER.size * len(follow),
+        )  # fmt: skip
+        self._queue.post(dst, head + body + transfer_table(follow), follow, tag)
+
+
+# -- the call table ----------------------------------------------------------------------------------------------------
 CALL = int(MessageType.PYTHON_CALL)
 EXCEPTION = int(MessageType.EXCEPTION)
 _REPLY = int(MessageType.REPLY)

@@ -1,7 +1,8 @@
-"""The bytes of frames: the header that each begins with, lengths, and small arrays.
+"""Frames: their bytes (the header that each begins with, lengths, small arrays), and MPI's functions for them.
 
-`codec.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen fields of a
-header, and asks NumPy through its C interface.
+`frames.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen
+fields of a header; it asks NumPy through its C interface, and calls MPI without mpi4py in between. Plain Python goes
+through mpi4py.
 """
 
 from __future__ import annotations
@@ -178,3 +179,8 @@ def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes
     if made.nbytes != nbytes:
         raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
     return made
+
+
+def connect(MPI: Any, comm: Any, tag: int, ring: list[Any], buffers: list[bytearray]) -> Any:
+    """None: there are no direct calls."""
+    return None

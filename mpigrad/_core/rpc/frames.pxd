@@ -1,4 +1,4 @@
-# What has a fixed place in memory, and what C calls directly; see docs/compiled.md.
+# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cdef class Header:
     cdef readonly unsigned int kind, mode, flags, epoch, transfers, src, length, name_length, meta_length
     cdef readonly unsigned long long tag
@@ -20,3 +20,16 @@ cpdef bytes slice_bytes(buffer, Py_ssize_t start, Py_ssize_t end)
 cpdef layout_key(int kind, array)
 cpdef bytes padded_bytes(array, bytes padding)
 cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes)
+
+cdef class Direct:
+    cdef object _mpi, _ring, _buffers
+    cdef void *_isend
+    cdef void *_test
+    cdef void *_start
+    cdef Py_ssize_t _byte, _comm
+    cdef int _tag, _at, _count
+    cdef void *_requests[64]
+
+    cpdef send(self, frame, int dst)
+    cpdef take(self, int tries)
+    cdef _raise(self, int code)

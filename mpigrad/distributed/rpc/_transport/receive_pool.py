@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..guard import edge, enter, leave_later
+from mpigrad._core.guard import edge, enter, leave_later
 
 LIMIT = 1 << 30  # bytes kept for reuse
 _GRAIN = 1 << 16

@@ -1,14 +1,27 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.guard cimport enter, leave, resume, suspend
-from mpigrad._core.rpc.sender cimport Sender
-from mpigrad._core.rpc.pool cimport Pool
-from mpigrad._core.rpc.waiting cimport Waiters
-from mpigrad._core.rpc.codec cimport Header, kind_of, mode_of, read_header
-from mpigrad._core.rpc.instruments cimport Instruments
-from mpigrad._core.rpc.payload cimport Payload, decode_frame, encode_flat, encode_raw
 from mpigrad._core.future cimport Future
+from mpigrad._core.guard cimport enter, leave, resume, suspend
+from mpigrad._core.rpc.frames cimport Header, build_frame, kind_of, mode_of, read_header
+from mpigrad._core.rpc.payload cimport Payload, decode_frame, encode_flat, encode_raw
+from mpigrad._core.rpc.progress cimport Pool, SendQueue, Waiters
+
+cdef class CallTable
+
+cdef class Instruments:
+    cdef public tuple active
+
+cdef class Sender:
+    cdef public object faults, _agent, _before_send, _rank
+    cdef public SendQueue _queue
+    cdef public Instruments _instruments
+    cdef public dict _epochs
+
+    @cython.locals(observers=tuple)
+    cpdef send(self, dst, kind, Payload payload, flags=*, call_id=*, context_id=*, message_id=*, bytes function=*, extra=*, extra2=*)
+    @cython.locals(data=bytes, meta=bytes, follow=list)
+    cpdef _send(self, dst, kind, Payload payload, flags, call_id, context_id, message_id, bytes function, extra, extra2)
 
 cdef class CallFuture(Future):
     cdef public object dst, func, timeout

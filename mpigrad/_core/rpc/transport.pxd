@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.rpc.codec cimport Header, read_header, transfers_of
+from mpigrad._core.rpc.frames cimport Header, read_header, transfers_of
 
 cdef class Transport:
     cdef dict __dict__
