@@ -122,6 +122,7 @@ def translate(extensions: list[Extension], processes: int) -> None:
         nthreads=processes,
         language_level=3,
         compiler_directives={
+            "emit_code_comments": False,  # of the source, in the C that is made of it
             "annotation_typing": False,  # annotations are for readers and mypy; what C is to know is in `.pxd` files
             "nonecheck": True,  # None where an object was expected is an error, as ever
         },
@@ -161,7 +162,7 @@ def write_host_kernels() -> None:
 def extension(name: str) -> Extension:
     if name == "_core.kernels":
         return kernels()
-    loops = ["-O3", "-ffp-contract=off"] if source(name).endswith(".pyx") else ["-O2"]  # with each rounding of NumPy's
+    loops = ["-O3", "-ffp-contract=off"] if name == "_core.loops" else ["-O2"]  # with each rounding of NumPy's
     return Extension(
         f"mpigrad.{name}",
         [source(name)],

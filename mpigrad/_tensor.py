@@ -263,7 +263,7 @@ def extra(tensor: Tensor) -> Extra:
 
 
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, created on first use; `_core.views` extends it for views. The node that created the tensor
+    """The tensor's version counter, created on first use; `_core.node` extends it for views. The node that created the tensor
     may already have one, if it saved its result."""
     found = tensor._counter
     if found is None:

@@ -1298,7 +1298,7 @@ class Tensor(TensorBase):
 def extra(tensor: Tensor) -> Extra:
     """The tensor's record of rare properties, created on first use."""
 def counter(tensor: Tensor) -> list[Any]:
-    """The tensor's version counter, created on first use; `_core.views` extends it for views. The node that created the tensor may already have one, if it saved its result."""
+    """The tensor's version counter, created on first use; `_core.node` extends it for views. The node that created the tensor may already have one, if it saved its result."""
 def flag_views(base: Tensor) -> None:
     """Update `requires_grad` of the views of a base whose own flag has changed."""
 def method(fn: Fn, name: str | None = None) -> Fn:

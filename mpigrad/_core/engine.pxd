@@ -1,7 +1,7 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.accumulate cimport owns_memory
+from mpigrad._core.node cimport owns_memory
 from mpigrad._core.node cimport AccumulateGrad, Node
 from mpigrad._core.objects cimport sole
 from mpigrad._core.tensor cimport wrap

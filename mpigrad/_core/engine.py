@@ -26,8 +26,7 @@ from .._graph.namespace import RAW
 from .._graph.tracing import run_traced
 from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
-from .accumulate import owns_memory, sum_of_tensors
-from .node import AccumulateGrad, Node
+from .node import AccumulateGrad, Node, owns_memory, sum_of_tensors
 from .objects import sole
 from .tensor import wrap
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from mpigrad._core.guard import enter, leave, resume, suspend
-from mpigrad._core.mutex import Mutex
+from mpigrad._core.objects import Mutex
 
 logger = logging.getLogger(__name__)
 

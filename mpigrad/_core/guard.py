@@ -17,7 +17,7 @@ Invariants
 - Sections nest. `leave` and `resume` bring back the depth that was there before, whatever happened in between.
 - Other threads are never interrupted: for them all of this does nothing.
 
-`guard.pyx` is compiled in this module's place. Compiled code is only interrupted where it calls Python; plain Python is between
+Compiled code is only interrupted where it calls Python; plain Python is between
 any call and the next instruction. (`finally: a = b` is safe, `finally: f()` is not before `f` has begun: see `edge`.)
 """
 
@@ -26,9 +26,10 @@ from __future__ import annotations
 import _thread
 import signal
 import threading
-from _thread import get_ident
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from .objects import thread_id
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,7 +38,7 @@ edges: set[Any] = set()  # code of functions that belong to a section before the
 _noted: list[int] = []
 _depth = 0
 _sleeper: Any = None  # the lock on which the main thread rests
-_main = threading.main_thread().ident
+_main: Any = threading.main_thread().ident
 _at_enter: Callable[[], None] | None = None
 _at_leave: Callable[[], None] | None = None
 
@@ -57,14 +58,14 @@ def when_left(run: Callable[[], None] | None) -> None:
 def restart() -> None:
     """Begin anew, in the child of a fork: its only thread is the main one now, in no section."""
     global _depth, _main, _sleeper
-    _depth, _main, _sleeper = 0, get_ident(), None
+    _depth, _main, _sleeper = 0, thread_id(), None
     _noted.clear()
 
 
 def enter() -> int:
     """Begin a section; what `leave` needs."""
     global _depth
-    if get_ident() != _main:
+    if thread_id() != _main:
         return -1
     if _at_enter is not None:
         _at_enter()
@@ -117,7 +118,7 @@ def _arrive(numbers: list[int]) -> None:
 def suspend() -> int:
     """Leave all sections for code of users; what `resume` needs. Handlers of noted signals run first, and may raise."""
     global _depth
-    if not _depth or get_ident() != _main:
+    if not _depth or thread_id() != _main:
         return -1
     if _noted:
         deliver()
@@ -135,13 +136,13 @@ def resume(before: int) -> int:
 
 def interrupted() -> bool:
     """Whether this is the main thread, and a signal was noted: whoever waits in a section goes where it can `deliver`."""
-    return bool(_noted) and get_ident() == _main
+    return bool(_noted) and thread_id() == _main
 
 
 def deliver() -> int:
     """Run the handlers of noted signals, here and now; they may raise."""
     global _depth
-    if not _noted or get_ident() != _main:
+    if not _noted or thread_id() != _main:
         return 0
     before, _depth = _depth, 0
     try:
@@ -174,7 +175,7 @@ def note(number: int, frame: Any) -> bool:
 def rest(lock: Any, seconds: float) -> int:
     """Sleep on a lock that this thread has taken, until it is released or the time is over, or a signal arrives."""
     global _sleeper
-    if get_ident() != _main:
+    if thread_id() != _main:
         lock.acquire(True, seconds)
         return 0
     _sleeper = lock

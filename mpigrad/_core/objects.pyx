@@ -1,9 +1,12 @@
-"""What Python has no form for, compiled in the place of `objects.py`.
+"""What Python has no form for, compiled in the place of `objects.py`; locks are Python's own, called without going through Python.
 
 Holders are counted in C, where it is known which references are ours: a C variable has one, an argument of a `cpdef` function
 that C calls has none. Called from Python, `sole` finds the caller's references as well and says no.
 """
 
+import time
+
+from cpython.exc cimport PyErr_CheckSignals
 from numpy import ndarray
 
 cdef extern from *:
@@ -53,6 +56,20 @@ cdef extern from *:
     Py_ssize_t mpigrad_holders_of_item(tuple items, Py_ssize_t place)
     Py_ssize_t Py_REFCNT(object value)
 
+cdef extern from "pythread.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+    ctypedef int PyLockStatus
+    void *PyThread_allocate_lock()
+    void PyThread_free_lock(void *lock)
+    int PyThread_acquire_lock(void *lock, int waits)
+    PyLockStatus PyThread_acquire_lock_timed(void *lock, long long microseconds, int interruptible)
+    void PyThread_release_lock(void *lock)
+    int PY_LOCK_ACQUIRED
+    int PY_LOCK_INTR
+
+cdef double _LONGEST = 1e9  # seconds of one wait; a longer one is several
+
+
 
 def show(type cls not None):
     """Let Python read and write the C fields of a class (`__slots__`) as fast as slots: Cython's own descriptors are calls."""
@@ -101,3 +118,74 @@ cpdef bint sole_bases(array) except? -1:
             return False
         base = getattr(base, "base", None)
     return True
+
+
+# -- locks -------------------------------------------------------------------------------------------------------------
+cpdef unsigned long thread_id() noexcept:
+    """The id of the current thread, as `threading.get_ident` gives it."""
+    return PyThread_get_thread_ident()
+
+
+cdef class Mutex:
+    """A lock with the methods of `threading.Lock`.
+
+    `_taken` is only changed by whoever has the lock, or is about to take it, with the GIL.
+    """
+
+    def __cinit__(self):
+        self._lock = PyThread_allocate_lock()
+        if self._lock == NULL:
+            raise MemoryError("no lock could be made")
+
+    def __dealloc__(self):
+        if self._lock != NULL:
+            if self._taken:
+                PyThread_release_lock(self._lock)
+            PyThread_free_lock(self._lock)
+
+    cpdef bint acquire(self, bint blocking=True, double timeout=-1) except -1:
+        """Take the lock; whether it was taken. `timeout` in seconds, -1 for none."""
+        if not blocking and timeout != -1:
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        if timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
+        if PyThread_acquire_lock(self._lock, 0):
+            self._taken = True
+            return True
+        return blocking and self._wait(timeout)
+
+    cdef bint _wait(self, double timeout) except -1:
+        cdef double end = time.monotonic() + timeout
+        cdef double left = timeout
+        cdef long long microseconds
+        cdef int status
+        while True:
+            microseconds = -1 if timeout < 0 else <long long>(min(left, _LONGEST) * 1e6)
+            with nogil:
+                status = PyThread_acquire_lock_timed(self._lock, microseconds, 1)
+            if status == PY_LOCK_ACQUIRED:
+                self._taken = True
+                return True
+            if status == PY_LOCK_INTR:
+                PyErr_CheckSignals()
+            if timeout >= 0:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+
+    cpdef release(self):
+        """Give the lock back, whoever took it."""
+        if not self._taken:
+            raise RuntimeError("release unlocked lock")
+        self._taken = False
+        PyThread_release_lock(self._lock)
+
+    cpdef bint locked(self):
+        """Whether somebody has the lock."""
+        return self._taken
+
+    def __enter__(self):
+        return self.acquire()
+
+    def __exit__(self, *error):
+        self.release()

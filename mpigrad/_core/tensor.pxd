@@ -8,7 +8,7 @@ cdef class TensorBase:
 
 cdef type _Tensor
 
-@cython.locals(made=TensorBase)
 cpdef wrap(array)
-@cython.locals(made=TensorBase)
 cpdef wrap_as(cls, array)
+@cython.locals(made=TensorBase)
+cdef _plain(type cls, array)

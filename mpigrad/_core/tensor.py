@@ -11,8 +11,7 @@ from .objects import new, show
 
 if TYPE_CHECKING:
     from .._tensor import Extra, Tensor
-    from .node import Node
-    from .views import View
+    from .node import Node, View
 
 
 class TensorBase:
@@ -41,18 +40,17 @@ def tensors_are(cls: type[TensorBase]) -> None:
 
 def wrap(array: Any) -> Tensor:
     """A plain tensor around an array: no gradient, no history."""
-    made = new(TensorBase, _Tensor)
-    made._array = array
-    made._requires = False
-    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
-    made._nr = 0
-    return made
+    return _plain(_Tensor, array)
 
 
 def wrap_as(cls: type[Tensor], array: Any) -> Any:
     """A plain tensor of a subclass, such as Parameter."""
     if not issubclass(cls, _Tensor):
         raise TypeError(f"{cls!r} is no class of tensors")
+    return _plain(cls, array)
+
+
+def _plain(cls: Any, array: Any) -> Any:
     made = new(TensorBase, cls)
     made._array = array
     made._requires = False

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.node import Node
+from .._core.node import Node, forget_view, make_view, rebase
 from .._core.tensor import wrap
-from .._core.views import forget_view, make_view, rebase
 from .._graph.saved import Saved
 from .._tensor import Tensor, counter
 

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from types import FrameType, TracebackType
 from typing import Any
 
-from mpigrad._core.mutex import Mutex
+from mpigrad._core.objects import Mutex
 from mpigrad._process.mpi_end import why_unusable
 from mpigrad._process.rank import how_to_start, is_child, launched_rank
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mpigrad._core.mutex import Mutex
+from mpigrad._core.objects import Mutex
 
 
 def test_one_at_a_time() -> None:

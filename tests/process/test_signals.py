@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from mpigrad._core import guard
-from mpigrad._core.mutex import Mutex
+from mpigrad._core.objects import Mutex
 from mpigrad._process import signals
 
 USR1, USR2 = signal.SIGUSR1, signal.SIGUSR2

@@ -1,10 +1,10 @@
 # What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.accumulate cimport keep
+from mpigrad._core.node cimport keep
 from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Source
 from mpigrad._core.guard cimport enter, leave
-from mpigrad._core.mutex cimport Mutex
+from mpigrad._core.objects cimport Mutex
 from mpigrad._core.node cimport Node
 from mpigrad._core.rpc.agent cimport Agent
 from mpigrad._core.rpc.agent cimport RawMessage

@@ -33,12 +33,11 @@ from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from ..accumulate import grown, keep, sum_of_tensors
 from ..engine import as_array, check_hook_results
 from ..future import Future, set_carry_hook
 from ..guard import enter, leave
-from ..mutex import Mutex
-from ..node import AccumulateGrad, Edge, Node
+from ..node import AccumulateGrad, Edge, Node, grown, keep, sum_of_tensors
+from ..objects import Mutex
 from ..rpc.agent import Agent, RawMessage
 from ..rpc.payload import origins_of
 from ..tensor import wrap

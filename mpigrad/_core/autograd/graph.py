@@ -34,9 +34,8 @@ from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
 
 from ..engine import GraphTask, count_dependencies
-from ..mutex import Mutex
 from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of
-from ..objects import sole
+from ..objects import Mutex, sole
 from ..tensor import wrap
 
 if TYPE_CHECKING:

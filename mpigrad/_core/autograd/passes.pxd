@@ -5,7 +5,7 @@ from mpigrad._core.autograd.contexts cimport DistAutogradContext, Sink, Worker
 from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Path, Source
 from mpigrad._core.engine cimport GraphTask
 from mpigrad._core.guard cimport resume, suspend
-from mpigrad._core.mutex cimport Mutex
+from mpigrad._core.objects cimport Mutex
 
 cdef class Pass:
     cdef public object F, captured, captures, id, initiator, thread

@@ -55,7 +55,7 @@ from mpigrad.distributed.rpc._protocol.message import MessageType
 from ..engine import Captures, GraphTask, as_array
 from ..future import Future
 from ..guard import resume, suspend
-from ..mutex import Mutex
+from ..objects import Mutex
 from ..rpc.agent import RawMessage
 from ..rpc.calls import INSTRUMENTS, CallFuture, tell
 from ..rpc.payload import ArrayForDevice, ReceivedValues, origins_of

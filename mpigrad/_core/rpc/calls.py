@@ -497,37 +497,23 @@ class CallTable:
         """Send an internal message; the future of its answer: see `Agent.request`."""
         before = enter()
         try:
-            return self._request(dst, kind, body, arrays, timeout, extra, extra2, context, then)
+            timeout = self._agent.rpc_timeout if timeout is None else timeout
+            fut = self._begin(dst, NAMES[kind], timeout, _monotonic())
+            if then is not None:
+                fut._callbacks = deque((then,))
+            payload = encode_raw(body, arrays) if body or arrays else NOTHING
+            call_id = next(self._ids)
+            self.pending[call_id] = fut
+            try:
+                self._sender.send(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
+            except BaseException:
+                self._take_back(call_id)
+                raise
+            if dst in self._gone:
+                self.fail_calls_to(dst)
+            return fut
         finally:
             leave(before)
-
-    def _request(
-        self,
-        dst: int,
-        kind: int,
-        body: bytes,
-        arrays: Any,
-        timeout: float | None,
-        extra: int,
-        extra2: int,
-        context: tuple[int, int],
-        then: Callable[[Future], None] | None,
-    ) -> CallFuture:
-        timeout = self._agent.rpc_timeout if timeout is None else timeout
-        fut = self._begin(dst, NAMES[kind], timeout, _monotonic())
-        if then is not None:
-            fut._callbacks = deque((then,))
-        payload = encode_raw(body, arrays) if body or arrays else NOTHING
-        call_id = next(self._ids)
-        self.pending[call_id] = fut
-        try:
-            self._sender.send(dst, kind, payload, 0, call_id, context[0], context[1], b"", extra, extra2)
-        except BaseException:
-            self._take_back(call_id)
-            raise
-        if dst in self._gone:
-            self.fail_calls_to(dst)
-        return fut
 
     def _take_back(self, call_id: int) -> None:
         """Forget a call that could not be sent: its caller gets the error at once, and it does not count as issued."""

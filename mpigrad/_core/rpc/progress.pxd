@@ -3,7 +3,7 @@ cimport cython
 
 from mpigrad._core.future cimport Future
 from mpigrad._core.guard cimport deliver, enter, interrupted, leave, rest
-from mpigrad._core.mutex cimport Mutex
+from mpigrad._core.objects cimport Mutex
 from mpigrad._core.rpc.transport cimport Transport
 
 cdef class SendQueue:

@@ -53,7 +53,7 @@ from mpigrad.distributed.rpc._transport.receive_pool import kept_bytes, trim
 
 from ..future import block, discard, release
 from ..guard import deliver, enter, interrupted, leave, rest
-from ..mutex import Mutex
+from ..objects import Mutex
 from .transport import Transport
 
 if TYPE_CHECKING:

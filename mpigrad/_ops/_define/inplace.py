@@ -11,10 +11,9 @@ from numpy import ndarray
 
 from mpigrad._array.device import guard
 from mpigrad._array.dtype import can_cast
-from mpigrad._core.node import Node
+from mpigrad._core.node import Node, note_reshaped, rebase
+from mpigrad._core.node import check_in_place as check_in_place
 from mpigrad._core.tensor import wrap
-from mpigrad._core.views import check_in_place as check_in_place
-from mpigrad._core.views import note_reshaped, rebase
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor, counter
 

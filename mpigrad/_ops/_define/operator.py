@@ -19,9 +19,8 @@ import numpy as np
 from mpigrad._array.device import CPU, NOWHERE, device, device_of, on_device
 from mpigrad._array.dtype import NARROW
 from mpigrad._core.engine import as_array as as_array
-from mpigrad._core.node import Edge, RecordedNode, edge_of, new_node
+from mpigrad._core.node import ONE_OF_SEVERAL, Edge, RecordedNode, edge_of, make_view, new_node
 from mpigrad._core.tensor import wrap
-from mpigrad._core.views import ONE_OF_SEVERAL, make_view
 from mpigrad._graph.grad_mode import MODE, TRACING, raise_inference
 from mpigrad._graph.namespace import DIFF, RAW, add_to_both
 from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified

@@ -9,9 +9,8 @@ import numpy as np
 
 from mpigrad._array.device import array_module
 from mpigrad._core.engine import as_array
-from mpigrad._core.node import record_one
+from mpigrad._core.node import Step, make_view, record_one, replay, replay_raw
 from mpigrad._core.tensor import wrap
-from mpigrad._core.views import Step, make_view, replay, replay_raw
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import add_to_both
 from mpigrad._tensor import Tensor

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.dtype import bool_
-from mpigrad._core.accumulate import take_saved
-from mpigrad._core.node import record_one
+from mpigrad._core.node import record_one, take_saved
 from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW, add_to_both

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import device_of, move, on_device
+from mpigrad._core.node import check_in_place
 from mpigrad._core.tensor import wrap
-from mpigrad._core.views import check_in_place
 from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import invalid_combination, need_tensors
