@@ -53,6 +53,8 @@ from ..guard import edge, enter, leave, leave_later
 from .calls import check_call, label
 
 if TYPE_CHECKING:
+    from mpigrad import futures
+
     from .agent import Agent
 
 
@@ -624,7 +626,7 @@ _NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the o
 
 @overload
 def remote(
-    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
+    to: To, func: Callable[..., futures.Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef[T]: ...
 @overload
 def remote(

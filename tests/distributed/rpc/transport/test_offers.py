@@ -27,7 +27,7 @@ MIB = 1 << 20
 PEER = """
 import ctypes, sys, time
 import numpy as np
-from mpigrad._core.rpc import offers as _offers
+from mpigrad._core.rpc import mpi as _offers
 from tests.distributed.rpc.transport.test_offers import Ether, framed
 seconds, pause, *sizes = map(float, sys.argv[1:])
 arrays = [np.random.default_rng(int(size)).integers(0, 256, int(size), np.uint8) for size in sizes]
