@@ -1,13 +1,16 @@
-"""How costs grow: with contexts alive, with the depth of the graph across ranks, with the payload, with the world."""
+"""How costs grow: with contexts alive, calls in a context, the depth of the graph across ranks, the payload, the world."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 from benchmarks.library import library, part
-from benchmarks.timing import Sample, repeat
+from benchmarks.memory import resident
+from benchmarks.timing import Sample, repeat, summarise
 
 rpc = part("distributed.rpc")
 dist_autograd = part("distributed.autograd")
@@ -78,6 +81,46 @@ def in_a_thread(function: Callable[..., int], *arguments: Any) -> int:
     return answers[0]
 
 
+def calls_in_a_context(count: int) -> Callable[[float], Sample]:
+    """Seconds of the last hundred of so many recorded calls in one context."""
+
+    def measure(seconds: float) -> Sample:
+        left, right = leaves()
+        times = []
+        with dist_autograd.context():
+            for _ in range(count):
+                start = time.perf_counter()
+                rpc.rpc_sync("worker1", library.add, args=(left, right))
+                times.append(time.perf_counter() - start)
+        return summarise(times[-100:])
+
+    return measure
+
+
+def bytes_of_a_call(count: int) -> Callable[[float], Sample]:
+    """Memory of both workers for one of the last nine tenths of so many recorded calls in one context."""
+
+    def measure(seconds: float) -> Sample:
+        left, right = leaves()
+        before, first = 0, count // 10
+        with dist_autograd.context():
+            for number in range(count):
+                if number == first:
+                    before = memory_of_both()
+                rpc.rpc_sync("worker1", library.add, args=(left, right))
+            return summarise([(memory_of_both() - before) / (count - first)], "B")
+
+    return measure
+
+
+def memory_of_both() -> int:
+    return own_memory() + int(rpc.rpc_sync("worker1", own_memory))
+
+
+def own_memory() -> int:
+    return resident(os.getpid())
+
+
 def depth(hops: int) -> Callable[[float], Sample]:
     """Seconds per hop of a chain of so many remote adds, forward and backward."""
 
@@ -102,6 +145,8 @@ MEASURES = {
     "empty": empty,
     "one_step": one_step,
     **{f"contexts_{count}": contexts_alive(count) for count in (1, 16, 256, 2048)},
+    **{f"call_bytes_{count}": bytes_of_a_call(count) for count in (100, 1_000, 10_000, 100_000)},
+    **{f"calls_{count}": calls_in_a_context(count) for count in (100, 1_000, 10_000, 100_000)},
     **{f"depth_{hops}": depth(hops) for hops in (1, 4, 16, 64, 256)},
     **{f"payload_{size}": payload(size) for size in (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)},
 }
