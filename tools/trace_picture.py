@@ -15,20 +15,28 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 import mpigrad.profiler
+from mpigrad import nn
 from mpigrad.profiler._picture import draw_trace
 
 Json = dict[str, Any]
 
 
-def double(a: mpigrad.Tensor) -> mpigrad.Tensor:
-    return a * 2
+class Stage(nn.Module):
+    """Half of a model, on a worker of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: mpigrad.Tensor) -> mpigrad.Tensor:
+        return self.linear(x)
 
 
-def step(x: mpigrad.Tensor) -> None:
+def step(stages: list[rpc.RRef[Stage]], x: mpigrad.Tensor) -> None:
     """Two workers use one result, so their gradients for it meet here and must wait for each other."""
     with dist_autograd.context() as context_id:
         hidden = x.exp()
-        one, two = (rpc.rpc_async(to, double, args=(hidden,)) for to in ("worker1", "worker2"))
+        one, two = (stage.rpc_async().forward(hidden) for stage in stages)
         dist_autograd.backward(context_id, [(one.wait() * two.wait()).sum()])
 
 
@@ -40,12 +48,13 @@ def main(path: str) -> None:
     rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=world.size)
     if world.rank == 0:
         x = mpigrad.ones(3, 3, requires_grad=True)
+        stages = [rpc.remote(to, Stage) for to in ("worker1", "worker2")]
         for _ in range(50):
-            step(x)
+            step(stages, x)
         traces = []
         for _ in range(20):  # the quickest: the machine did least else
             with mpigrad.profiler.trace_workers() as trace:
-                step(x)
+                step(stages, x)
             events = [event for event in trace.chrome["traceEvents"] if "release" not in event["name"]]
             traces.append(events)
         Path(path).write_text(draw_trace(min(traces, key=last_end)))

@@ -6,9 +6,11 @@ one. The calls are made outside the context, because calls inside it would be re
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from mpigrad._core.autograd.graph import RecvRpcBackward, SendRpcBackward
 
 from ..._core.node import AccumulateGrad, Node, edge_of
 from ..._tensor import Tensor
+from ...nn.modules.module import Module
 from ..rpc.api import rpc_async
 
 _STYLE = """\
@@ -38,12 +41,24 @@ class Share(NamedTuple):
     known: set[int]
 
 
-def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> str:
-    """The graph of a context on all of its workers, as DOT text; an addition to PyTorch.
+class Drawing(str):
+    """The DOT text of a graph; a notebook shows the picture, with Graphviz's program `dot`."""
 
-    One box per worker; arrows point in the direction of gradients, red ones from worker to worker. The graph below `roots` on
-    this worker is drawn too; roots of earlier passes need not be given. With a `path` the picture is written there: DOT for a
-    name that ends in .dot or .gv; for .svg, .pdf and .png it is rendered with Graphviz's program `dot`.
+    def _repr_svg_(self) -> str | None:
+        try:
+            return _rendered(self, "svg", "a picture in the notebook").decode()
+        except RuntimeError as error:  # the notebook shows the text
+            warnings.warn(str(error), stacklevel=2)
+            return None
+
+
+def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> Drawing:
+    """The graph of a context on all of its workers, as DOT text; notebooks show the picture. An addition to PyTorch.
+
+    One box per worker; arrows point in the direction of gradients, red ones from worker to worker. Parameters of modules have
+    their names. The graph below `roots` on this worker is drawn too; roots of earlier passes need not be given. With a `path`
+    the picture is written there: DOT for a name that ends in .dot or .gv; for .svg, .pdf and .png it is rendered with Graphviz's
+    program `dot`.
 
     >>> import mpigrad, mpigrad.distributed.autograd as dist_autograd, mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -58,7 +73,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
     for place, root in enumerate(roots):
         if not isinstance(root, Tensor) or not root._requires:
             raise RuntimeError(f"draw(): roots must be tensors that require grad; number {place} is {root!r}")
-    text = as_dot(survey(context_id, roots))
+    text = Drawing(as_dot(survey(context_id, roots)))
     if path is not None:
         _write(text, os.fspath(path))
     return text
@@ -93,10 +108,11 @@ def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
 def _share(context: DistAutogradContext, rank: int, name: str, tops: list[Node]) -> Share:
     sends, recvs = dict(context.sends), dict(context.recvs)
     numbers, edges = _walk([*tops, *sends.values(), *recvs.values()])
+    names = _parameter_names() if any(isinstance(node, AccumulateGrad) for node in numbers) else {}
     return Share(
         rank,
         name,
-        [_looks(node) for node in numbers],
+        [_looks(node, names) for node in numbers],
         edges,
         {message: numbers[node] for message, node in sends.items()},
         {message: (numbers[node], node.worker) for message, node in recvs.items()},
@@ -120,14 +136,26 @@ def _walk(tops: list[Node]) -> tuple[dict[Node, int], list[tuple[int, int]]]:
     return numbers, edges
 
 
-def _looks(node: Node) -> tuple[str, str]:
+def _parameter_names() -> dict[int, str]:
+    """The names of the parameters of all modules of this process, by the ids of the parameters: `Stage.layers.0.weight`."""
+    modules = [each for each in gc.get_objects() if issubclass(type(each), Module)]
+    inside = {id(child) for module in modules for child in module.children()}
+    names: dict[int, str] = {}
+    for module in modules:
+        if id(module) not in inside:
+            for name, parameter in module.named_parameters():
+                names.setdefault(id(parameter), f"{type(module).__name__}.{name}")
+    return names
+
+
+def _looks(node: Node, names: dict[int, str]) -> tuple[str, str]:
     """A node's kind and label."""
     if isinstance(node, SendRpcBackward):
         return "send", "send"
     if isinstance(node, RecvRpcBackward):
         return "recv", "recv"
     if isinstance(node, AccumulateGrad):
-        return "leaf", f"leaf {tuple(node.variable.shape)}"
+        return "leaf", f"{names.get(id(node.variable), 'leaf')} {tuple(node.variable.shape)}"
     return "operation", node.name()
 
 
@@ -167,17 +195,25 @@ def _quoted(text: str) -> str:
 def _write(text: str, path: str) -> None:
     ending = os.path.splitext(path)[1].lstrip(".").lower()
     if ending in ("dot", "gv"):
-        with open(path, "w") as file:
-            file.write(text)
+        with open(path, "w") as plain:
+            plain.write(text)
         return
     if ending not in ("svg", "pdf", "png"):
         raise ValueError(f"draw(): path should end in .dot, .gv, .svg, .pdf or .png, got {path!r}")
+    picture = _rendered(text, ending, repr(path))
+    with open(path, "wb") as file:
+        file.write(picture)
+
+
+def _rendered(text: str, form: str, what: str) -> bytes:
+    """The picture in a form that Graphviz knows; `what` needs it."""
     program = shutil.which("dot")
     if program is None:
         raise RuntimeError(
-            f"draw(): {path!r} needs Graphviz's program `dot`, which is not on PATH (package graphviz of Debian, conda, "
+            f"draw(): {what} needs Graphviz's program `dot`, which is not on PATH (package graphviz of Debian, conda, "
             "Spack); a path that ends in .dot needs nothing"
         )
-    made = subprocess.run([program, f"-T{ending}", "-o", path], input=text, text=True, capture_output=True)
+    made = subprocess.run([program, f"-T{form}"], input=text.encode(), capture_output=True)
     if made.returncode:
-        raise RuntimeError(f"draw(): `dot` failed with code {made.returncode}: {made.stderr.strip()}")
+        raise RuntimeError(f"draw(): `dot` failed with code {made.returncode}: {made.stderr.decode().strip()}")
+    return made.stdout

@@ -8,6 +8,7 @@ import pytest
 
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad import nn
 from mpigrad.distributed.autograd import _draw
 
 from . import functions as fn
@@ -23,6 +24,16 @@ def test_one_call_is_two_boxes_and_two_journeys(rpc_world) -> None:
     assert text.count('label="send"') == text.count('label="recv"') == text.count("penwidth") == 2
     assert text.count('label="AddBackward0"') == text.count('label="SumBackward0"') == 1
     assert text.count('label="leaf (2, 3)"') == 2
+
+
+@pytest.mark.mpi(min_size=2)
+def test_parameters_have_their_names(rpc_world) -> None:
+    stage = rpc.remote(rpc_world.next_name, nn.Sequential, args=(nn.Linear(3, 2), nn.Linear(2, 1, bias=False)))
+    with dist_autograd.context() as context_id:
+        loss = stage.rpc_sync().forward(fn.ones(5, 3)).sum()
+        text = dist_autograd.draw(context_id, roots=[loss])
+    for label in ("Sequential.0.weight (2, 3)", "Sequential.0.bias (2,)", "Sequential.1.weight (1, 2)", "leaf (5, 3)"):
+        assert text.count(f'label="{label}"') == 1, text
 
 
 @pytest.mark.mpi(min_size=4)
@@ -87,17 +98,23 @@ def test_svg_without_graphviz_says_what_is_missing(tmp_path, monkeypatch) -> Non
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="Graphviz's program `dot`, which is not on PATH"):
         _draw._write(_draw.as_dot([local_share()]), str(tmp_path / "graph.svg"))
+    assert not (tmp_path / "graph.svg").exists()
+    with pytest.warns(UserWarning, match="a picture in the notebook needs Graphviz's program"):
+        assert _draw.Drawing("digraph {}")._repr_svg_() is None  # the notebook shows the text
 
 
 def test_svg_is_what_dot_makes_of_the_text(tmp_path, monkeypatch) -> None:
     """With a stand-in for Graphviz where there is none."""
     if shutil.which("dot") is None:
         program = tmp_path / "dot"
-        program.write_text('#!/bin/sh\n[ "$1" = -Tsvg ] && (echo "<svg>"; cat) > "$3"\n')
+        program.write_text('#!/bin/sh\n[ "$1" = -Tsvg ] && echo "<svg>" && cat\n')
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    _draw._write(_draw.as_dot([local_share()]), str(tmp_path / "graph.svg"))
+    text = _draw.Drawing(_draw.as_dot([local_share()]))
+    _draw._write(text, str(tmp_path / "graph.svg"))
     assert "<svg" in (tmp_path / "graph.svg").read_text()
+    shown = text._repr_svg_()  # as a notebook asks for it
+    assert shown is not None and "<svg" in shown
 
 
 def test_an_unknown_ending_is_refused(tmp_path) -> None:
