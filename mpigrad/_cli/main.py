@@ -8,19 +8,19 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from mpigrad._cli import bench, doctor, run, trace
+from mpigrad._cli import bench, doctor, run, top, trace
 from mpigrad._launch.launcher import LauncherError
 from mpigrad._version import __version__
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all subcommands."""
-    top = argparse.ArgumentParser(prog="mpigrad", description="Distributed autograd on MPI.")
-    top.add_argument("--version", action="version", version=f"mpigrad {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (run, doctor, bench, trace):
+    parser = argparse.ArgumentParser(prog="mpigrad", description="Distributed autograd on MPI.")
+    parser.add_argument("--version", action="version", version=f"mpigrad {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for module in (run, doctor, bench, trace, top):
         module.add_parser(commands)
-    return top
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

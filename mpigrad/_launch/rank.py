@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from mpigrad._launch.command import START
 from mpigrad._process.rank import EXPECTED_SIZE, check_expected_size, launched_rank
+from mpigrad._watchdog.report import start_reporting
 
 TORCHRUN_PORT = "29500"
 
@@ -106,6 +107,7 @@ def main(arguments: list[str]) -> None:
     check_world_size()
     line_buffered()
     publish_place()
+    start_reporting()
     sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
     if arguments[0] == "-m":
         if not _is_own(arguments[1]):

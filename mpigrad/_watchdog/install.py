@@ -1,6 +1,7 @@
 """Registers the watchdog with RPC when imported: each agent gets a watch, each process a signal handler.
 
 - `kill -USR2 PID` (or `scancel --signal=USR2 JOB`) makes a worker print the stacks of all its threads and go on.
+- `MPIGRAD_TOP=DIRECTORY` makes a worker report there what it does, for `mpigrad top`.
 - `MPIGRAD_STALL_SECONDS=30` makes a worker that has waited so long for an answer report which worker causes it, and why.
 """
 
@@ -14,6 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from mpigrad._watchdog.report import start_reporting
 from mpigrad._watchdog.singletons import warn_of_singletons
 from mpigrad._watchdog.stall import StallWatch
 from mpigrad.distributed.rpc._protocol import extensions
@@ -48,6 +50,7 @@ def started(agent: Agent) -> None:
     mpi = sys.modules.get("mpi4py.MPI")  # not loaded with the in-memory transport
     if mpi is not None:
         warn_of_singletons(mpi.COMM_WORLD.size)
+    start_reporting()
     seconds = stall_seconds()
     if seconds:
         _watches[id(agent)] = StallWatch(agent, seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -54,8 +55,9 @@ def program(tmp_path: Path) -> str:
 
 
 def test_ranks_arguments_and_prefix(python, program: str) -> None:
-    done = python("-m", "mpigrad", "run", "-n", "3", "--prefix", program, "a", "-n", "b")
+    done = python("-m", "mpigrad", "run", "-n", "3", "--prefix", "--top", program, "a", "-n", "b")
     assert done.returncode == 0, done.stderr
+    assert re.search(r"mpigrad: `mpigrad top program\.py-\d+` shows what the ranks do", done.stderr)
     lines = sorted(line for line in done.stdout.splitlines() if "rank" in line)
     assert lines == [f"[{rank}] rank {rank} of 3 ['a', '-n', 'b'] __main__" for rank in range(3)]
 
