@@ -46,3 +46,14 @@ def test_the_same_in_a_context() -> None:
     finally:
         rpc.shutdown()
     assert mpigrad.allclose(found, mpigrad.from_dlpack(2 * module.weight.detach().sum(0)).expand(4, 3))
+
+
+@pytest.mark.parametrize("meet", [
+    lambda a, b: a + b, lambda a, b: b - a, lambda a, b: a @ b, lambda a, b: b @ a, lambda a, b: a < b, lambda a, b: b**a,
+    lambda a, b: mpigrad.mul(b, a), lambda a, b: mpigrad.matmul(a, b), lambda a, b: mpigrad.exp(a),
+    lambda a, b: mpigrad.cat([b, a]),
+])  # fmt: skip
+def test_where_tensors_of_both_meet_the_error_says_whose_they_are_and_what_to_do(meet) -> None:
+    with pytest.raises(TypeError, match=r"torch\.Tensor[;:] convert with mpigrad\.from_dlpack\(x\)"):
+        meet(torch.ones(2), mpigrad.ones(2))
+    assert (mpigrad.ones(2) == torch.ones(2)) is False  # as with any other object

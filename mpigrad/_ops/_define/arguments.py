@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 from mpigrad._tensor import Tensor
 
+from .foreign import instead_of_tensor
+
 _TITLES = {
     "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
     "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
@@ -33,7 +35,7 @@ def refuse_non_tensors(function: str, **arguments: Any) -> NoReturn:
     for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position}) must be {instead_of_tensor(value)}"
             )
     raise TypeError(f"{function}(): arguments must be Tensors")
 

@@ -15,6 +15,7 @@ from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.tracing import around_operator
 from mpigrad._tensor import Tensor
 
+from .foreign import instead_of_tensor, leave_to
 from .operator import Operator, OpNode, on_one_device, operator
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
@@ -71,7 +72,7 @@ class Binary:
 
     def or_not_implemented(self, a: Any, b: Any) -> Any:
         """`general` for operands that this library knows, NotImplemented for others."""
-        return self.general(a, b) if isinstance(b, OPERANDS) else NotImplemented
+        return self.general(a, b) if isinstance(b, OPERANDS) else leave_to(b)
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
         """For all operands: numbers, mixed types, other devices, sparse arrays."""
@@ -102,7 +103,7 @@ class Binary:
             if as_tensor is None and not isinstance(each, NUMBERS):
                 place, title = (1, "input") if each is a else (2, "other")
                 raise TypeError(
-                    f"{self.operator.name}(): argument '{title}' (position {place}) must be Tensor, not {type(each).__name__}"
+                    f"{self.operator.name}(): argument '{title}' (position {place}) must be {instead_of_tensor(each)}"
                 )
             found.append(each if as_tensor is None else as_tensor)
         if not any(isinstance(each, Tensor) for each in found):

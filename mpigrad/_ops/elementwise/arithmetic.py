@@ -15,6 +15,7 @@ from mpigrad._tensor import Tensor, counter, method
 
 from .._define.arguments import need_tensors
 from .._define.binary import F32, F64, NUMBERS, OPERANDS, PLAIN, Binary, binary, common_dtype, ndarray
+from .._define.foreign import leave_to
 from .._define.inplace import change, check_in_place, check_writable
 from .._define.operator import OpNode, operator, raise_modified
 from .._define.out import deliver
@@ -269,7 +270,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def _rtruediv(self: Tensor, other: Any) -> Tensor:
     if isinstance(other, (ndarray, Tensor)):
         return DIV.general(other, self)
-    return reciprocal(self) * other if isinstance(other, OPERANDS) else NotImplemented
+    return reciprocal(self) * other if isinstance(other, OPERANDS) else leave_to(other)
 
 
 def _rsub(self: Tensor, other: Any) -> Tensor:
@@ -282,7 +283,7 @@ def _rsub(self: Tensor, other: Any) -> Tensor:
         if self._requires and MODE.enabled:
             record_one(RSUB_NUMBER.node_type, result, self, {})
         return result
-    return rsub(self, other) if isinstance(other, OPERANDS) else NotImplemented
+    return rsub(self, other) if isinstance(other, OPERANDS) else leave_to(other)
 
 
 def _direct(tensor: Tensor, other: Any) -> Any:
@@ -342,7 +343,7 @@ def _in_place(fn: Any, op: Binary, name: str) -> Any:
 
 def _foreign(fn: Any) -> Any:
     def call(self: Tensor, other: Any) -> Any:
-        return fn(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return fn(self, other) if isinstance(other, OPERANDS) else leave_to(other)
 
     return call
 

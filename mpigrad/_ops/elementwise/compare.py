@@ -27,6 +27,7 @@ from .._define.binary import (
     ndarray,
     operand,
 )
+from .._define.foreign import instead_of_tensor, leave_to
 from .._define.inplace import in_place
 from .._define.operator import on_one_device, refuse_sparse
 from .._define.out import deliver
@@ -53,7 +54,7 @@ def _operands(name: str, a: Any, b: Any) -> list[Any]:
             if not name.startswith("logical"):
                 raise invalid_combination(name, (a, b), "Tensor input, Tensor other", "Tensor input, Number other")
             raise TypeError(
-                f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(each).__name__}"
+                f"{name}(): argument '{label}' (position {position}) must be {instead_of_tensor(each)}"
             )
         values.append(each if found is None else found)
     for each in values:
@@ -89,7 +90,9 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
                     y = b._array
                     if y.shape == x.shape:
                         return plain(forward(x, y))
-        return general(a, b) if isinstance(b, OPERANDS) else NotImplemented
+        if isinstance(b, OPERANDS):
+            return general(a, b)
+        return NotImplemented if name in ("eq", "ne") else leave_to(b)  # things of different kinds are not equal
 
     def public(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
         return deliver(general(input, other), out)
@@ -157,7 +160,7 @@ bitwise_right_shift, _rshift = two(
 
 
 def _reflected(fn: Any) -> Any:
-    return lambda self, other: fn(other, self) if isinstance(other, OPERANDS) else NotImplemented
+    return lambda self, other: fn(other, self) if isinstance(other, OPERANDS) else leave_to(other)
 
 
 for _title, _public, _fn in (

@@ -11,6 +11,7 @@ from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import title
 from .._define.binary import NUMBERS, OPERANDS, Binary, binary, common_dtype
+from .._define.foreign import leave_to
 from .._define.inplace import in_place
 from .._define.operator import OpNode
 from .._define.out import deliver
@@ -168,10 +169,10 @@ lcm = _integers("lcm", np.lcm, "The least common multiple of each pair of intege
 
 def _dunders(fn: Any, title: str) -> None:
     def forward(self: Tensor, other: Any) -> Any:
-        return fn(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return fn(self, other) if isinstance(other, OPERANDS) else leave_to(other)
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return fn(other, self) if isinstance(other, OPERANDS) else NotImplemented
+        return fn(other, self) if isinstance(other, OPERANDS) else leave_to(other)
 
     changing = in_place(fn)
     method(fn)

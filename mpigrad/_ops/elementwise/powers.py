@@ -13,6 +13,7 @@ from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
 from .._define.binary import NUMBERS, OPERANDS, binary, common_dtype
+from .._define.foreign import instead_of_tensor, leave_to
 from .._define.inplace import in_place
 from .._define.operator import OpNode, operator
 from .._define.out import deliver
@@ -116,7 +117,7 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
 def _to_number(x: Any, exponent: Any) -> Tensor:
     p = exponent.item() if isinstance(exponent, np.generic) else exponent
     if not isinstance(x, Tensor):
-        raise TypeError(f"pow(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+        raise TypeError(f"pow(): argument 'input' (position 1) must be {instead_of_tensor(x)}")
     kind = common_dtype((x, p))
     if kind.category < 2 and p < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -130,7 +131,7 @@ def _to_number(x: Any, exponent: Any) -> Tensor:
 def _of_number(base: Any, x: Any) -> Tensor:
     base = base.item() if isinstance(base, np.generic) else base
     if not isinstance(x, Tensor):
-        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(x).__name__}")
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be {instead_of_tensor(x)}")
     kind = common_dtype((x, base))
     if kind.category < 2:
         return POW.general(base, x)
@@ -140,11 +141,11 @@ def _of_number(base: Any, x: Any) -> Tensor:
 def _dunder(self: Tensor, other: Any) -> Any:
     if other.__class__ is int and other == 2 and self._array.dtype.kind in "fcV":
         return square(self)
-    return pow(self, other) if isinstance(other, OPERANDS) else NotImplemented
+    return pow(self, other) if isinstance(other, OPERANDS) else leave_to(other)
 
 
 def _reflected(self: Tensor, other: Any) -> Any:
-    return pow(other, self) if isinstance(other, OPERANDS) else NotImplemented
+    return pow(other, self) if isinstance(other, OPERANDS) else leave_to(other)
 
 
 _changing = in_place(pow)

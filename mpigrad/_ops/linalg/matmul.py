@@ -12,6 +12,7 @@ from mpigrad._tensor import Tensor, method
 
 from .._define.arguments import c_name, refuse_non_tensors, title
 from .._define.binary import check_shapes
+from .._define.foreign import leave_to
 from .._define.operator import operator
 from .._define.out import deliver
 from ..elementwise.arithmetic import conj
@@ -374,7 +375,7 @@ def _blank(*shape: int) -> Any:
 
 
 def _at(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    return matmul(self, other) if isinstance(other, Tensor) else leave_to(other)
 
 
 method(_at, "__matmul__")

@@ -10,6 +10,7 @@ from mpigrad._array.dtype import promote_types
 from mpigrad._tensor import Tensor
 
 from .._define.dims import wrap_dim
+from .._define.foreign import full_name
 from .._define.operator import operator
 from .._define.out import deliver
 from .._define.unbroadcast import expand as _expand
@@ -81,7 +82,7 @@ def _check_list(name: str, tensors: Any) -> Tensors:
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     for place, each in enumerate(tensors):
         if not isinstance(each, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(each).__name__}")
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {full_name(each)}")
     return tensors
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, counter, method
 
+from .._define.foreign import leave_to
 from ..create.create import as_tensor
 from ..linalg.matmul import matmul
 
@@ -24,6 +25,7 @@ _REFLECTED = {
 
 @method
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+    leave_to(other)
     return matmul(as_tensor(other, device=self.device), self)
 
 
