@@ -1,8 +1,9 @@
-"""Functions of sparse tensors: `sum`, `mm`, `addmm`, `softmax`, `log_softmax`."""
+"""Functions of sparse tensors: `sum`, `mm`, `addmm`, `softmax`, `log_softmax`; `from_scipy` and `to_scipy`."""
 
 from __future__ import annotations
 
 from .._ops.sparse.forms import sparse_coo_tensor
 from ._functions import addmm, log_softmax, mm, softmax, sum
+from ._scipy import from_scipy, to_scipy
 
-__all__ = ["addmm", "log_softmax", "mm", "softmax", "sparse_coo_tensor", "sum"]
+__all__ = ["addmm", "from_scipy", "log_softmax", "mm", "softmax", "sparse_coo_tensor", "sum", "to_scipy"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._array.device import device as Device
 from .._array.device import host, move, resolve
+from .._array.dtype import bfloat16
 from .._core.tensor import wrap
 from .._tensor import Tensor
 
@@ -25,6 +26,7 @@ _NAMES = {
     "F16": "<f2", "F32": "<f4", "F64": "<f8", "C64": "<c8",
 }  # fmt: skip
 _KINDS = {np.dtype(kind): name for name, kind in _NAMES.items()}
+_BFLOAT16 = "BF16"  # of the package ml_dtypes, which is imported for such tensors only
 _METADATA = "__metadata__"
 _LONGEST_HEADER = 100_000_000  # bytes, as in the reference implementation
 
@@ -76,8 +78,7 @@ def _parts(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Itera
     at = 0
     for name in order:
         array = arrays[name]
-        kind = _KINDS[array.dtype.newbyteorder("<")]
-        header[name] = {"dtype": kind, "shape": list(tensors[name].shape), "data_offsets": [at, at + array.nbytes]}
+        header[name] = {"dtype": _kind(array), "shape": list(tensors[name].shape), "data_offsets": [at, at + array.nbytes]}
         at += array.nbytes
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
@@ -86,13 +87,18 @@ def _parts(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Itera
         yield arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).reshape(-1).view(np.uint8).data
 
 
+def _kind(array: Any) -> str | None:
+    """The format's name of an array's element type, or None if it has none."""
+    return _BFLOAT16 if array.dtype.name == "bfloat16" else _KINDS.get(array.dtype.newbyteorder("<"))
+
+
 def _check(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> None:
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, mpigrad.Tensor] but received {type(tensors)}")
     for name, each in tensors.items():
         if not isinstance(name, str) or not isinstance(each, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected mpigrad.Tensor but received {type(each)}")
-        if name == _METADATA or each.is_sparse or each._array.dtype.newbyteorder("<") not in _KINDS:
+        if name == _METADATA or each.is_sparse or _kind(each._array) is None:
             raise ValueError(f"Key `{name}` is invalid: safetensors has no tensors of {each.layout}, {each.dtype} of this name")
     for name, value in (metadata or {}).items():
         if not isinstance(name, str) or not isinstance(value, str):
@@ -142,9 +148,9 @@ def _array(data: Any, entry: dict[str, Any], first: Any, last: Any, at: int) -> 
     kind, shape = entry.get("dtype"), entry.get("shape")
     if not isinstance(shape, list) or not all(type(each) is int and 0 <= each < 2**62 for each in (*shape, first, last)):
         return None
-    if not isinstance(kind, str) or kind not in _NAMES or first != at or last > len(data):
+    if not isinstance(kind, str) or kind not in (*_NAMES, _BFLOAT16) or first != at or last > len(data):
         return None
-    dtype = np.dtype(_NAMES[kind])
+    dtype = bfloat16.numpy if kind == _BFLOAT16 else np.dtype(_NAMES[kind])
     if last - first != dtype.itemsize * math.prod(shape) or len(shape) > 32:
         return None
     found = data[first:last]

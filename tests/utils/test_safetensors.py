@@ -16,6 +16,7 @@ from mpigrad.utils.safetensors import SafetensorError, load, load_file, save, sa
 KINDS = [
     mpigrad.bool, mpigrad.uint8, mpigrad.int8, mpigrad.int16, mpigrad.int32, mpigrad.int64, mpigrad.float16, mpigrad.float32,
     mpigrad.float64, mpigrad.complex64, mpigrad.uint16, mpigrad.uint32, mpigrad.uint64,
+    mpigrad.bfloat16,
 ]  # fmt: skip
 
 
