@@ -123,7 +123,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex = 1, alpha
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate of the tensor with its last two dimensions swapped."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The tensor, in memory of its own."""
+    """A copy of the tensor."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements (or all along dimensions) are nonzero."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
@@ -183,13 +183,13 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_(self: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """Give this tensor another shape, strides and offset into its memory."""
 def as_strided_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`as_strided`, in memory of its own."""
+    """`as_strided` as a copy instead of a view."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A copy with `src` where `as_strided` of these arguments looks."""
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | _int | None = None) -> Tensor:
-    """A tensor of `data`, sharing its memory where that is possible; a tensor that fits is given back itself."""
+    """A tensor of `data` that shares its memory if possible; a matching tensor is returned unchanged."""
 def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, copy: _bool | None = None, requires_grad: _bool = False) -> Tensor:
-    """A tensor of `obj`; `copy` True always copies, False never, None where it must."""
+    """A tensor of `obj`; `copy` True always copies, False never, None only if necessary."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine each element is."""
 def asin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -385,11 +385,11 @@ def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
-    """The same elements without history: gradients stop here. Changes in place are seen by both."""
+    """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
 def detach_(input: Tensor) -> Tensor:
     """Forget this tensor's history, in place."""
 def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`detach`, in memory of its own."""
+    """`detach` as a copy instead of a view."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with a vector as its diagonal, or a matrix's diagonal as a vector."""
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -399,7 +399,7 @@ def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of a view."""
 def diagonal_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`diagonal`, in memory of its own."""
+    """`diagonal` as a copy instead of a view."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """A copy with `src` as its diagonal."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -425,11 +425,11 @@ e: _float
 def einsum(*args: Any) -> Tensor:
     """The sum of products of operands that the equation describes."""
 def empty(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: memory_format | None = None, **names: Any) -> Tensor:
-    """A tensor whose elements are whatever the memory held."""
+    """An uninitialised tensor."""
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """A tensor in the shape, type and place of `input`, its elements being whatever the memory held."""
+    """An uninitialised tensor with the shape, type and device of `input`."""
 def empty_strided(size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """An unfilled tensor whose elements lie in memory at the given distances."""
+    """An uninitialised tensor with the given strides."""
 def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal."""
 def equal(input: Tensor, other: Tensor) -> _bool:
@@ -453,7 +453,7 @@ def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `exp`."""
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`expand`, in memory of its own."""
+    """`expand` as a copy instead of a view."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(x) - 1, exact for small x."""
 def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -839,7 +839,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """`length` indices of a dimension from `start` on; a view."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
-    """`narrow`, in memory of its own."""
+    """`narrow` as a copy instead of a view."""
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements differ."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -887,7 +887,7 @@ def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Put the dimensions in another order."""
 def permute_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`permute`, in memory of its own."""
+    """`permute` as a copy instead of a view."""
 pi: _float
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The pseudo-inverse of Moore and Penrose."""
@@ -969,7 +969,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions."""
 def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
-    """Shift elements along dimensions, round and round; along all of them flattened without `dims`."""
+    """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor."""
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
     """Turn a plane of two dimensions by 90 degrees, `k` times."""
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1005,7 +1005,7 @@ def seed() -> _int:
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The slice at one index of a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`select`, in memory of its own."""
+    """`select` as a copy instead of a view."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """A copy with `src` as one slice of a dimension."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
@@ -1031,7 +1031,7 @@ def set_num_interop_threads(n: _int, /) -> None:
 def set_num_threads(int: _int) -> None:
     """Use this many threads for products of matrices in this process; 1 is best with one rank per core."""
 def set_printoptions(precision: _int | None = None, threshold: _float | None = None, edgeitems: _int | None = None, linewidth: _int | None = None, profile: str | None = None, sci_mode: _bool | None = None) -> None:
-    """Choose how tensors are printed: digits after the point, when to leave elements out, the width of lines."""
+    """Set the options for printing tensors: digits after the point, the threshold for summarising, the line width."""
 def set_rng_state(new_state: Tensor) -> None:
     """Restore the default generator to a state from `get_rng_state`."""
 def set_warn_always(b: _bool, /) -> None:
@@ -1073,11 +1073,11 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: SupportsInd
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Parts of a given size (the last may be smaller), or of given sizes, along a dimension; views."""
 def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
-    """`split`, in memory of its own."""
+    """`split` as a copy instead of a view."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Parts of given sizes along a dimension; views."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes`, in memory of its own."""
+    """`split_with_sizes` as copies instead of views."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root of each element."""
 def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1089,7 +1089,7 @@ def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Drop dimensions of length 1: all, or those named."""
 def squeeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`squeeze`, in memory of its own."""
+    """`squeeze` as a copy instead of a view."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1112,7 +1112,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
 def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`t`, in memory of its own."""
+    """`t` as a copy instead of a view."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elements by their number in the flattened tensor."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1146,7 +1146,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Swap two dimensions."""
 def transpose_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`transpose`, in memory of its own."""
+    """`transpose` as a copy instead of a view."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
     """The integral of samples along a dimension; `x` are the places of the samples, or `dx` their distance."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
@@ -1174,11 +1174,11 @@ uint8: dtype
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The slices of a dimension, one by one; views."""
 def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
-    """`unbind`, in memory of its own."""
+    """`unbind` as a copy instead of a view."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """Make several dimensions of one."""
 def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`unfold`, in memory of its own."""
+    """`unfold` as a copy instead of a view."""
 @overload
 def unique(input: Tensor, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor: ...
 @overload
@@ -1198,7 +1198,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> t
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Insert a dimension of length 1."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`unsqueeze`, in memory of its own."""
+    """`unsqueeze` as a copy instead of a view."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Request deterministic results. No effect: all operators here are deterministic."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
@@ -1214,7 +1214,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, in the same memory."""
 def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """`view`, in memory of its own."""
+    """`view` as a copy instead of a view."""
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
     """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:

@@ -368,7 +368,7 @@ class Tensor(TensorBase):
     def const_data_ptr(self) -> _int:
         """The address of the first element."""
     def contiguous(self, memory_format: memory_format | None = None) -> Tensor:
-        """The tensor itself if its elements lie in order in memory, else a copy whose elements do."""
+        """The tensor itself if it is contiguous, otherwise a contiguous copy."""
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
         """Write the elements of `src`, of any type and on any device, into this tensor."""
     def copysign(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -422,7 +422,7 @@ class Tensor(TensorBase):
     def det(self, *, out: Tensor | None = None) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
-        """The same elements without history: gradients stop here. Changes in place are seen by both."""
+        """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
     def detach_(self) -> Self:
         """Forget this tensor's history, in place."""
     @property
@@ -446,7 +446,7 @@ class Tensor(TensorBase):
     def dim(self) -> _int:
         """The number of dimensions."""
     def dim_order(self, ambiguity_check: _bool = False) -> tuple[_int, ...]:
-        """The dimensions from the one whose neighbours are furthest apart in memory to that where they are next."""
+        """The dimensions in descending order of their strides."""
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The `p`-norm of the difference."""
     def div(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -909,7 +909,7 @@ class Tensor(TensorBase):
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """`length` indices of a dimension from `start` on; a view."""
     def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
-        """`narrow`, in memory of its own."""
+        """`narrow` as a copy instead of a view."""
     @property
     def nbytes(self) -> _bool: ...
     @property
@@ -931,7 +931,7 @@ class Tensor(TensorBase):
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any) -> Tensor:
-        """A tensor of this one's type and place: of some sizes, unfilled, or of the values of a sequence."""
+        """A tensor with this one's type and device: uninitialised for sizes, or with the values of a sequence."""
     def new_empty(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
         """An unfilled tensor of this tensor's type and place."""
     def new_empty_strided(self, size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
@@ -978,7 +978,7 @@ class Tensor(TensorBase):
     def permute(self, *dims: Any) -> Tensor:
         """Put the dimensions in another order: `x.permute(2, 0, 1)` or `x.permute((2, 0, 1))`."""
     def pin_memory(self, device: Any = None) -> Tensor:
-        """This tensor in pinned memory of the host, which a GPU reads and writes by itself: for `to(..., non_blocking=True)`."""
+        """A copy in pinned host memory, for asynchronous transfers with `to(..., non_blocking=True)`."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse of Moore and Penrose."""
     def polygamma(self, n: _int) -> Tensor: ...
@@ -1017,7 +1017,7 @@ class Tensor(TensorBase):
     def reciprocal_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `reciprocal`."""
     def record_stream(self, stream: Any) -> None:
-        """Tell that `stream` uses this tensor, made on another stream: its memory is not used again before that is done."""
+        """Record that `stream` uses this tensor of another stream: its memory is not reused before that work is complete."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -1059,7 +1059,7 @@ class Tensor(TensorBase):
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
-        """Shift elements along dimensions, round and round; along all of them flattened without `dims`."""
+        """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor."""
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """Turn a plane of two dimensions by 90 degrees, `k` times."""
     def round(self, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1097,7 +1097,7 @@ class Tensor(TensorBase):
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
-        """Move the memory of this tensor and its views to where other processes of this host can see it."""
+        """Move the memory of this tensor and its views to shared memory."""
     def short(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.int16."""
     def sigmoid(self, *, out: Tensor | None = None) -> Tensor:
@@ -1161,7 +1161,7 @@ class Tensor(TensorBase):
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
         """The standard deviation: the square root of `var`."""
     def storage_offset(self) -> _int:
-        """How many elements of the underlying memory come before this tensor's first."""
+        """The offset of the tensor's first element in its storage, in elements."""
     @overload
     def stride(self, dim: None=None) -> tuple[_int, ...]: ...
     @overload
@@ -1209,7 +1209,7 @@ class Tensor(TensorBase):
     def tile(self, *dims: Any) -> Tensor:
         """Like `repeat`, with ones put in front of too few numbers."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """This tensor in another type, on another device, or as another tensor is; itself if nothing changes."""
+        """Convert to another type or device, or to those of another tensor; returns itself if nothing changes."""
     def to_dense(self, dtype: _dtype | None = None, *, masked_grad: _bool = True) -> Tensor:
         """A dense tensor of the same elements."""
     def to_sparse(self, sparse_dim: _int | None = None, *, layout: _layout | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from .._tensor import Tensor
 
 
 def one_of(probs: Any, logits: Any) -> bool:
-    """Whether probabilities were given; complain unless exactly one of both was."""
+    """Whether probabilities were given; ValueError unless exactly one of `probs` and `logits` was."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return probs is not None

@@ -31,7 +31,7 @@ class _Dependent(Constraint):
 
 class _Real(Constraint):
     def check(self, value: Any) -> Any:
-        return value == value  # not a number is the only one that is not real
+        return value == value  # only nan is not equal to itself
 
 
 class _Boolean(Constraint):

@@ -1,4 +1,4 @@
-"""`Distribution`: shapes, checks, and what every distribution can be asked."""
+"""`Distribution`: the base class, with shapes and checks."""
 
 from __future__ import annotations
 

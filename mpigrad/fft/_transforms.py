@@ -21,7 +21,7 @@ Out = Tensor | None
 
 
 def _factor(norm: str | None, forward: bool, count: int) -> float:
-    """What the sums are multiplied with."""
+    """The normalisation factor."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
@@ -89,7 +89,7 @@ def _both_ways(
 def _half(
     name: str, input: Tensor, dims: tuple[int, ...], lengths: list[int], norm: Any, forward: bool, out: Out
 ) -> Tensor:
-    """From real numbers to the half that says all; backwards it is the conjugate."""
+    """From real numbers to half of the spectrum; the inverse direction conjugates."""
     x = _resized(_checked(name, input, real=True), dims, lengths)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -105,7 +105,7 @@ def _half(
 def _real(
     name: str, input: Tensor, dims: tuple[int, ...], lengths: list[int], norm: Any, forward: bool, out: Out
 ) -> Tensor:
-    """From half of a spectrum to real numbers; forwards the conjugate goes in."""
+    """From half of a spectrum to real numbers; the forward direction conjugates its input."""
     x = _checked(name, input)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")

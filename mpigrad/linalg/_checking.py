@@ -1,4 +1,4 @@
-"""What linear algebra refuses, and how it says so."""
+"""Checks of linear algebra functions, with PyTorch's error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LinAlgError(RuntimeError):
 
 
 def check_matrix(name: str, a: Tensor, square: bool = False, argument: str = "A") -> None:
-    """Refuse what is no (batch of square) matrices of floating-point numbers."""
+    """An error unless the argument is a (batch of square) matrices of floating-point numbers."""
     need_tensors(name, **{argument: a})
     x = a._array
     if x.ndim < 2:
@@ -83,7 +83,7 @@ def indefinite_infos(a: Any) -> Any:
 
 
 def raise_singular(name: str, a: Any, found: Any = None) -> None:
-    """Complain of the first singular matrix of a batch."""
+    """LinAlgError for the first singular matrix of a batch."""
     where, order = _first(singular_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The diagonal element {order} is zero, the inversion could not be completed because the input "
@@ -92,7 +92,7 @@ def raise_singular(name: str, a: Any, found: Any = None) -> None:
 
 
 def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
-    """Complain of the first matrix of a batch that is not positive definite."""
+    """LinAlgError for the first matrix of a batch that is not positive definite."""
     where, order = _first(indefinite_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "

@@ -23,7 +23,7 @@ from ._checking import check_matrix, check_same_type, raise_singular, singular_i
 
 
 def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
-    """Compute, and say of a singular matrix what PyTorch says."""
+    """Compute; for a singular matrix raise PyTorch's error."""
     try:
         return compute()
     except np.linalg.LinAlgError:

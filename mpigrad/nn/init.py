@@ -1,4 +1,4 @@
-"""Initialisations: fill a tensor in place from the distribution that suits its place in a network."""
+"""Initialisation of parameters in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINEAR = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a weight should be larger when this function follows.
+    """The recommended gain of a weight before this nonlinearity.
 
     >>> from mpigrad import nn
     >>> round(nn.init.calculate_gain("leaky_relu", 0.2), 4)
@@ -66,7 +66,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill from the normal distribution, drawing anew whatever falls outside [a, b]."""
+    """Fill from the normal distribution truncated to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -112,7 +112,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad()
 @guarded
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make the weight of a convolution pass on as many input channels as it can."""
+    """Make the weight of a convolution an identity on as many channels as possible."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups != 0:
@@ -197,7 +197,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     drawn = wrap(xp.empty((max(rows, columns), min(rows, columns)), array.dtype))
     drawn.normal_(0, 1, generator=generator)
     q, r = xp.linalg.qr(drawn._array)
-    q = q * xp.sign(xp.diagonal(r))  # one Q of the many, so that all are equally likely
+    q = q * xp.sign(xp.diagonal(r))  # fixes the signs of Q, so that the distribution is uniform
     q = q if rows >= columns else q.T
     return tensor.copy_(wrap((q * gain).reshape(array.shape)))
 

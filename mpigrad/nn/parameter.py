@@ -1,4 +1,4 @@
-"""`Parameter` and `Buffer`: tensors that a module knows as its own."""
+"""`Parameter` and `Buffer`: tensors that modules register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line search for the strong Wolfe conditions: bracket a good step, then narrow the bracket down.
+"""A line search for the strong Wolfe conditions: brackets a step, then narrows the bracket.
 
 After Nocedal and Wright, "Numerical Optimization", algorithms 3.5 and 3.6, with cubic interpolation.
 """
@@ -14,7 +14,7 @@ MOST = 25  # evaluations of one search
 
 
 class Point(NamedTuple):
-    """What is known at one step length: the loss, its gradient, and its slope along the direction."""
+    """The loss, its gradient and its slope along the direction at one step length."""
 
     step: float
     loss: float
@@ -96,7 +96,7 @@ class Search:
 
 
 def _away_from_ends(step: float, a: float, b: float, stuck: bool) -> tuple[float, bool]:
-    """A step that is too near to an end once is allowed; twice, or outside, it is moved in."""
+    """Keep a step inside the bracket: near an end it is allowed once, then it is moved inwards."""
     low, high = min(a, b), max(a, b)
     margin = 0.1 * (high - low)
     if min(high - step, step - low) >= margin:

@@ -1,4 +1,4 @@
-"""Complex parameters as real ones: an optimizer's step sees their parts as two elements."""
+"""Complex parameters as real ones: an optimizer's step treats real and imaginary part as two elements."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def real_view(array: Any) -> Any:
 
 
 def as_real(value: Tensor) -> Tensor:
-    """A tensor over the same memory whose elements are real; real ones stay as they are."""
+    """A view with real elements; real tensors are returned unchanged."""
     return wrap(real_view(value._array)) if value._array.dtype.kind == "c" else value
 
 
 def as_complex(value: Any, parameter: Tensor) -> Any:
-    """State that was made for the parts of a parameter, in the parameter's own type and shape."""
+    """Convert state of the real view back to the complex type and shape of the parameter."""
     if not isinstance(value, Tensor) or value._array.shape != (*parameter._array.shape, 2):
         return value
     return wrap(value._array.view(parameter._array.dtype)[..., 0])

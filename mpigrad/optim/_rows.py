@@ -1,4 +1,4 @@
-"""Steps on the rows for which a sparse gradient has values: read, changed and written in pieces that stay in the cache."""
+"""Optimizer steps on the rows of a sparse gradient: read, updated and written in pieces that fit into the cache."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .._core import loops
 from .._kernels.runs import ordered, put_rows, sorted_runs, sums_of_runs, take_rows
 
 _PIECE = 1 << 17  # bytes
-_FEW = 32  # repeats in a piece that are brought together one by one
+_FEW = 32  # up to this many duplicates in a piece are added one by one
 
 
 def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
-    """A sparse gradient piece by piece: an index of the parameter's array, and the values there. No place comes twice."""
+    """Iterate over a sparse gradient in pieces: an index into the parameter's array, and the values there. Without duplicates."""
     grad = grad.coalesce()
     if grad.sparse_dim != 1:
         yield tuple(grad.indices), grad.values
@@ -28,7 +28,7 @@ def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def read(array: Any, rows: Any) -> Any:
-    """The rows of an array that `rows_of` named, in memory of their own."""
+    """A copy of the rows of an array that `rows_of` named."""
     return array[rows] if rows.__class__ is tuple else take_rows(array, rows)
 
 
@@ -43,8 +43,8 @@ def write(array: Any, rows: Any, values: Any) -> None:
 def add_to_rows(array: Any, grad: Any, factor: float) -> None:
     """Add a sparse gradient, times a factor, to the rows for which it has values.
 
-    Places may repeat. Without a compiled loop the pieces are added one after the other, so that only repeats inside a piece have
-    to be brought together."""
+    Indices may repeat. Without a compiled loop the pieces are added one after the other, so that only duplicates inside a piece
+    have to be combined."""
     by = array.dtype.type(factor)
     if grad.sparse_dim != 1 or array_module(array) is not np:
         each = grad.coalesce()
@@ -73,7 +73,7 @@ def _rows_per_piece(values: Any) -> int:
 
 
 def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, int]]]:
-    """By the start of a piece: the pairs of numbers of its rows that are for the same place, one following the other."""
+    """For each piece (by its start), the pairs of consecutive rows with the same index."""
     order, found = ordered(places, bound)
     same = np.flatnonzero(found[1:] == found[:-1])
     made: dict[int, list[tuple[int, int]]] = {}
@@ -84,7 +84,7 @@ def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, in
 
 
 def _bring_together(change: Any, pairs: list[tuple[int, int]]) -> None:
-    """Give all rows that are for the same place their sum, so that it does not matter which of them is written last."""
+    """Replace rows with the same index by their sum, so that it does not matter which one is written last."""
     for first, second in pairs:
         change[second] += change[first]
     for first, second in reversed(pairs):

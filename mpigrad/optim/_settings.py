@@ -1,4 +1,4 @@
-"""The settings of optimizers, and what PyTorch refuses of them."""
+"""The settings of optimizers and PyTorch's checks of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the steps of several optimizers do alike: the first state, the count of steps, running averages."""
+"""Common parts of optimizer steps: the initial state, the step count, running averages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def zeros_like(parameter: Tensor) -> Tensor:
 
 
 def scalar(value: float) -> Tensor:
-    """A number in an optimizer's state, as PyTorch keeps it: a float32 of no dimensions."""
+    """A number in an optimizer's state, stored as in PyTorch: a zero-dimensional float32 tensor."""
     return wrap(np.asarray(value, np.float32))
 
 

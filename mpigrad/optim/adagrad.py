@@ -74,7 +74,7 @@ class Adagrad(Optimizer):
     _kernel = steps.ADAGRAD
 
     def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
-        """What a step needs to know, counting it."""
+        """Increase the step count and return the settings of the step."""
         return self._size(parameter, state, group), group["eps"], group["weight_decay"], group["maximize"]
 
     def _roles(self, state: dict[str, Any]) -> list[Tensor]:

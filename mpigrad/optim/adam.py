@@ -1,4 +1,4 @@
-"""Adam, and AdamW, which decays weights apart from the gradient."""
+"""Adam, and AdamW with decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Adam(Optimizer):
     _kernel = steps.ADAM
 
     def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
-        """What a step needs to know, counting it."""
+        """Increase the step count and return the settings of the step."""
         if not state:
             begin(state, parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
         step, lr, (beta1, beta2) = next_step(state), group["lr"], group["betas"]

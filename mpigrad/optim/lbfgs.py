@@ -1,4 +1,4 @@
-"""L-BFGS: a quasi-Newton method that remembers some of the last steps."""
+"""L-BFGS: a quasi-Newton method with limited memory."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class LBFGS(Optimizer):
     def _move(
         self, closure: Closure, direction: Any, step: float, start: Point, last: bool, group: dict[str, Any]
     ) -> tuple[Point, int]:
-        """Go along a direction, by a fixed step or as far as a search says; give where, and how often was evaluated."""
+        """Step along a direction, by a fixed length or by a line search; returns the new point and the number of evaluations."""
         origin = self._vector()
 
         def evaluate(length: float) -> Point:
@@ -151,7 +151,7 @@ class LBFGS(Optimizer):
         return evaluate(step), 1
 
     def _direction(self, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> Any:
-        """Newton's direction, as far as the remembered steps tell."""
+        """The quasi-Newton direction from the stored steps."""
         if state["n_iter"] == 1:
             state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"] = [], [], [], 1.0
             return -grad

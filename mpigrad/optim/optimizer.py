@@ -1,8 +1,8 @@
 """`Optimizer`: parameter groups, state, and a step that updates every parameter in place.
 
-An optimizer says in `_dense` how one parameter changes, on bare arrays, in place and without new memory: `self._blocks`
-cuts large parameters into pieces that fit into the cache, `self._room` lends scratch arrays. Gradients that are sparse
-go to `_sparse`, which refuses them unless an optimizer knows how to touch only the rows involved.
+An optimizer implements in `_dense` the update of one parameter, on plain arrays, in place and without allocation: `self._blocks`
+cuts large parameters into pieces that fit into the cache, `self._room` provides scratch arrays. Sparse gradients are passed to
+`_sparse`, which raises an error unless an optimizer can update only the affected rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Closure = Callable[[], Any]
 
 _PRE: OrderedDict[int, Any] = OrderedDict()
 _POST: OrderedDict[int, Any] = OrderedDict()
-_SINGLE = ("eta", "mu", "mu_product", "step")  # numbers in the state of a parameter: in float32 whatever its type is
+_SINGLE = ("eta", "mu", "mu_product", "step")  # numbers in a parameter's state: float32 for all types
 
 
 def _add(hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -67,7 +67,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (pre or post or _PRE or _POST):
             return step(self, *args, **kwargs)
-        args, kwargs = self._run_pre_hooks((self, *args), kwargs)  # hooks see the optimizer among the arguments
+        args, kwargs = self._run_pre_hooks((self, *args), kwargs)  # hooks get the optimizer as first argument
         out = step(*args, **kwargs)
         for hook in [*post.values(), *_POST.values()]:
             hook(self, args, kwargs)
@@ -114,7 +114,7 @@ class Optimizer:
 
     # -- groups ------------------------------------------------------------------------------------------------------
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, with settings of their own where they are given."""
+        """Add a parameter group, whose settings override the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -162,7 +162,7 @@ class Optimizer:
     # -- steps -------------------------------------------------------------------------------------------------------
     @_hooked
     def step(self, closure: Closure | None = None) -> Any:
-        """Update all parameters that have a gradient; `closure`, if given, computes the loss, which is given back."""
+        """Update all parameters with a gradient; `closure`, if given, computes the loss, which is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -193,12 +193,12 @@ class Optimizer:
                 self._on_gpu(together, group)
         return loss
 
-    _kernel: Any = None  # that of a step, for optimizers whose `_roles` and `_settings` say what it works on
+    _kernel: Any = None  # the GPU kernel of a step; its arguments are `_roles` and `_settings`
     _roles: Callable[..., list[Tensor]]
     _settings: Callable[..., tuple[Any, ...]]
 
     def _on_gpu(self, many: list[Any], group: Group) -> None:
-        """Update parameters of GPUs: one launch for all that have a device, a type and settings in common."""
+        """Update parameters on GPUs: one launch for all with the same device, type and settings."""
         launches: dict[Any, list[Any]] = {}
         for parameter, grad, state in many:
             array = parameter._array
@@ -232,7 +232,7 @@ class Optimizer:
             state[name] = as_complex(seen[name], parameter)
 
     def _narrow(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
-        """Update one parameter of bfloat16 in float32; it and its state are rounded once a step, as PyTorch keeps them."""
+        """Update a bfloat16 parameter in float32; it and its state are rounded once per step, as in PyTorch."""
         before = {name: value for name, value in state.items() if isinstance(value, Tensor) and value._array.dtype.kind == "V"}
         seen = {**state, **{name: wrap(widened(value._array)) for name, value in before.items()}}
         wide = wrap(widened(parameter._array))
@@ -251,7 +251,7 @@ class Optimizer:
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _room(self, like: Any, slot: int) -> Any:
-        """A scratch array of the same shape, lent until the next call with the same slot."""
+        """A scratch array of the same shape, valid until the next call with the same slot."""
         key: Any = like.shape, like.dtype.num, slot
         if like.__class__ is not ndarray:
             key = *key, like.device.id
@@ -270,7 +270,7 @@ class Optimizer:
         return _pieces([each.reshape(-1) for each in arrays])
 
     def _gradient(self, p: Any, g: Any, group: Group) -> Any:
-        """The gradient to follow: turned round to maximize, with decay; the given one is left as it is."""
+        """The gradient with weight decay, negated to maximise; the given one is not modified."""
         return followed(p, g, group["weight_decay"], group["maximize"], self._room, 0)
 
     def _decoupled(self, p: Any, g: Any, group: Group, lr: float) -> Any:
@@ -292,7 +292,7 @@ class Optimizer:
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave; tensors are copied, to the device and type of their parameters."""
+        """Load a state from `state_dict`; tensors are copied to the device and type of their parameters."""
         state_dict = dict(state_dict)
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = hook(self, state_dict)
@@ -370,7 +370,7 @@ def _pieces(arrays: list[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _contiguous(state: Tensor) -> Any:
-    """State as kernels walk it, as it is unless it was loaded from elsewhere."""
+    """Convert state to the memory layout that kernels need; only necessary after loading."""
     state._array = array_module(state._array).ascontiguousarray(state._array)
     return state._array
 

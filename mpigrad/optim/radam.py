@@ -1,4 +1,4 @@
-"""RAdam: Adam that waits with dividing until its root mean square can be trusted."""
+"""RAdam: Adam that divides by the root mean square only once its variance is small enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .optimizer import Optimizer
 
 
 def _trust(step: int, beta2: float) -> float | None:
-    """By how much to correct the divided step; None while the variance of the divisor is unknown."""
+    """The rectification factor of the step; None while the variance of the divisor is not tractable."""
     most = 2 / (1 - beta2) - 1
     length = most - 2 * step * beta2**step / (1 - beta2**step)
     if length <= 5.0:

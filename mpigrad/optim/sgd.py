@@ -52,7 +52,7 @@ class SGD(Optimizer):
     _kernel = steps.SGD
 
     def _settings(self, parameter: Tensor, state: dict[str, Any], group: Group) -> tuple[Any, ...]:
-        """What the kernel needs to know; the last is whether the average starts here."""
+        """The settings of the kernel; the last tells whether this is the first step of the momentum buffer."""
         first = group["momentum"] != 0 and self._started(parameter, state)
         names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
         return number(group["lr"]), *(group[name] for name in names), first
@@ -61,7 +61,7 @@ class SGD(Optimizer):
         return [state["momentum_buffer"]] if state else []
 
     def _started(self, parameter: Tensor, state: dict[str, Any]) -> bool:
-        """Make room for the average of gradients, if there is none."""
+        """Create the momentum buffer if there is none."""
         if state.get("momentum_buffer") is not None:
             return False
         state["momentum_buffer"] = wrap(np.empty_like(parameter._array))
@@ -89,7 +89,7 @@ class SGD(Optimizer):
         add_to_rows(parameter._array, grad, lr if group["maximize"] and momentum == 0 else -lr)
 
     def _with_sparse_momentum(self, grad: Any, state: dict[str, Any], group: Group) -> Any:
-        """The direction of a step. The average is coalesced each time: lists that only grow would fill the memory."""
+        """The direction of a step with a sparse momentum buffer, which is coalesced each time, or it would grow for ever."""
         held, momentum = state.get("momentum_buffer"), group["momentum"]
         made = grad.copy() if held is None else held._array * momentum + grad * (1 - group["dampening"])
         made = made.coalesce()

@@ -1,4 +1,4 @@
-"""Checking arguments: what PyTorch says of values of the wrong kind, in one place."""
+"""Checks of arguments, with PyTorch's error messages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _C_NAMES = {
 
 
 def title(array: Any) -> str:
-    """An array's element type in the words of PyTorch's errors: Float, Long ..."""
+    """An array's element type as PyTorch's errors spell it: Float, Long ..."""
     return _TITLES.get(array.dtype.name, array.dtype.name)
 
 
 def c_name(array: Any) -> str:
-    """An array's element type in C's words, which some of PyTorch's errors use: float, long int ..."""
+    """An array's element type in C, which some of PyTorch's errors use: float, long int ..."""
     return _C_NAMES.get(array.dtype.name, array.dtype.name)
 
 
 def refuse_non_tensors(function: str, **arguments: Any) -> NoReturn:
-    """Complain of the first argument that is not a tensor."""
+    """PyTorch's TypeError for the first argument that is not a tensor."""
     for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, Tensor):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Defining operators of two broadcast operands: a quick path for float tensors, and a general one."""
+"""Defines operators of two broadcast operands: a fast path for float tensors, and a general path."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .operator import Operator, OpNode, on_one_device, operator
 
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 ndarray = np.ndarray
-PLAIN: set[Any] = {Tensor}  # classes whose instances take the quick path; `nn.Parameter` is added
+PLAIN: set[Any] = {Tensor}  # classes whose instances take the fast path; `nn.Parameter` is added
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
 
 def operand(value: Any) -> Tensor | None:
-    """`value` as an operand: a tensor as it is, an array as a tensor, None for anything else."""
+    """Convert an operand: tensors unchanged, arrays to tensors; None for other types."""
     if isinstance(value, Tensor):
         return value
     return wrap(value) if isinstance(value, ndarray) else None
@@ -45,7 +45,7 @@ def _kind(each: Any) -> tuple[dtype, bool | None]:
 
 
 def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
-    """Arrays of one type for tensors and numbers; beside arrays of a GPU, numbers are NumPy's scalars, which go anywhere."""
+    """Convert tensors and numbers to arrays of one type; next to GPU arrays, numbers stay NumPy scalars, which CuPy accepts."""
     wanted = kind.numpy
     made = [
         (each._array if each._array.dtype == wanted else each._array.astype(wanted))
@@ -71,7 +71,7 @@ class Binary:
         self.fast, self.dunder = _fast(self, self.general), _fast(self, self.or_not_implemented)
 
     def or_not_implemented(self, a: Any, b: Any) -> Any:
-        """`general` for operands that this library knows, NotImplemented for others."""
+        """Call `general` for supported operands; NotImplemented for others, so that Python asks the other operand."""
         return self.general(a, b) if isinstance(b, OPERANDS) else leave_to(b)
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
@@ -128,7 +128,7 @@ def check_shapes(x: Any, y: Any) -> None:
 
 
 def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The quick path as a closure: two dense float tensors of one type and shape, or one and a number."""
+    """The fast path as a closure: two dense float tensors of one type and shape, or a tensor and a number."""
     made, ufunc = binary.operator, binary.ufunc
     node_type, saves = made.node_type, made.saves_of_two()
     no_kw: dict[str, Any] = {}
@@ -138,7 +138,7 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         try:
             out = ufunc(x, y)
         except ValueError:
-            return general(a, b)  # says what is wrong with the shapes
+            return general(a, b)  # raises the error about the shapes
         return made.finish((a, b), out, no_kw)
 
     def call(a: Any, b: Any) -> Any:

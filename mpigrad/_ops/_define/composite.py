@@ -1,8 +1,7 @@
-"""Operators whose derivative is that of other operators put together.
+"""Operators whose derivative is derived from a composition of other operators.
 
-In the graph they are one node, with one name, and they save their inputs only. The derivative computes the composition
-again, recorded this time, and takes its gradients: for operators that few programs use, where a formula of its own
-would be long.
+In the graph such an operator is one node, which saves only its inputs. Its derivative recomputes the composition, recorded this
+time, and differentiates it. This is slow, and used for rare operators whose explicit derivative would be long.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _constant(F: Any, value: Any) -> Tensor | None:
 
 
 def _fresh(F: Any, value: Any) -> Tensor:
-    """An input of the second computation: of a node of its own, so that gradients can be taken there and no further."""
+    """An input of the recomputation, attached to a new node at which its gradient is taken."""
     return wrap(value).requires_grad_() if F is RAW else value.clone()
 
 

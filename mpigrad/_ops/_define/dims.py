@@ -1,4 +1,4 @@
-"""Dimension numbers as users give them, turned into ones that count from the front."""
+"""Normalises dimension arguments: negative dimensions are converted to positive ones."""
 
 from __future__ import annotations
 

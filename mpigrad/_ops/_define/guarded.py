@@ -1,4 +1,4 @@
-"""Functions that compute on their tensors' arrays outside of operators: on one device, which is the current one meanwhile."""
+"""Makes the device of the tensors the current one, for functions that compute on arrays outside of operators."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def guarded(fn: Fn) -> Fn:
-    """`fn`, on the device of its tensors: CuPy refuses arrays of another than the current one, and kernels cannot reach
-    them. Tensors of several devices are refused, as operators do."""
+    """Run `fn` on the device of its tensors, since CuPy requires arrays of the current device. Tensors of several devices
+    raise an error, as in operators."""
     ndarray = np.ndarray
 
     @functools.wraps(fn)

@@ -1,4 +1,4 @@
-"""In-place variants: compute out of place, write into the same memory, and give the tensor its new history."""
+"""In-place variants: compute out of place, write into the same memory, and update the tensor's `grad_fn`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     if new._requires:
         if not tensor._requires:
             check_in_place(tensor, recorded=True)
-        if sys.getrefcount(old) > _UNSEEN:  # the old elements were saved elsewhere: those holders get a copy
+        if sys.getrefcount(old) > _UNSEEN:  # other objects have saved the old elements and get a copy of them
             with guard(old._array):
                 old._array, old._counter = old._array.copy(), [old._version]
     _write(tensor._array, new._array)
@@ -56,9 +56,9 @@ def _write(into: Any, new: Any) -> None:
 
 
 def _share_results(new: Tensor, tensor: Tensor) -> None:
-    """Where the operation saved its result, save the tensor's own memory, which holds the same: one array, not two."""
+    """If the operation saved its result, save the tensor's memory instead, which has the same elements: one array, not two."""
     node: Any = new._grad_fn
-    counter(new)  # a result that was saved without a counter has one now, and is a tensor
+    counter(new)  # creates the counter of a result that was saved as an array without one
     saved, array = getattr(node, "saved", None), tensor._array
     if saved.__class__ is not tuple or not saved or array.dtype != new._array.dtype:
         return
@@ -71,14 +71,14 @@ def _share_results(new: Tensor, tensor: Tensor) -> None:
 
 
 def changed(tensor: Tensor, node: Node | None) -> None:
-    """Note that `tensor`'s memory was changed by the operation of `node` (None: one that is not recorded)."""
+    """Record that the operation of `node` (None: unrecorded) has changed the memory of `tensor`."""
     counter(tensor)[0] += 1
     if node is not None:
         rebase(tensor, node)
 
 
 def before(tensor: Tensor) -> Tensor:
-    """The tensor as it is now: the same memory and history, in an object that the coming change leaves alone."""
+    """An alias of the tensor with its present `grad_fn`, which the following in-place change does not affect."""
     made = wrap(tensor._array)
     made._counter = counter(tensor)
     if MODE.enabled:
@@ -106,7 +106,7 @@ def reshape_in_place(
 
 
 def check_writable(array: Any) -> None:
-    """Refuse to write where several elements are one place in memory, as in expanded tensors."""
+    """An error if several elements share one memory location, as in expanded tensors."""
     if getattr(array, "is_sparse_array", False):
         return
     if (

@@ -1,7 +1,7 @@
-"""bfloat16 in operators: computed in float32 and rounded once, as PyTorch does it on the CPU.
+"""bfloat16 in operators: computed in float32 and rounded once, as in PyTorch on the CPU.
 
-The forward of an operator, and a derivative on arrays, get float32 arrays in the place of bfloat16 ones; what they give in
-float32 becomes bfloat16 again. Views are not touched: they share memory.
+Forwards of operators, and derivatives on arrays, get float32 arrays instead of bfloat16 ones; their float32 results are
+converted back to bfloat16. Views are not converted, since they share memory.
 """
 
 from __future__ import annotations

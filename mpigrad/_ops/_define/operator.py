@@ -1,4 +1,4 @@
-"""Defining operators: a forward on arrays and a derivative, turned into a function on tensors that records a node.
+"""Defines operators: a forward on arrays and a derivative become a function on tensors that records a node.
 
     exp = operator("exp", lambda x: np.exp(x), lambda F, node, g, y: g * F.conj(y), saves=(RESULT,), node="ExpBackward0")
 
@@ -32,7 +32,7 @@ from .narrow import any_narrow, narrowed, through_float32, widened
 RESULT = -1  # in `saves`: the first output; -2 is the second, and so on
 ndarray, generic = np.ndarray, np.generic
 _TITLES = {0: "self", 1: "other", RESULT: "result"}
-# Where PyTorch calls what an operator saves by other names: the place of each argument, and its name.
+# PyTorch's names of saved arguments where they differ: position of the argument -> name.
 SAVED_TITLES: dict[str, dict[int, str]] = {
     "addmm": {1: "mat1", 2: "mat2"}, "baddbmm": {1: "batch1", 2: "batch2"}, "bmm": {1: "mat2"}, "dot": {1: "tensor"},
     "conv": {0: "input", 1: "weight"}, "embedding": {0: "indices"}, "gather": {1: "index"}, "index_add": {1: "index"},
@@ -43,7 +43,7 @@ SAVED_TITLES: dict[str, dict[int, str]] = {
 
 
 class OpNode(RecordedNode):
-    """A recorded operator: what it saved, and how to bring gradients back to its inputs' shapes and types."""
+    """The node of a recorded operator: its saved tensors, and the shapes and types of its inputs."""
 
     __slots__ = ()
     operator: Operator
@@ -110,7 +110,7 @@ class OpNode(RecordedNode):
         return type(self).__name__
 
     def __getattr__(self, name: str) -> Any:
-        """PyTorch's names of what was saved: `_saved_self`, `_saved_other`, `_saved_result` and relatives."""
+        """PyTorch's attributes for saved tensors: `_saved_self`, `_saved_other`, `_saved_result` and others."""
         if name.startswith("_saved_"):
             titles = self._titles()
             if name in titles:
@@ -170,14 +170,14 @@ class Operator:
         self.saves = tuple(each if isinstance(each, tuple) else (each, None) for each in saves)
         self.places = tuple(place for place, _ in self.saves)
         self.broadcasts, self.view = broadcasts, view
-        self.exact = view  # gives elements as they are, of the type they are to have
+        self.exact = view  # returns elements unchanged, so no conversion of the result is needed
         self.sparse: Callable[..., Any] | None = None  # (operator, inputs, kw) -> result, for sparse inputs
         body = {"__slots__": (), "operator": self, "__module__": __name__}
         self.node_type = type(node, (base,), dict(body))
-        self.many_type: Any = None  # made when first needed: few operators have several outputs
+        self.many_type: Any = None  # created on first use: few operators have several outputs
 
     def saves_of_two(self) -> tuple[int | None, int | None] | None:
-        """What `record_two` is to save, for operators of two inputs that save no result."""
+        """The `saves` argument of `record_two`, for operators of two inputs that do not save their result."""
         needed_by: dict[int, int | None] = dict(self.saves)
         return (needed_by.get(0, -1), needed_by.get(1, -1)) if needed_by else None
 
@@ -200,7 +200,7 @@ class Operator:
         return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def _call_other(self, inputs: tuple[Tensor | None, ...], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
-        """A call with arrays that are not all plain NumPy: on one device, and sparse if one is."""
+        """A call with arrays that are not all plain NumPy arrays: on a GPU or sparse."""
         inputs, place = on_one_device(self.name, inputs)
         with on_device(place):
             if any(getattr(array, "is_sparse_array", False) for array in arrays):
@@ -275,7 +275,7 @@ class Operator:
     def _saved(
         self, edges: Sequence[Any], inputs: Sequence[Tensor | None], made: Sequence[Tensor]
     ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """What the derivative will need, and the present version of each."""
+        """The tensors that the derivative needs, with their present versions."""
         saved: list[Any] = []
         versions: list[int] = []
         for place, needed_by in self.saves:
@@ -285,7 +285,7 @@ class Operator:
                     kept = inputs[place]
                     if kept is not None and kept._extra is not None and kept._extra.inference:
                         raise_inference()
-                else:  # an alias, since the output itself will hold the node
+                else:  # an alias, because the output itself refers to the node (a cycle)
                     output = made[-1 - place]
                     kept = wrap(output._array)
                     kept._counter = counter(output)
@@ -334,7 +334,7 @@ def refuse_sparse(name: str, tensor: Tensor) -> None:
 
 
 def check_one_device(name: str, arrays: Sequence[Any]) -> device:
-    """Refuse to mix devices: only zero-dimensional CPU tensors may meet device tensors. Gives the device."""
+    """The common device; an error if devices are mixed. Only zero-dimensional CPU tensors may be combined with device tensors."""
     places: list[device] = []
     for array in arrays:
         if array is not None and (array.ndim or array.__class__ is not ndarray) and not isinstance(array, generic):
@@ -351,7 +351,7 @@ def check_one_device(name: str, arrays: Sequence[Any]) -> device:
 
 
 def on_one_device(name: str, values: Sequence[Any]) -> tuple[tuple[Any, ...], device]:
-    """Tensors (and Nones, and numbers) on one device, and that device: zero-dimensional CPU tensors follow the others."""
+    """Move zero-dimensional CPU tensors to the device of the others; returns all operands and the device."""
     place = check_one_device(name, [each._array for each in values if isinstance(each, Tensor)])
     if place is CPU:
         return tuple(values), CPU
@@ -373,7 +373,7 @@ def operator(
     view: bool = False,
     base: type[OpNode] = OpNode,
 ) -> Operator:
-    """Define an operator and make it known to derivatives as `F.name`. `node` is its name in the graph."""
+    """Define an operator and register it for derivatives as `F.name`. `node` is its name in the graph."""
     title = node or "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
     made = Operator(name, forward, backward, saves, title, broadcasts, view, base)
     add_to_both(name, forward, made)
@@ -381,7 +381,7 @@ def operator(
 
 
 def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function without a derivative (comparisons, integer results) known to derivatives as `F.name`."""
+    """Register a function without a derivative (comparisons, integer results) for derivatives as `F.name`."""
 
     def call(*inputs: Tensor | None, **kw: Any) -> Any:
         arrays = [None if each is None else each._array for each in inputs]

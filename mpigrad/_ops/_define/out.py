@@ -1,4 +1,4 @@
-"""The `out=` argument: deliver a result into a tensor that the caller made."""
+"""The `out=` argument: writes a result into the caller's tensor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .inplace import check_result, check_type, check_writable
 
 
 def deliver(result: Tensor, out: Tensor | None) -> Tensor:
-    """Give `result`, or write it into `out` and give that. Results for `out` are never recorded."""
+    """Return `result`, or write it into `out` and return that. Results for `out` are never recorded."""
     if out is None:
         return result
     if MODE.enabled and (out._requires or result._requires):
@@ -29,7 +29,7 @@ def deliver(result: Tensor, out: Tensor | None) -> Tensor:
 
 
 def _resize(result: Tensor, out: Tensor) -> None:
-    """Give `out` memory in the shape of the result, as PyTorch does, with a word about it unless it was empty."""
+    """Resize `out` to the shape of the result, as PyTorch does, with a warning unless it was empty."""
     check_type(result, out)
     if out._array.size:
         warnings.warn(

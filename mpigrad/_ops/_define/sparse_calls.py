@@ -1,4 +1,4 @@
-"""How operators are called with sparse tensors: their results are never views, and types are brought together first."""
+"""Calls of operators with sparse tensors: types are promoted first, and results are never views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .operator import Operator
 
 
 def finish(op: Operator, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Tensor:
-    """Wrap a result and record the operator if a gradient is wanted, without making a view."""
+    """Wrap a result and record the operator if an input requires grad, without creating a view."""
     made = wrap(as_array(out))
     if MODE.inference:
         extra(made).inference = True

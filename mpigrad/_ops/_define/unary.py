@@ -1,4 +1,4 @@
-"""Defining operators of one operand, element by element: a quick path for float tensors, and a general one."""
+"""Defines elementwise operators of one operand: a fast path for float tensors, and a general path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def unary(
     known_as: str | None = None,
     attach: bool = True,
 ) -> Callable[..., Tensor]:
-    """Define an operator of one operand: gives the public function, and attaches it and its in-place variant to Tensor.
+    """Define an operator of one operand: returns the public function, and attaches it and its in-place variant to Tensor.
 
     `raw(g, saved)` is the derivative on arrays of real numbers, where it can be shorter than `backward`; `saves` is
     "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
@@ -63,9 +63,9 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node that saved one thing on the quick path, without tuples around it: the input, with its version in
-    `versions`; or the result's array. An array has no version until the result's counter is asked for, which comes
-    before its elements can change: from then on `saved` is a tuple, as in other nodes."""
+    """A node of the fast path, which saves one object without a tuple: the input, with its version in `versions`, or the array
+    of the result. An array has no version; the result's counter is created before its elements can change, and from then on
+    `saved` is a tuple as in other nodes."""
 
     __slots__ = ()
     multiplies = True
@@ -100,7 +100,7 @@ class LightNode(OpNode):
 
 
 def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
-    """A base class of nodes with this derivative, for what the quick path saves."""
+    """A base class of nodes with this derivative, for the fast path."""
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -140,7 +140,7 @@ def as_float(input: Tensor) -> Tensor:
 
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The quick path as a closure: dense float tensors on the CPU."""
+    """The fast path as a closure: dense float tensors on the CPU."""
     ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Bringing gradients back to their inputs: summing over broadcast dimensions and casting; written once for all."""
+"""Reduces gradients to the shapes and types of their inputs: sums over broadcast dimensions, and casts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
         kept = [stride if length != 1 else 0 for length, stride in zip(x.shape, x.strides)]
         for place, length in enumerate(x.shape):
             if length != 1 and shape[place + new] != length:
-                break  # let NumPy complain
+                break  # NumPy raises the error below
         else:
-            return np.ndarray(shape, x.dtype, x, 0, (0,) * new + tuple(kept))  # a tenth of broadcast_to's time
+            return np.ndarray(shape, x.dtype, x, 0, (0,) * new + tuple(kept))  # ten times as fast as broadcast_to
     made = array_module(x).broadcast_to(x, shape)
     if made.__class__ is np.ndarray and x.flags.writeable:
-        made.flags.writeable = True  # parts of it may be written to; the operators refuse what would overlap
+        made.flags.writeable = True  # NumPy makes it read-only; operators check for overlapping writes themselves
     return made
 
 

@@ -1,4 +1,4 @@
-"""Operators whose results are views, made quickly; and reading and writing a gradient through a chain of views."""
+"""Operators whose results are views, with a fast call; and reading and writing a gradient through a chain of views."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _copy(x: Any, order: tuple[int, ...] | None) -> Any:
 def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[int, ...] | None = None) -> Any:
     made = _copy(
         as_array(x), order
-    )  # NumPy gives scalars for zero-dimensional results; nothing can be written into them
+    )  # NumPy returns scalars for zero-dimensional results, which are not writable
     target = replay_raw(made, chain)
     if target.size and not array_module(x).may_share_memory(target, made):
         raise RuntimeError(
@@ -80,7 +80,7 @@ write_view = operator("write_view", _write, _write_backward, node="CopySlices")
 
 
 def read_view(tensor: Tensor, *, chain: tuple[Step, ...]) -> Tensor:
-    """The slice of a tensor that a chain of view operators leads to, differentiable."""
+    """Apply a chain of view operators to a tensor, differentiably."""
     return replay(tensor, chain)
 
 

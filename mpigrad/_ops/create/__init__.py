@@ -1,4 +1,4 @@
-"""Operators that make tensors: from data, filled, counting, random; and the constructors of old programs.
+"""Operators that create tensors: from data, filled, ranges, random; and PyTorch's legacy constructors.
 
 Imports `_define`.
 """

@@ -1,4 +1,4 @@
-"""New tensors: from data, filled with one value, or counting."""
+"""New tensors: from data, filled with one value, or ranges."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _warn_of_copy() -> None:
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Place = None) -> Tensor:
-    """A tensor of `data`, sharing its memory where that is possible; a tensor that fits is given back itself.
+    """A tensor of `data` that shares its memory if possible; a matching tensor is returned unchanged.
 
     >>> import mpigrad, numpy
     >>> array = numpy.zeros(2)
@@ -85,7 +85,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Place = None) -> Te
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Place = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of `obj`; `copy` True always copies, False never, None where it must."""
+    """A tensor of `obj`; `copy` True always copies, False never, None only if necessary."""
     if isinstance(obj, Tensor):
         found = as_tensor(obj, dtype, device)
         if copy is False and found is not obj:
@@ -132,7 +132,7 @@ def filled(
     name: str, value: Any, size: tuple[Any, ...], out: Tensor | None, kind: Any, given: Any, requires_grad: bool,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """What zeros, ones, full and empty share. `value` None leaves the elements as they are."""
+    """The common part of zeros, ones, full and empty. With `value` None the elements are uninitialised."""
     if out is not None and kind is None:
         kind = out.dtype
     place, found = place_and_type(given, kind)
@@ -147,7 +147,7 @@ def filled(
 
 
 def _nothing(name: str, size: tuple[Any, ...], kind: Any, given: Any, requires_grad: bool) -> Tensor:
-    """A sparse tensor that holds nothing."""
+    """A sparse tensor without elements."""
     place, found = place_and_type(given, kind)
     shape = tuple(size_from(name, size))
     return new(empty_of_shape(place, shape, len(shape), found.numpy), requires_grad)
@@ -196,7 +196,7 @@ def empty(
     *size: Any, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """A tensor whose elements are whatever the memory held."""
+    """An uninitialised tensor."""
     if layout is sparse_coo:
         return _nothing("empty", _size("empty", size, names.get("size")), dtype, device, requires_grad)
     sizes = _size("empty", size, names.get("size"))
@@ -266,7 +266,7 @@ def empty_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor in the shape, type and place of `input`, its elements being whatever the memory held."""
+    """An uninitialised tensor with the shape, type and device of `input`."""
     return _like("empty_like", None, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 

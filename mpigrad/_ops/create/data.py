@@ -1,4 +1,4 @@
-"""Arrays from whatever users hand over: nested lists, numbers, NumPy arrays, tensors."""
+"""Converts users' data to arrays: nested lists, numbers, NumPy arrays, tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpigrad._array.device import CPU, device, device_of, module_for, move, on_d
 from mpigrad._array.dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, promote_types, scalar_dtype
 from mpigrad._tensor import Tensor
 
-_PLAIN = (bool, int, float)  # lists of these NumPy converts as PyTorch does
+_PLAIN = (bool, int, float)  # for lists of these, NumPy's conversion equals PyTorch's
 
 
 def array_from(data: Any, kind: dtype | None, place: device, copy: bool = True) -> Any:
@@ -69,7 +69,7 @@ def _from_python(data: Any, kind: dtype | None) -> np.ndarray:
 
 
 class _TooDeep(Exception):
-    """A list where its neighbours are numbers."""
+    """The error for a list next to numbers."""
 
 
 def _holds_floats(data: Any) -> bool:
@@ -139,12 +139,12 @@ def _infer(flat: list[Any]) -> dtype:
 
 def _fill(flat: list[Any], kind: dtype) -> np.ndarray:
     if kind.category < 2 and any(isinstance(each, (float, np.floating)) for each in flat):
-        return np.array(flat).astype(kind.numpy)  # as in C, fractions are cut off
+        return np.array(flat).astype(kind.numpy)  # truncates, as in C
     try:
         return np.array(flat, dtype=kind.numpy)
     except OverflowError:
         if not kind.is_signed and all(isinstance(each, int) and abs(each) < 1 << 8 * kind.itemsize for each in flat):
-            return np.array(flat).astype(kind.numpy)  # as in C, negative numbers count back from the end
+            return np.array(flat).astype(kind.numpy)  # wraps around, as in C
         raise _overflow(flat, kind) from None
 
 

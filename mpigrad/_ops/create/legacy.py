@@ -1,4 +1,4 @@
-"""The constructors of old programs: Tensor(2, 3), Tensor([1.0]), LongTensor(...)."""
+"""PyTorch's legacy constructors: Tensor(2, 3), Tensor([1.0]), LongTensor(...)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLES = {
 
 
 def legacy_tensor(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
-    """What calling the class gives: an unfilled tensor for sizes, a copy for data, both of the default float type."""
+    """`Tensor(...)`: an uninitialised tensor for sizes, a copy for data, both of the default float type."""
     if kwargs:
         raise TypeError(
             f"Tensor() got unexpected keyword arguments {sorted(kwargs)}; use mpigrad.tensor(data, dtype=...)"

@@ -1,4 +1,4 @@
-"""`new_zeros` and relatives: new tensors of the type and place of one that exists."""
+"""`new_zeros` and others: new tensors with the type and device of an existing one."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
         count *= length
     if kind.kind == "V":
         wide = drawn(source, how, shape, np.dtype("f4"))
-        if how == "uniform":  # its 8 bits cut off, not rounded: 1 is not among them
+        if how == "uniform":  # truncated to 8 bits, not rounded, so that 1 is excluded
             wide = (wide * np.float32(256)).astype("i4") / np.float32(256)
         return wide.astype(kind)
     if kind.kind == "c":
@@ -42,7 +42,7 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
 
 
 def _source(given: Source, place: Device) -> Generator:
-    """The generator given, which must be of the kind of device that is filled, or the default one of the device."""
+    """The given generator, which must have the right device type, or the default one of the device."""
     if given is None:
         return default_for(place)
     found = generator_for(given, None)

@@ -1,4 +1,4 @@
-"""Windows: weights that fade a piece of a signal in and out."""
+"""Window functions of signal processing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpigrad._tensor import Tensor
 
 from .create import Place, tensor
 
-_Shape = Callable[[np.ndarray], np.ndarray]  # of where in the window one is, from 0 to 1
+_Shape = Callable[[np.ndarray], np.ndarray]  # position in the window, from 0 to 1 -> weight
 
 
 def _window(

@@ -52,7 +52,7 @@ class _MulNode(OpNode):
         return into_a, into_b
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Overwrite large factors without another holder by the gradients: no other memory has to enter the cache."""
+        """Write gradients over large saved factors that nothing else refers to, so that no other memory enters the cache."""
         saved: Any = self.saved
         if grad.__class__ is not ndarray or grad.size < _LARGE or F is not RAW or self.meta is not None:
             return self.run(F, grad)
@@ -61,13 +61,13 @@ class _MulNode(OpNode):
         for factor, version in zip(saved, self.versions):
             if factor is not None and factor._counter is not None and factor._counter[0] != version:
                 raise_modified(self, factor, version)
-        factor = saved = None  # which must not count as holders
+        factor = saved = None  # these references must not be counted
         first, second = take_saved(self)
         return _times(grad, *second), _times(grad, *first)
 
 
 def _times(grad: Any, array: Any, spare: bool) -> Any:
-    """The gradient times a saved factor, written over it if it is spare."""
+    """The gradient times a saved factor; written over the factor if nothing else refers to it."""
     if array is None:
         return None
     if spare and array.dtype == grad.dtype and array.shape == grad.shape:
@@ -76,7 +76,7 @@ def _times(grad: Any, array: Any, spare: bool) -> Any:
 
 
 class _AddNode(OpNode):
-    """Addition: the gradient goes to both."""
+    """Addition: both operands get the gradient."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ class _AddNode(OpNode):
 
 
 class _SubNode(OpNode):
-    """Subtraction: nothing is negated for an operand that wants no gradient."""
+    """Subtraction: negates the gradient only if the second operand needs it."""
 
     __slots__ = ()
 
@@ -274,7 +274,7 @@ def _rtruediv(self: Tensor, other: Any) -> Tensor:
 
 
 def _rsub(self: Tensor, other: Any) -> Tensor:
-    """`number - tensor`, with a quick path: `1 - x` is common."""
+    """`number - tensor`, with a fast path, because `1 - x` is common."""
     x = self._array
     kind = (other.__class__ is float or other.__class__ is int) and x.__class__ is ndarray and x.dtype
     if (kind is F32 or kind is F64) and self.__class__ in PLAIN and not TRACING.detour:
@@ -287,7 +287,7 @@ def _rsub(self: Tensor, other: Any) -> Tensor:
 
 
 def _direct(tensor: Tensor, other: Any) -> Any:
-    """`other` as an array, if it can be worked into `tensor`'s own memory and nothing is recorded; else None."""
+    """`other` as an array, if the operation can run in `tensor`'s memory and is not recorded; otherwise None."""
     x = tensor._array
     kind = x.__class__ is ndarray and x.dtype
     if (kind is not F32 and kind is not F64) or TRACING.detour or not x.flags.writeable:
@@ -295,7 +295,7 @@ def _direct(tensor: Tensor, other: Any) -> Any:
     if MODE.enabled:
         if tensor._requires or tensor._view is not None or tensor._extra is not None:
             return None
-    elif tensor._view is not None and 0 in x.strides:  # perhaps stretched: several elements in one place
+    elif tensor._view is not None and 0 in x.strides:  # perhaps expanded: several elements in one memory location
         return None
     if other.__class__ is float or other.__class__ is int:
         return kind.type(other)
@@ -306,7 +306,7 @@ def _direct(tensor: Tensor, other: Any) -> Any:
 
 
 def _adds_sparse(tensor: Tensor, other: Any) -> bool:
-    """Whether a sparse tensor is added to a dense one, unrecorded: only the places that it holds need be touched."""
+    """Whether a sparse tensor is added to a dense one without recording: then only its indices are updated."""
     if not (isinstance(other, Tensor) and other.is_sparse) or tensor.is_sparse:
         return False
     recorded = MODE.enabled and (tensor._requires or other._requires)
@@ -322,7 +322,7 @@ def _add_sparse(tensor: Tensor, other: Tensor, factor: Any) -> Tensor:
 
 
 def _in_place(fn: Any, op: Binary, name: str) -> Any:
-    """The in-place method of an operator; straight into the memory when nothing is recorded."""
+    """The in-place method of an operator; writes directly into the memory if nothing is recorded."""
     ufunc, takes_alpha = op.ufunc, op is ADD or op is SUB
 
     def call(self: Tensor, other: Any, **kw: Any) -> Tensor:

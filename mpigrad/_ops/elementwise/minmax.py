@@ -19,7 +19,7 @@ from .._define.unbroadcast import to_dtype
 
 
 def _shared(wins: Any) -> Any:
-    """The winner gets the gradient; equals share it."""
+    """The selected operand gets the gradient; equal operands share it."""
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         tied = x == y
@@ -30,7 +30,7 @@ def _shared(wins: Any) -> Any:
 
 
 def _single(wins: Any) -> Any:
-    """The winner gets the gradient; of equals, the first."""
+    """The selected operand gets the gradient; of equal operands, the first."""
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         first = wins(x, y) | (y != y)

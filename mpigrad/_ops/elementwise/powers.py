@@ -89,7 +89,7 @@ def _rpow_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 class _PowNode(OpNode):
-    """A power, of which the derivative multiplies."""
+    """The power in the derivative."""
 
     __slots__ = ()
     multiplies = True

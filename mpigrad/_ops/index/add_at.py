@@ -1,4 +1,4 @@
-"""Adding at indices, where several may be the same: what gradients of gathering need."""
+"""Addition at indices that may repeat, for gradients of gathers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def add_at(into: Any, key: Key, values: Any) -> None:
     elif into.size:
         _add_rows(into, key, values)
     elif into.__class__ is np.ndarray:
-        np.add.at(into, key, values)  # has nothing to do, but refuses indices
+        np.add.at(into, key, values)  # no elements, but checks the indices
 
 
-# What CuPy does with atomic operations. Its extremes of doubles are rounded to single precision (14.2), and skip nan.
+# Operations that CuPy implements with atomics. Its minima and maxima of doubles have single precision (14.2) and ignore nan.
 _ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8", "minimum": "i4 i8 u4 u8"}
 
 
@@ -39,8 +39,8 @@ def combine_at(function: str, into: Any, key: Key, values: Any) -> None:
 
 
 def _combine_sorted(function: Any, into: Any, key: Key, values: Any, xp: Any) -> None:
-    """`combine_at` for what GPUs have no atomic operation for: values of one place are brought side by side, and the
-    span of those that each one holds the result of is doubled until it holds all before it."""
+    """`combine_at` for functions without an atomic operation on GPUs: values with the same index are sorted together, and a
+    parallel scan combines them, doubling its span in each step."""
     places = xp.arange(into.size).reshape(into.shape)[key]
     order = xp.argsort(places, axis=None)
     held = xp.broadcast_to(values, places.shape).reshape(-1)[order].astype(into.dtype)
@@ -62,13 +62,13 @@ def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
     rest = [dim for dim in range(into.ndim) if dim not in dims]
     arrays = np.broadcast_arrays(*(key[dim] for dim in dims))
     count = arrays[0].ndim
-    if dims == list(range(dims[0], dims[-1] + 1)):  # side by side: their result stands where they stood
+    if dims == list(range(dims[0], dims[-1] + 1)):  # adjacent: the result dimensions stay at their position
         values = np.moveaxis(values, range(dims[0], dims[0] + count), range(count))
     add_at(into.transpose(dims + rest), tuple(arrays), values)
 
 
 def _add_rows(into: Any, key: Key, values: Any) -> None:
-    """Add rows (or single elements) named by one number each, for which NumPy has quick functions."""
+    """Add rows (or single elements) given by one index each, for which NumPy has fast functions."""
     arrays = np.broadcast_arrays(*key) if len(key) > 1 else key
     count = len(arrays)
     shape, rest = into.shape[:count], into.shape[count:]
@@ -87,14 +87,14 @@ def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
     made: Any = 0
     for each, length in zip(arrays, shape):
         place = each.reshape(-1).astype(np.int64, copy=False)
-        if place.__class__ is not np.ndarray or place.size and place.min() < 0:  # a GPU is not asked: it would have to answer
+        if place.__class__ is not np.ndarray or place.size and place.min() < 0:  # not checked on a GPU: that would synchronise
             place = np.where(place < 0, place + length, place)
         made = made * length + place
     return made
 
 
 def _on_host(into: Any, flat: Any, rows: Any) -> None:
-    """Add rows element by element: NumPy is quickest at that with one index into one vector. Piece by piece, since the
+    """Add rows element by element, which NumPy does fastest with one index into one vector. In pieces, since the
     indices of single elements take more memory than the rows."""
     width = rows[:1].size if rows.size else 1
     if width == 1:

@@ -22,7 +22,7 @@ _ALL = slice(None)
 
 
 def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """The key that takes, for every place of `index`, the element with that place's index along `dim`."""
+    """The NumPy key for `gather`: for each position of `index`, the element with that index along `dim`."""
     ndim, shape = index.ndim, index.shape
     if ndim == 1:
         return (index,)
@@ -92,7 +92,7 @@ def check_bounds(index: Any, length: int, dim: int) -> None:
 
 
 def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
-    """Check an index tensor that goes element by element; gives the dimension."""
+    """Check the index tensor of an elementwise gather or scatter; returns the dimension."""
     shape, other = input._array.shape, index._array.shape
     at = wrap_dim(dim, len(shape))
     check_index(name, index)

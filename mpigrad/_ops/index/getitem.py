@@ -102,7 +102,7 @@ def _plain(each: Any) -> Any:
 
 
 def _placed(each: Any, array: Any) -> Any:
-    """An index array beside the array that it points into: those of the CPU may point into arrays of a GPU."""
+    """Move an index array to the device of the indexed array; CPU indices of GPU arrays are allowed."""
     if each.__class__ is ndarray and array.__class__ is ndarray or not hasattr(each, "ndim"):
         return each
     here = device_of(array)
@@ -112,7 +112,7 @@ def _placed(each: Any, array: Any) -> Any:
 
 
 def split_key(array: Any, key: Key) -> tuple[Key, dict[int, Any]]:
-    """A key as a basic one, and the index arrays by the dimension of its result to which they apply."""
+    """Split a key into a basic key and index arrays, by the dimension of the basic key's result."""
     with guard(array):
         return _split(array, [_placed(_normal(each), array) for each in key])
 
@@ -152,7 +152,7 @@ def _dims_used(each: Any) -> int:
 
 
 def _add_arrays(array: Any, each: Any, basic: list[Any], arrays: dict[int, Any], at: int) -> int:
-    """Add an index array, or a mask as the arrays of its places; gives the number of dimensions it covers."""
+    """Add an index array, or a mask as index arrays; returns the number of dimensions that it covers."""
     if each.dtype.kind != "b":
         basic.append(_ALL)
         arrays[at] = each
@@ -211,7 +211,7 @@ def as_pytorch(error: IndexError, array: Any) -> IndexError:
 
 
 def array_key(arrays: dict[int, Any], recorded: bool) -> Key:
-    """Index arrays as a key; copies if a node will need them when they may have changed."""
+    """Index arrays as a key; copied if a node saves them, as the user may change them."""
     last = max(arrays)
     key = tuple(arrays.get(i, _ALL) for i in range(last + 1))
     if not recorded:

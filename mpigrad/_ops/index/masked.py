@@ -66,7 +66,7 @@ def _check_number(input: Tensor, value: Any) -> None:
 
 
 def _stored(array: Any) -> str:
-    """An element type in the words of this error: int64_t, float ..."""
+    """An element type as this error spells it: int64_t, float ..."""
     return f"{array.dtype.name}_t" if array.dtype.kind in "iu" and array.itemsize != 4 else c_name(array)
 
 

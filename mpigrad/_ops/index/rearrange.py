@@ -1,4 +1,4 @@
-"""Elements in other places: flip, roll, rot90, repeat and relatives. Copies, as in PyTorch."""
+"""Rearranged copies: flip, roll, rot90, repeat and others."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """Shift elements along dimensions, round and round; along all of them flattened without `dims`.
+    """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).roll(1)

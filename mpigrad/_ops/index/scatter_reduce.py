@@ -1,4 +1,4 @@
-"""Scattering with a reduction: sums, products, means and extremes of all that lands on one element."""
+"""Scatter with a reduction: sums, products, means, minima and maxima of all values for one element."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "
 
 
 def _start(x: Any, reduce: str) -> Any:
-    """What the elements that are reached begin with when they do not count themselves."""
+    """The initial value of targeted elements with `include_self=False`."""
     if reduce == "prod":
         return 1
     if reduce in ("sum", "mean"):
@@ -36,7 +36,7 @@ def _start(x: Any, reduce: str) -> Any:
 
 
 def used_part(index: Any, src: Any) -> Any:
-    """The elements of the source that are written: it may be larger than the index."""
+    """The elements of the source that are used; it may be larger than the index."""
     return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
 
 
@@ -88,7 +88,7 @@ def _at_least_1d(*arrays: Any) -> list[Any]:
 
 
 def _count(x: Any, index: Any, dim: int, include_self: bool) -> Any:
-    """How many values each element is made of, at least one."""
+    """The number of values per element, at least one."""
     xp = array_module(x)
     made = xp.full(x.shape, int(include_self), np.int64)
     target, places = _at_least_1d(made, index)
@@ -130,7 +130,7 @@ def _backward(F: Any, node: Any, g: Any, x: Any, index: Any, src: Any, result: A
 def _extreme_backward(
     F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, index: Any, dim: int, include: bool
 ) -> Any:
-    """Shared in equal parts by all that are equal to the result."""
+    """The gradient of minima and maxima: shared equally by all values that equal the result."""
     shape, lands = a.shape, place.shape
     a, place, b, result = _at_least_1d(a, place, b, result)
     key = grid(array_module(a), place, dim)
@@ -147,7 +147,7 @@ def _extreme_backward(
 
 
 def _prod_backward(F: Any, g: Any, x: Any, index: Any, src: Any, node: Any) -> Any:
-    """The product of the others: zeros are taken out first and counted."""
+    """The gradient of products: the product of the other values; zeros are counted separately."""
     kw, dim = node.kw, node.kw["dim"]
     shape, lands = _raw(x).shape, _raw(index).shape
     a, place, b = _at_least_1d(_raw(x), _raw(index), _raw(src))

@@ -53,7 +53,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     if self.is_sparse:
         raise TypeError("Cannot assign to a sparse tensor: use to_dense() first")
     if key is False:
-        return  # nothing is chosen
+        return  # no element is selected
     basic, arrays = split_key(self._array, as_tuple(None if key is True else key))
     if not arrays:
         _assign(self, basic, source)
@@ -63,7 +63,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def _quickly_set(self: Tensor, key: Any, value: Any) -> bool:
-    """Assign where nothing is recorded and nothing needs converting; gives whether that was so."""
+    """Fast path: assign if nothing is recorded and no conversion is needed; returns whether it did."""
     array, kind = self._array, key.__class__
     if array.__class__ is not ndarray or MODE.inference or self._extra is not None and self._extra.inference:
         return False
@@ -176,7 +176,7 @@ def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor
 
 
 def _check_put(array: Any, key: Key, shape: tuple[int, ...]) -> int:
-    """Refuse indices outside the tensor and values that do not fit; gives the number of dimensions indexed at once."""
+    """An error for indices out of range and values of a wrong shape; returns the number of indexed dimensions."""
     for dim, each in enumerate(key):
         if each.__class__ is not slice and each.size:
             low, high = int(each.min()), int(each.max())

@@ -16,7 +16,7 @@ from mpigrad._array.device import array_module
 
 from .._define.operator import operator
 
-CHUNK = 1 << 21  # elements of windows copied at a time: what stays in cache is multiplied faster than what does not
+CHUNK = 1 << 21  # elements of windows copied at a time, so that they stay in the cache for the product
 Ints = tuple[int, ...]
 
 
@@ -60,7 +60,7 @@ def windows(x: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> An
 
 
 def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[Ints, tuple[Any, ...]]]:
-    """Each position in the kernel, with the slices of the padded input that it meets."""
+    """Each position in the kernel, with the slices of the padded input that it is multiplied with."""
     for place in np.ndindex(*kernel):
         yield place, tuple(slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride))
 
@@ -141,7 +141,7 @@ def _conv_input_backward(F: Any, node: Any, h: Any, g: Any, w: Any) -> Any:
 
 
 def _cut(F: Any, x: Any, shape: Ints) -> Any:
-    """Without the windows beyond: an output with much padding has room for more of them than made it."""
+    """Cut the windows that do not exist: an output with much padding has room for more windows than it was computed from."""
     return x if x.shape == shape else F.take_key(x, key=tuple(slice(0, n) for n in shape))
 
 

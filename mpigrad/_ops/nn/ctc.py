@@ -29,7 +29,7 @@ def _with_blanks(target: Any, blank: int) -> Any:
 
 
 def _skips(labels: Any, blank: int) -> Any:
-    """Where an alignment may go on from two places before: at labels that differ from the one before them."""
+    """Where an alignment may skip a blank: at labels that differ from the previous label."""
     made = array_module(labels).zeros(labels.shape[0], bool)
     made[2:] = (labels[2:] != blank) & (labels[2:] != labels[:-2])
     return made
@@ -55,7 +55,7 @@ def _prefixes(scores: Any, skips: Any) -> Any:
 
 
 def one(log_p: Any, target: Any, blank: int) -> tuple[Any, Any]:
-    """The negative log likelihood of one target, and its gradient by the scores behind the log probabilities."""
+    """The negative log likelihood of one target, and its gradient with respect to the unnormalised scores."""
     xp = array_module(log_p)
     labels = _with_blanks(target, blank)
     scores, skips = log_p[:, labels], _skips(labels, blank)
@@ -74,7 +74,7 @@ def one(log_p: Any, target: Any, blank: int) -> tuple[Any, Any]:
 
 
 def _forward(given: Any, *, targets: Any, input_lengths: Any, blank: int, zero_infinity: bool) -> Any:
-    """On the host, wherever the input is: thousands of tiny steps, each of which needs the one before."""
+    """Computed on the host for all devices: thousands of tiny sequential steps would be slow on a GPU."""
     log_p, here = host(given), device_of(given)
     losses, grads = np.zeros(log_p.shape[1], log_p.dtype), np.zeros_like(log_p)
     for number, (target, length) in enumerate(zip(targets, input_lengths)):

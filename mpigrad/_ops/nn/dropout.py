@@ -1,4 +1,4 @@
-"""Dropout as an operator whose numbers are drawn again for the gradient."""
+"""Dropout as an operator that recomputes its random numbers for the gradient."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .._define.operator import operator
 
 
 def draws_again(array: Any) -> bool:
-    """Whether it is better to draw the numbers twice than to keep what they said. On a GPU it is: drawing costs less than
-    reading. On the CPU it takes longer than all else."""
+    """Whether to draw the random numbers twice instead of saving a mask. On a GPU drawing is faster than reading memory; on the
+    CPU it would dominate the time."""
     return array.__class__ is not np.ndarray and array.dtype.kind == "f"
 
 

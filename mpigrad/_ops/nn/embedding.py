@@ -1,4 +1,4 @@
-"""Rows of a table by number, and the gradient of the table: rows added up where they came from."""
+"""Rows of a table by index, and the gradient of the table: the sums of the rows' gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpigrad._kernels.runs import rows_added, sums_of_bags, take_rows
 
 from .._define.operator import operator
 
-# The sparse layer puts its function here: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
+# Set by the sparse layer: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
 sparse_gradient: list[Callable[..., Any]] = []
 
 

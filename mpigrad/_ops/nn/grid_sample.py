@@ -1,4 +1,4 @@
-"""Reading images at any places: a grid of places from an affine map, and the values there by interpolation."""
+"""Sampling of images at arbitrary positions: affine grids, and interpolation of the values there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CUBIC = -0.75  # how much the cubic interpolation overshoots
 
 
 def _places(where: Tensor, size: int, align: bool) -> Tensor:
-    """Places from -1 to 1 as numbers of pixels."""
+    """Convert positions from -1 to 1 to pixel coordinates."""
     return (where + 1) * ((size - 1) / 2) if align else ((where + 1) * size - 1) / 2
 
 
 def _inside(at: Tensor, size: int, padding: str, align: bool) -> Tensor:
-    """Places brought into the image, as the padding wants."""
+    """Move positions into the image according to the padding mode."""
     if padding == "zeros":
         return at
     if padding == "reflection":
@@ -99,7 +99,7 @@ def _sampled(image: Tensor, grid: Tensor, *, mode: str, padding: str, align: boo
         return _cubic(image, at, padding, align)
     at = [_inside(each, size, padding, align) for each, size in zip(at, sizes)]
     if mode == "nearest":
-        nothing = grid.sum(-1).masked_fill(wrap(array_module(grid._array).asarray(True)), 0)  # the slope is zero, not unknown
+        nothing = grid.sum(-1).masked_fill(wrap(array_module(grid._array).asarray(True)), 0)  # the gradient is zero, not None
         return _read(image, [each.detach().round() for each in at], padding) + nothing.unsqueeze(1)
     return _linear(image, at, padding)
 

@@ -16,7 +16,7 @@ from ..linalg.matmul import check_matrices, check_nd, count_rows, matmul, matmul
 
 
 class _TransposedWeight(OpNode):
-    """The transposition of a weight. A gradient laid out by columns is handed on as the array it is a view of."""
+    """The transpose of a weight. A column-major gradient is passed on as its row-major base array."""
 
     __slots__ = ()
 

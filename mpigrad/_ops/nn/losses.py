@@ -22,7 +22,7 @@ def reduced(values: Any, reduction: str) -> Any:
     if values.ndim == 0:
         return values
     total = values.sum(dtype=values.dtype)
-    return total / values.dtype.type(values.size) if reduction == "mean" else total  # nan for no element, without a word
+    return total / values.dtype.type(values.size) if reduction == "mean" else total  # nan without elements, but no warning
 
 
 def _share(node: Any, g: Any) -> Any:

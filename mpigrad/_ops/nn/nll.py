@@ -39,7 +39,7 @@ def _backward(F: Any, node: Any, g: Any, target: Any, scale: Any) -> Any:
     classes = node.shapes[0][1]
     if F is RAW:
         return kernels.nll_backward(g, target, scale, classes=classes), None, None
-    share = F.keep(g * scale, scale != 0)  # what is ignored gets 0 even of a gradient that is nan
+    share = F.keep(g * scale, scale != 0)  # ignored targets get 0 even if the gradient is nan
     return F.spread_class(share, target, classes=classes), None, None
 
 

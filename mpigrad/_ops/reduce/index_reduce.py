@@ -1,4 +1,4 @@
-"""Slices combined or shortened: index_reduce and renorm."""
+"""Reductions of slices: index_reduce and renorm."""
 
 from __future__ import annotations
 

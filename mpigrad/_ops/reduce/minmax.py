@@ -55,7 +55,7 @@ _PICKERS = {
 
 
 def _even_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """The gradient goes to all elements that are the result, in equal parts."""
+    """The gradient is divided equally among all elements that equal the result."""
     kw = {"shape": node.shapes[0], "dim": node.kw.get("dim"), "keepdim": node.kw.get("keepdim", False)}
     spread = F.spread(y, **kw)
     mask = (x == spread) | ((x != x) & (spread != spread))
@@ -85,7 +85,7 @@ def _nan_middle(x: Any) -> Any:
 
 
 def _among_equals(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """As `_even_backward`, but nan is equal to nothing: the gradient is nan then."""
+    """As `_even_backward`, but if the result is nan, no element equals it and the gradient is nan."""
     kw = {"shape": node.shapes[0], "dim": node.kw.get("dim"), "keepdim": node.kw.get("keepdim", False)}
     mask = x == F.spread(y, **kw)
     count = F.sum_dim(F.cast(mask, dtype=getattr(g, "_array", g).dtype), dim=kw["dim"], keepdim=kw["keepdim"])

@@ -1,4 +1,4 @@
-"""Running results of an associative function of two, such as maxima: NumPy's `accumulate`, and what does the same on a GPU."""
+"""Scans with an associative function of two arguments, such as maxima: NumPy's `accumulate`, and a parallel scan on GPUs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 
 def running(function: np.ufunc, x: Any, dim: int) -> Any:
-    """`function.accumulate(x, dim)`. CuPy has that for sums and products only: elsewhere the span of what each element
-    is the result of is doubled until it reaches the beginning."""
+    """`function.accumulate(x, dim)`. CuPy has it for sums and products only; other functions use a parallel scan that doubles
+    its span in each step."""
     if x.__class__ is np.ndarray:
         return function.accumulate(x, dim)
     made, length, span = x.copy(), x.shape[dim], 1

@@ -1,4 +1,4 @@
-"""What samples tell: covariances, integrals by trapezoids, slopes."""
+"""Statistics of samples: covariances, integrals by the trapezoidal rule, numerical gradients."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 
 def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
-    """A reduced array repeated along the dimensions that were reduced, in memory of its own."""
+    """A copy of a reduced array, repeated along the reduced dimensions."""
     made = (np if g.__class__ is ndarray else array_module(g)).empty(shape, g.dtype)
     made[...] = g if keepdim or dim is None else g.reshape(kept_shape(shape, dim))
     return made

@@ -35,7 +35,7 @@ def _take_backward(F: Any, node: Any, g: Any) -> Any:
     return F.place(g, shape=node.shapes[0], key=node.kw["key"])
 
 
-# One operator in several clothes: a key of several steps is one node here, named as the last step is in PyTorch.
+# One operator under several names: a key of several steps is one node here, with PyTorch's name of the last step.
 SELECT = view_operator("take_key", _take, _take_backward, "SelectBackward0")
 SLICE = view_operator("take_slice", _take, _take_backward, "SliceBackward0")
 UNSQUEEZE = view_operator("take_new", _take, _take_backward, "UnsqueezeBackward0")
@@ -251,7 +251,7 @@ def tensor_split(
 
 
 def _cuts(name: str, either: Any, sections: Any, indices: Any) -> Any:
-    """Where to cut: one argument that PyTorch knows under three names."""
+    """The split points: one argument with three names in PyTorch."""
     given = [each for each in (either, sections, indices) if each is not None]
     if len(given) != 1:
         accepted = ("Tensor input, int sections", "Tensor input, tuple of ints indices")

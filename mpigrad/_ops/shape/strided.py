@@ -20,7 +20,7 @@ from .._define.views import view_operator
 def _diagonal(x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
     found = x.diagonal(offset, dim1, dim2)
     if found.__class__ is np.ndarray and x.flags.writeable:
-        found.flags.writeable = True  # NumPy hands diagonals out for reading only
+        found.flags.writeable = True  # NumPy's diagonals are read-only
     return found
 
 
@@ -117,7 +117,7 @@ Layout = tuple[
 
 
 def _layout(x: Any) -> Layout:
-    """How an array lies in its memory."""
+    """The memory layout of an array."""
     root = _memory(x)
     offset = (pointer(x) - pointer(root)) // x.itemsize if x.size else 0
     return x.shape, tuple(each // x.itemsize for each in x.strides), offset, root.size
@@ -142,7 +142,7 @@ def _places(like: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset:
 
 def _as_strided(x: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offset: int, of: Layout) -> Any:
     here = _layout(x)
-    if here != of:  # a gradient, laid out in its own way: lay it out like the tensor
+    if here != of:  # a gradient with other strides: copy it to the tensor's layout
         memory = array_module(x).zeros(of[3], x.dtype)
         memory[_places(x, *of[:3])] = x
     else:

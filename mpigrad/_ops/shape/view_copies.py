@@ -1,4 +1,4 @@
-"""Copies where others give views, and questions about tensors that never are what is asked."""
+"""Variants of view operators that return copies, and predicates that are always False here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _copying(name: str) -> Callable[..., Any]:
         return deliver(made.clone(), out)
 
     call.__name__ = call.__qualname__ = name + "_copy"
-    call.__doc__ = f"`{name}`, in memory of its own."
+    call.__doc__ = f"`{name}` as a copy instead of a view."
     return call
 
 
@@ -38,7 +38,7 @@ _NAMES = (
 
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
-    """`narrow`, in memory of its own.
+    """`narrow` as a copy instead of a view.
 
     >>> import mpigrad
     >>> mpigrad.narrow_copy(mpigrad.arange(4), 0, 1, 2)
@@ -60,12 +60,12 @@ def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The tensor, in memory of its own."""
+    """A copy of the tensor."""
     return deliver(input.clone(), out)
 
 
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes`, in memory of its own.
+    """`split_with_sizes` as copies instead of views.
 
     >>> import mpigrad
     >>> mpigrad.split_with_sizes_copy(mpigrad.arange(3), (1, 2))

@@ -1,4 +1,4 @@
-"""Operators that know sparse tensors: what `Operator.sparse` is for each of them, and the few that only sparse ones have."""
+"""Sparse implementations of operators (`Operator.sparse`), and operators of sparse tensors only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .forms import is_sparse_array, values_op
 
 __all__: list[str] = []
 
-# What is given sparse versions below must be defined first.
+# Imported first: these operators get sparse implementations below.
 _DEFINED = (arithmetic, convert, unbroadcast, joining, matmul, norms, sums)
 
 

@@ -1,4 +1,4 @@
-"""The sparse gradient of a table whose rows were looked up: the rows that came, at the places they came for."""
+"""The sparse gradient of an embedding table: the gradients of the rows, at their indices."""
 
 from __future__ import annotations
 

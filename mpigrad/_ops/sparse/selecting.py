@@ -17,7 +17,7 @@ from ..index import gather
 from ..shape import reshape, slicing, transpose
 from .forms import is_sparse_array
 
-# What is given sparse versions below must be defined first.
+# Imported first: these operators get sparse implementations below.
 _DEFINED = (gather, reshape, slicing, transpose)
 
 

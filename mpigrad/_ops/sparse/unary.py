@@ -12,7 +12,7 @@ from .._define.sparse_calls import finish
 from ..elementwise import arithmetic, functions, powers, rounding
 from ..nn import activation
 
-# What is given sparse versions below must be defined first.
+# Imported first: these operators get sparse implementations below.
 _DEFINED = (activation, arithmetic, functions, powers, rounding)
 NAMES = (
     "abs", "sqrt", "square", "sin", "tan", "sinh", "tanh", "asin", "asinh", "atan", "atanh", "expm1", "log1p", "relu",
@@ -21,7 +21,7 @@ NAMES = (
 
 
 class _Inner:
-    """A node as the dense operator's derivative sees it: without what only the sparse one knows."""
+    """A node for the dense operator's derivative, without the arguments of the sparse operator."""
 
     __slots__ = ("kw", "needs", "shapes")
 

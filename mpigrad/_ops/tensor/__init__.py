@@ -1,4 +1,4 @@
-"""What a tensor can do besides mathematics: convert, print, copy, pickle, save, answer questions, be filled.
+"""Tensor methods besides mathematics: conversion, printing, copying, pickling, saving, queries, filling.
 
 Imports `_define`, `create`, `elementwise` and `linalg`.
 """

@@ -87,7 +87,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in order in memory, else a copy whose elements do."""
+    """The tensor itself if it is contiguous, otherwise a contiguous copy."""
     if memory_format in ORDERS:
         order = order_of(memory_format, self._array.ndim)
         return self if self._array.transpose(order).flags.c_contiguous else _clone_ordered(self, order=order)
@@ -96,7 +96,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @method
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """This tensor in another type, on another device, or as another tensor is; itself if nothing changes.
+    """Convert to another type or device, or to those of another tensor; returns itself if nothing changes.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).to(mpigrad.int64)
@@ -108,7 +108,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, device | None, bool, bool]:
-    """What `to` was asked for; after types, devices and tensors come `non_blocking` and `copy`."""
+    """Parse the arguments of `to`; after types, devices and tensors come `non_blocking` and `copy`."""
     kind, place = kwargs.pop("dtype", None), kwargs.pop("device", None)
     flags = []
     other = kwargs.pop("other", None)
@@ -186,7 +186,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """This tensor in pinned memory of the host, which a GPU reads and writes by itself: for `to(..., non_blocking=True)`."""
+    """A copy in pinned host memory, for asynchronous transfers with `to(..., non_blocking=True)`."""
     if self.is_sparse:
         raise RuntimeError(f"cannot pin '{type_title(self)}' only dense CPU tensors can be pinned")
     array = pin(self._array)
@@ -201,7 +201,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Tell that `stream` uses this tensor, made on another stream: its memory is not used again before that is done."""
+    """Record that `stream` uses this tensor of another stream: its memory is not reused before that work is complete."""
     used_by(self._array, stream._stream)
 
 
@@ -227,7 +227,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same elements without history: gradients stop here. Changes in place are seen by both."""
+    """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
     made = wrap(input._array)
     made._counter = counter(input)
     if MODE.inference or input._extra is not None and input._extra.inference:
@@ -248,7 +248,7 @@ for _fn in (clone, detach, detach_):
 
 
 def _get_data(self: Tensor) -> Tensor:
-    """The same elements without history, and with a version counter of its own: changes are not noticed."""
+    """An alias that is not connected to the graph and has a separate version counter: in-place changes are not detected."""
     return wrap(self._array)
 
 

@@ -1,7 +1,7 @@
 """The names that files have for mpigrad's own classes and functions.
 
-A file never says where in the package something is: it says `tensor`, `dtype`, `mpigrad.nn.Parameter`. These names are part of
-the file format and stay; the right-hand side is where the thing is today.
+A file contains no module paths of the package, but names such as `tensor`, `dtype`, `mpigrad.nn.Parameter`. These names are part
+of the file format and never change; the right-hand side is the present location.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PLACES = {
 _LAYOUTS = ("strided", "sparse_coo", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 _PLACES.update({f"mpigrad.{name}": ("mpigrad._array.layout", name) for name in _LAYOUTS})
 _NAMES = {place: name for name, place in _PLACES.items()}
-# Where files of format 1 say that things are, and where they are now.
+# Locations in files of format 1 -> present locations.
 _MOVED = {
     "mpigrad._dtype": "mpigrad._array.dtype",
     "mpigrad._device": "mpigrad._array.device",
@@ -52,7 +52,7 @@ def moved(module: str) -> str:
 
 
 def name_of(thing: Any) -> str | None:
-    """What files call a class, a function or a layout of mpigrad's; None for everything else."""
+    """The name in files of a class, function or layout of mpigrad; None for other objects."""
     if isinstance(thing, layout):
         return f"mpigrad.{thing._name}"
     if not isinstance(thing, type) and type(thing).__name__ not in _FUNCTIONS:

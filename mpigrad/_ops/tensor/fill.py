@@ -1,4 +1,4 @@
-"""Writing into a tensor: fill_, zero_, copy_, set_."""
+"""Overwriting tensors: fill_, zero_, copy_, set_."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _copy_backward(F: Any, node: Any, g: Any) -> Any:
 
 
 def _nothing(F: Any, node: Any, g: Any) -> Any:
-    """The gradient of what was overwritten: zeros, whatever came (0 * nan would be nan)."""
+    """The gradient of overwritten elements: exact zeros (0 * nan would be nan)."""
     return F.zeros_like_shaped(g, shape=node.shapes[0]) if node.needs[0] else None
 
 
@@ -142,7 +142,7 @@ def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, Any]) -> Tensor:
-    """Run an operator that writes into its first input, and give the tensor its new history."""
+    """Run an operator that writes into its first input, and update the tensor's `grad_fn`."""
     check_in_place(tensor, recorded=tensor._requires or any(each._requires for each in sources))
     if op is not _ZERO and op is not _FILL_NUMBER and not any(each is tensor for each in sources):
         check_writable(tensor._array)
@@ -160,7 +160,7 @@ def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, A
 
 
 def _write_sparse(tensor: Tensor, op: Any, arrays: list[Any]) -> None:
-    """Only zeros and other sparse arrays can be written into a sparse one."""
+    """An error unless the value for a sparse array is zero or a sparse array."""
     array = tensor._array
     if op is _ZERO:
         array.become(empty_sparse(device_of(array), array, array.dtype))

@@ -1,6 +1,6 @@
-"""What the pickle of a file from others may have made: a closed list, with a check of the arguments for each.
+"""The functions that an untrusted pickle may call: a closed list, with a check of the arguments for each.
 
-The errors are any of Python's own; the machine turns them into one that says that the file is damaged.
+They may raise any of Python's errors; the unpickler converts them to one that says that the file is damaged.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from . import pickling
 from .file_names import name_of, named
 from .safe_globals import is_allowed
 
-# NumPy's names of element types without fields and objects; for other texts NumPy would parse an expression
+# NumPy's names of element types without fields and objects; other texts NumPy would parse as expressions
 KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\w{1,16}\])?)|bfloat16")
 
 
 class Machine(Protocol):
-    """What makers need of the machine that runs a pickle."""
+    """The interface of the unpickler for these functions."""
 
     def charge(self, count: int) -> None:
         """Count elements that are about to be copied."""
@@ -51,7 +51,7 @@ def make(machine: Machine, function: Any, args: tuple[Any, ...]) -> Any:
 
 
 def check_names(state: Any, cls: type) -> None:
-    """Refuse attributes that are no dict of names, or that would hide something of the class."""
+    """An error unless attributes are a dict of names that hide no class attributes."""
     _all_of(dict, [state])
     for name in state:
         if type(name) is not str or name.startswith("__") or hasattr(cls, name):
@@ -59,7 +59,7 @@ def check_names(state: Any, cls: type) -> None:
 
 
 def _all_of(kind: Any, values: Any) -> Any:
-    """The same values, if each is exactly of this kind or one of these."""
+    """Return the values; an error unless each has exactly one of these types."""
     kinds = kind if type(kind) is tuple else (kind,)
     for each in values:
         if type(each) not in kinds:
@@ -69,7 +69,7 @@ def _all_of(kind: Any, values: Any) -> Any:
 
 # -- plain Python ---------------------------------------------------------------------------------------------------
 def _plain(cls: type, *kinds: type) -> Callable[..., Any]:
-    """A maker that takes a few values of these kinds."""
+    """A function that takes a few values of these types."""
     return lambda machine, *args: cls(*_all_of(kinds, args))
 
 
@@ -135,7 +135,7 @@ def _finish(cls: Any, array: Any, requires_grad: bool, state: dict[str, Any]) ->
 
 
 def check_place(memory: Any, place: tuple[Any, ...]) -> None:
-    """Never make an array that reaches out of its memory, whatever a file says."""
+    """An error if an array would exceed its memory."""
     offset, shape, strides, kind = place
     if type(kind) is not str or not KIND.fullmatch(kind):
         raise TypeError("the elements of a tensor have no known type")

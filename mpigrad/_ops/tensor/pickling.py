@@ -1,4 +1,4 @@
-"""Pickling and copying tensors: memory that several tensors share is kept shared, history is left behind."""
+"""Pickling and copying of tensors: shared memory stays shared, the graph is not kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mpigrad._tensor import Tensor, method
 
 
 def memory_of(array: Any) -> tuple[Any, int]:
-    """The whole memory that an array is part of, and at which byte of it the array begins."""
+    """The memory block of an array, and the byte offset of the array in it."""
     root = array
     while isinstance(root.base, type(array)) and not (root.base.dtype.hasobject or root.base.dtype.names):
         root = root.base
@@ -38,7 +38,7 @@ def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[in
 
 
 class DeviceMemory:
-    """Memory of a GPU on its way into a pickle, as NumPy's. One object for each memory, so that pickle takes it once."""
+    """GPU memory in a pickle, as a NumPy array. One object per memory block, so that pickle stores each once."""
 
     __slots__ = ("__weakref__", "memory")
     _known: weakref.WeakValueDictionary[tuple[Any, ...], DeviceMemory] = weakref.WeakValueDictionary()
@@ -60,7 +60,7 @@ class DeviceMemory:
 
 
 def host_memory(memory: np.ndarray) -> np.ndarray:
-    """What a `DeviceMemory` becomes when it is loaded; `on_place` brings it to a device."""
+    """Called when a `DeviceMemory` is loaded; `on_place` moves it to a device."""
     return memory
 
 
@@ -68,7 +68,7 @@ _moved: dict[tuple[int, device], tuple[Any, Any]] = {}  # (id of a host's memory
 
 
 def on_place(memory: Any, place: device) -> Any:
-    """A host's memory on a device; while the host's lives, all who ask get the same copy."""
+    """Copy host memory to a device; the copy is shared as long as the host memory exists."""
     if place is CPU:
         return memory
     key = id(memory), place
@@ -98,7 +98,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 def rebuild(
     cls: type[Tensor], memory: Any, place: tuple[Any, ...], where: str, requires_grad: bool, state: dict[str, Any]
 ) -> Tensor:
-    """The tensor that `__reduce_ex__` took apart; `place` says where in `memory` its elements are."""
+    """Rebuild a tensor from `__reduce_ex__`; `place` is the position of its elements in `memory`."""
     if isinstance(memory, DeviceMemory):  # copy.copy: nothing was pickled
         memory = memory.memory
     elif where != "cpu":
@@ -107,14 +107,14 @@ def rebuild(
 
 
 def _device_parts(array: SparseArray) -> tuple[Any, ...]:
-    """What a sparse array on a GPU is made of, as `SparseArray` takes it."""
+    """The arguments of `SparseArray` for a sparse array on a GPU."""
     with guard(array.values):
         parts = [each if each.flags.forc else each.copy() for each in (array.indices, array.values)]
     return (*map(DeviceMemory.of, parts), array.shape, array.is_coalesced)
 
 
 def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu") -> Tensor:
-    """A sparse tensor, from its array or, if that was on a GPU, from what it was made of."""
+    """Rebuild a sparse tensor from its array or, if it was on a GPU, from its parts."""
     if where == "cpu":
         return finish(cls, parts, requires_grad, state)
     indices, values, shape, coalesced = parts

@@ -35,7 +35,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors are printed: digits after the point, when to leave elements out, the width of lines.
+    """Set the options for printing tensors: digits after the point, the threshold for summarising, the line width.
 
     >>> import mpigrad
     >>> mpigrad.set_printoptions(precision=2)
@@ -189,7 +189,7 @@ def _history(tensor: Tensor) -> list[str]:
 
 
 def joined(text: str, suffixes: list[str], indent: int) -> str:
-    """The text and what follows the elements, on the same line while there is room."""
+    """Append the suffix (dtype, grad_fn ...) to the text, on the same line if it fits."""
     column = len(text) - text.rfind("\n")  # of the last line, its line break counted
     for suffix in suffixes:
         if column + len(suffix) + 2 > _Options.linewidth:

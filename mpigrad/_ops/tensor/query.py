@@ -1,4 +1,4 @@
-"""Asking a tensor: its sizes, its memory, its elements as Python or NumPy objects."""
+"""Queries: sizes, memory, elements as Python or NumPy objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _strict_dim(dim: int, ndim: int) -> int:
 
 @method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours of each dimension (or of one) are in memory."""
+    """The strides of all dimensions (or of one), in elements."""
     array = self._array
     if self.is_sparse:
         strides: tuple[int, ...] = (0,) * array.ndim
@@ -93,7 +93,7 @@ def data_ptr(self: Tensor) -> int:
 
 @method
 def storage_offset(self: Tensor) -> int:
-    """How many elements of the underlying memory come before this tensor's first."""
+    """The offset of the tensor's first element in its storage, in elements."""
     root = self if self._view is None else self._view.base
     return (data_ptr(self) - data_ptr(root)) // self._array.dtype.itemsize
 

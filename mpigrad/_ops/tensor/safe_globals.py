@@ -1,4 +1,4 @@
-"""What `load` may name without being told to trust a file, and how users allow more."""
+"""The classes and functions that `load` accepts in untrusted files, and how users allow more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_allowed(thing: Any) -> bool:
 
 
 def find_safe(module: str, name: str) -> Any:
-    """The class or function of that name if it is harmless or was allowed; else an error that says what to do."""
+    """The class or function of that name if it is safe or was allowed; otherwise an error with advice."""
     module = moved(module)
     known = name_at(module, name)
     if known is not None:
@@ -57,7 +57,7 @@ def find_safe(module: str, name: str) -> Any:
 
 
 def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Let `load` make objects of these classes (or call these functions) from now on."""
+    """Allow `load` to create objects of these classes (or call these functions)."""
     _allowed.update(_key(each) for each in safe_globals)
 
 

@@ -1,13 +1,13 @@
-"""A machine for the pickles of files from others. It knows the opcodes that `save` writes for plain data, and no more.
+"""An unpickler for untrusted files. It supports only the opcodes that `save` writes for plain data.
 
-pickle's own machine can call and change whatever a file names. This one keeps to the following, whatever the bytes say:
+Python's unpickler can call and change any object that a file names. This one guarantees, for any input:
 
-- It calls what `makers.py` lists, after checking the arguments, and what the user allowed with `add_safe_globals`.
-- It sets attributes of objects that it made itself, never of classes, and never over a method.
-- Memory stays in proportion to the pickle: nothing is allocated by a number in the file, and copies are counted.
-- A key of a dict or an element of a set is looked at before it is hashed: tuples nested without end would overflow C's stack.
+- It calls only functions of `makers.py`, after checking the arguments, and what the user allowed with `add_safe_globals`.
+- It sets attributes only of objects that it has created, never of classes, and never hides a method.
+- Memory is proportional to the size of the pickle: no number in the file determines an allocation, and copies are counted.
+- Keys of dicts and elements of sets are checked before they are hashed: deeply nested tuples would overflow the C stack.
 
-Whatever else goes wrong is an `UnpicklingError`: the file is damaged.
+All other errors become an `UnpicklingError`: the file is damaged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SafeUnpickler:
         self._marks: list[list[Any]] = []
         self._memo: list[Any] = []
         self._copies_left = len(data)
-        self._outside = False  # in code of the user's, whose errors are not the file's
+        self._outside = False  # while the user's code runs: its errors are not errors of the file
 
     def load(self) -> Any:
         """The object."""
@@ -82,9 +82,9 @@ class SafeUnpickler:
             raise damaged("its pickle leaves something over")
         return result
 
-    # -- what the makers ask for -------------------------------------------------------------------------------------
+    # -- interface for makers.py -------------------------------------------------------------------------------------
     def charge(self, count: int) -> None:
-        """Count elements that are about to be copied; a file that repeats one copy for ever is refused."""
+        """Count elements before they are copied; an error if a file copies too many."""
         self._copies_left -= count
         if self._copies_left < 0:
             raise damaged("it would take more memory than its size allows")
@@ -168,7 +168,7 @@ class SafeUnpickler:
         target.update([self._key(each) for each in items])
 
     def _key(self, key: Any) -> Any:
-        """The same, if hashing and comparing it ends."""
+        """Return the value; an error if it is nested too deeply to hash and compare."""
         left, level = len(self._data), [key]
         for _ in range(_DEPTH):
             deeper: list[Any] = []
@@ -246,7 +246,7 @@ Step = Callable[[SafeUnpickler], None]
 
 def _push(value: Callable[[SafeUnpickler], Any]) -> Step:
     def step(self: SafeUnpickler) -> None:
-        made = value(self)  # first: it may put another stack in place
+        made = value(self)  # first, as it may replace the stack
         self._stack.append(made)
 
     return step

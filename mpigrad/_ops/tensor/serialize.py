@@ -14,10 +14,10 @@ A file is one record or several, one after the other, each made by one `save`. A
     blocks    the elements, raw; each block begins at a multiple of 64 bytes from the beginning of the record
 
 A tensor in the skeleton is a call of `tensor` with a block and the tensor's place in it, so that tensors that share memory
-share it again. `load` calls nothing but what `makers.py` lists, unless it is told to trust the file.
+share it again. `load` calls only the functions of `makers.py`, unless `weights_only=False`.
 
-Every version of mpigrad reads the files of all versions before it. Format 1 had no CRCs of skeleton and blocks, and named
-mpigrad's things by the modules that they were in.
+Every version of mpigrad reads the files of all earlier versions. Format 1 had no CRCs of skeleton and blocks, and named
+mpigrad's classes by their modules.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
 
 
 class _Pickler(pickle.Pickler):
-    """Takes arrays out of the pickle, each memory once, and names mpigrad's things by names that stay."""
+    """Stores arrays outside the pickle, each memory block once, and uses stable names for mpigrad's classes."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=4)
@@ -66,13 +66,13 @@ class _Pickler(pickle.Pickler):
         nr = self._ids.get(id(obj))
         if nr is None:
             nr = self._ids[id(obj)] = len(self.blocks)
-            self.blocks.append((array, obj))  # the second keeps its id from being used again
+            self.blocks.append((array, obj))  # the object is kept so that its id is not reused
         fortran = not array.flags.c_contiguous
         return nr, text_of(array.dtype), array.shape, fortran
 
 
 class _TrustingUnpickler(pickle.Unpickler):
-    """Makes whatever the pickle says."""
+    """Python's unpickler, for trusted files."""
 
     def __init__(self, skeleton: bytes, blocks: _Blocks, map_location: MapLocation) -> None:
         super().__init__(io.BytesIO(skeleton))
@@ -85,7 +85,7 @@ class _TrustingUnpickler(pickle.Unpickler):
         return self._own(super().find_class(moved(module), name))
 
     def _own(self, found: Any) -> Any:
-        """The same, or what makes tensors on the devices that the user wants."""
+        """As found, or a function that creates tensors on the devices of `map_location`."""
         if found is pickling.rebuild:
             return self._rebuild
         return self._rebuild_sparse if found is pickling.rebuild_sparse else found
@@ -101,7 +101,7 @@ class _TrustingUnpickler(pickle.Unpickler):
 
 
 class _Blocks:
-    """The blocks of a record, as the arrays that the skeleton says they are."""
+    """The blocks of a record as arrays with the types and shapes that the skeleton gives."""
 
     def __init__(self, blocks: list[Any]) -> None:
         self._blocks = blocks
@@ -204,8 +204,8 @@ def load(
 
     `map_location` says where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
     tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes that
-    were allowed with `mpigrad.serialization.add_safe_globals` are made, so that files from others cannot run code. With
-    `mmap=True` the tensors of a named file are read when they are used.
+    were allowed with `mpigrad.serialization.add_safe_globals` are created, so that untrusted files cannot run code. With
+    `mmap=True` the tensors of a named file are read on first use.
     """
     safe = weights_only is not False
     if isinstance(f, (str, os.PathLike)):
@@ -239,7 +239,7 @@ def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) 
 
 
 class _Head(NamedTuple):
-    """The beginning of a record: how long it and its parts are, and the CRCs of the blocks and of the skeleton."""
+    """The head of a record: the lengths of its parts, and the CRCs of the blocks and of the skeleton."""
 
     length: int
     skeleton: int
@@ -278,8 +278,7 @@ def _read_head(file: Any) -> _Head:
 
 
 def _exactly(file: Any, count: int) -> bytes:
-    """So many bytes, read in parts, so that a wrong length in a damaged file asks for no more memory than there is
-    file."""
+    """Read `count` bytes in parts, so that a wrong length in a damaged file allocates no more memory than the file has."""
     parts, left = [], count
     while left:
         part = file.read(min(left, 1 << 24))
@@ -291,7 +290,7 @@ def _exactly(file: Any, count: int) -> bytes:
 
 
 def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
-    """The bytes of one block in memory of their own, or mapped from the file."""
+    """The bytes of one block, read or memory-mapped."""
     known = _check_length(file, length)
     if mapped and length:
         file.seek(length, os.SEEK_CUR)
@@ -311,7 +310,7 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
 
 
 def _check_length(file: Any, length: int) -> bool:
-    """Whether the file's length is known; an error if the file is too short for a block."""
+    """Whether the file's length is known; an error if it is too short for a block."""
     if not hasattr(file, "seekable") or not file.seekable():
         return False
     here = file.tell()

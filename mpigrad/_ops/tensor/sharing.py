@@ -1,7 +1,7 @@
-"""`share_memory_`: tensors in memory that other processes of this host see, too.
+"""`share_memory_`: moves tensors to memory that other processes of this host can map.
 
-A tensor and its views share one memory, and go on doing so: all tensors of this process that lie in it move together. They are
-found among the objects that Python's collector knows.
+A tensor and its views continue to share memory: all tensors of this process in the same memory block are moved together. They
+are found through Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def block_of(tensor: Tensor) -> SharedBlock | None:
 
 
 def _key(memory: np.ndarray) -> int:
-    """What stands for a memory: several arrays may span one shared block."""
+    """The identity of a memory block: several arrays may span one shared block."""
     block = block_behind(memory)
     return id(memory) if block is None else id(block)
 
 
 def move_memory(new: dict[int, np.ndarray]) -> None:
-    """Let all tensors in some memories or shared blocks (by id) lie in others instead, at the same places."""
+    """Move all tensors of some memory blocks (by id) to others, at the same offsets."""
     for tensor in gc.get_objects():
         if isinstance(tensor, Tensor) and isinstance(getattr(tensor, "_array", None), np.ndarray):
             array = tensor._array
@@ -44,9 +44,9 @@ def move_memory(new: dict[int, np.ndarray]) -> None:
 
 
 def share(tensors: Iterable[Tensor]) -> None:
-    """Move tensors of the host, with all their views, to memory that other processes can map."""
+    """Move CPU tensors, with all their views, to memory that other processes can map."""
     new: dict[int, np.ndarray] = {}
-    kept = []  # ids stay true while the memories live
+    kept = []  # keeps the blocks alive, so that their ids stay unique
     for tensor in tensors:
         if tensor.is_sparse:
             raise NotImplementedError("Cannot access storage of SparseTensorImpl")
@@ -66,9 +66,9 @@ def share(tensors: Iterable[Tensor]) -> None:
 
 @method
 def share_memory_(self: Tensor) -> Tensor:
-    """Move the memory of this tensor and its views to where other processes of this host can see it.
+    """Move the memory of this tensor and its views to shared memory.
 
-    Processes that get the tensor by `mpigrad.multiprocessing` then see each other's changes. Nothing happens on a GPU.
+    Processes that receive the tensor by `mpigrad.multiprocessing` then see each other's changes. No effect on a GPU.
 
     >>> import mpigrad
     >>> x = mpigrad.zeros(2)

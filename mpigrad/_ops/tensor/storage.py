@@ -1,4 +1,4 @@
-"""The memory behind tensors: what shares it with what, how much there is; and calling a function on each element in it."""
+"""The storage of tensors: address, size and sharing; and elementwise application of Python functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..create.create import Place, empty, tensor
 
 
 class UntypedStorage:
-    """The bytes that a tensor and its views share: where they are and how many."""
+    """The memory that a tensor and its views share: address and size."""
 
     def __init__(self, array: Any) -> None:
         while getattr(array, "base", None) is not None and type(array.base) is type(array):
@@ -88,7 +88,7 @@ def const_data_ptr(self: Tensor) -> int:
 
 @method
 def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
-    """The dimensions from the one whose neighbours are furthest apart in memory to that where they are next."""
+    """The dimensions in descending order of their strides."""
     strides = self.stride()
     return tuple(sorted(range(self.ndim), key=lambda dim: -strides[dim]))
 
@@ -135,7 +135,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """An unfilled tensor whose elements lie in memory at the given distances.
+    """An uninitialised tensor with the given strides.
 
     >>> import mpigrad
     >>> mpigrad.empty_strided((2, 3), (1, 2)).stride()
@@ -197,7 +197,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
 @method
 def new(self: Tensor, *args: Any) -> Tensor:
-    """A tensor of this one's type and place: of some sizes, unfilled, or of the values of a sequence."""
+    """A tensor with this one's type and device: uninitialised for sizes, or with the values of a sequence."""
     if len(args) == 1 and isinstance(args[0], (list, Tensor, np.ndarray)):
         return tensor(args[0], dtype=self.dtype, device=self.device)
     return self.new_empty(*(args or (0,)))

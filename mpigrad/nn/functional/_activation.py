@@ -37,7 +37,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def _dim(name: str, ndim: int) -> int:
-    """The dimension that old programs meant when they named none."""
+    """PyTorch's legacy default dimension."""
     import warnings
 
     warnings.warn(

@@ -28,7 +28,7 @@ def _triangle(rows: int, columns: int, like: Tensor) -> Tensor:
 
 
 def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask of what may be attended to, as something to add to scores; float masks are that already."""
+    """Convert a mask of allowed positions to a term that is added to scores; float masks are such terms already."""
     if mask._array.dtype.kind != "b":
         return mask
     xp = array_module(mask._array)
@@ -106,7 +106,7 @@ def _heads(x: Tensor, count: int) -> Tensor:
 
 
 def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """A mask of what must *not* be attended to, as something to add to scores."""
+    """Convert a mask of forbidden positions to a term that is added to scores."""
     if mask is None or mask._array.dtype.kind in "fV":
         return mask
     xp = array_module(mask._array)
@@ -181,7 +181,7 @@ def _check_heads(size: int, wanted: int, heads: int, hint_alone: bool) -> None:
 
 
 def _extended(k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None) -> tuple[Tensor, Tensor, int]:
-    """Keys and values with one that was learnt after them, if there is one; and how many were added."""
+    """Append learned keys and values, if there are any; returns also the number of added positions."""
     if bias_k is None or bias_v is None:
         return k, v, 0
     batch = k.shape[1]
@@ -202,7 +202,7 @@ def _masked(scores: Tensor, mask: Tensor | None, padding: Tensor | None, more: i
 
 def _unbatched(given: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
     batched = {id(given[name]): given[name].unsqueeze(1) for name in ("query", "key", "value")}
-    for name in ("query", "key", "value"):  # what was one tensor stays one, and is projected at once
+    for name in ("query", "key", "value"):  # if they are one tensor, it stays one and is projected once
         given[name] = batched[id(given[name])]
     if given["key_padding_mask"] is not None:
         given["key_padding_mask"] = given["key_padding_mask"].unsqueeze(0)

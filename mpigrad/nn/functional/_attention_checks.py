@@ -1,4 +1,4 @@
-"""What attention with several heads asks of the shapes of its arguments, and what it says when they do not fit."""
+"""Checks of the arguments of multi-head attention, with PyTorch's error messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _check_indices(name: str, indices: Any) -> None:
 
 
 def _outside(indices: Any, rows: int) -> bool:
-    """Whether an index names no row: as unsigned numbers, negative ones are the largest."""
+    """Whether an index is out of range; compared as unsigned numbers, so that negative ones are too large."""
     return bool(indices.size and indices.view(_UNSIGNED[indices.dtype.itemsize]).max() >= rows)
 
 
@@ -162,7 +162,7 @@ def _starts_of_kept(starts: Any, kept: Any) -> Any:
 
 
 def _lengths(starts: Any, kind: Any) -> Tensor:
-    """How many rows each bag has, at least one, to divide its sum by."""
+    """The number of rows of each bag, at least one, as divisor of the mean."""
     return wrap(np.maximum(array_module(starts).diff(starts), 1).astype(kind)[:, None])
 
 

@@ -37,7 +37,7 @@ def _unpool(
             )
     front = input.shape[: input.dim() - n]
     length = prod(size)
-    made = wrap(array_module(input._array).zeros((*front, length), input._array.dtype))  # where windows meet, one counts
+    made = wrap(array_module(input._array).zeros((*front, length), input._array.dtype))  # in overlaps one value wins
     return made.scatter(-1, indices.reshape(*front, -1), input.reshape(*front, -1)).reshape(*front, *size)
 
 

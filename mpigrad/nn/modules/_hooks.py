@@ -1,4 +1,4 @@
-"""Hooks of modules: who is called around a forward, and how the gradients of a whole module are seen."""
+"""Hooks of modules: calls around a forward, and gradients of a whole module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ModuleHandle(RemovableHandle):
-    """Undoes the registration of a module's hook, and forgets what was noted about it."""
+    """Removes a module's hook and the notes about it."""
 
     def __init__(self, hooks: dict[int, Any], *notes: dict[int, bool]) -> None:
         super().__init__(hooks)
@@ -59,7 +59,7 @@ class GlobalHooks:
         self.parameter: OrderedDict[int, Any] = OrderedDict()
         self.buffer: OrderedDict[int, Any] = OrderedDict()
         self.module: OrderedDict[int, Any] = OrderedDict()
-        # the one dictionary that `Module.__call__` looks at; holds whatever is above, by kind
+        # the only dictionary that `Module.__call__` checks; contains all of the above, by kind
         self.around_call: dict[str, bool] = {}
 
     def refresh(self) -> None:
@@ -146,12 +146,12 @@ def _after_forward(module: Module, args: Any, kwargs: Any, result: Any, called: 
 
 
 def _call_the_faithful(module: Module, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
-    """After an error, call the hooks that asked to be called always and have not been yet."""
+    """After an error, call the hooks with `always_call` that have not been called."""
     for key, hook, with_kwargs, always in _forward_hooks(module):
         if always and key not in called:
             try:
                 hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
-            except Exception as error:  # the first error is the one to tell of
+            except Exception as error:  # report the first error
                 warnings.warn(
                     f"forward hook with ``always_call=True`` raised an exception that was silenced: {error}",
                     stacklevel=2,
@@ -179,11 +179,11 @@ def _gradient_hooks(module: Module) -> GradientHooks | None:
 
 
 class GradientHooks:
-    """Two boundaries in the graph, around what a module did: one node for all its inputs, one for all its outputs."""
+    """Two nodes around the graph of a module: one for all its inputs, one for all its outputs."""
 
     def __init__(self, module: Module, pre: list[Any], post: list[Any]) -> None:
         self.module, self.pre, self.post = module, pre, post
-        self.inputs: list[int] | None = None  # places of the tensors among the arguments; None: no gradient goes there
+        self.inputs: list[int] | None = None  # positions of the tensors among the arguments; None: they need no gradient
         self.n_inputs = 0
         self.grad_outputs: tuple[Any, ...] | None = None
 
@@ -228,7 +228,7 @@ class GradientHooks:
 
     def _gradients_arrived(self, made: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         assert self.inputs is not None
-        if self.grad_outputs is None:  # the gradient came past the outputs, as in recomputed modules
+        if self.grad_outputs is None:  # the gradient did not pass the outputs, as in recomputed modules
             return None
         grads = _spread(made, self.inputs, self.n_inputs)
         for hook in self.post:
@@ -255,7 +255,7 @@ def _spread(values: tuple[Any, ...], places: list[int], total: int) -> tuple[Any
 
 
 def _through_boundary(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, list[int]]:
-    """Pass the tensors among `values` through one node; its own is None when no gradient will come."""
+    """Pass the tensors among `values` through one node; the node is None if they need no gradient."""
     places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
     if not MODE.enabled or not any(values[place]._requires for place in places):
         return values, None, places
@@ -268,7 +268,7 @@ def _through_boundary(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, li
 
 
 def _watch_last_node(module: Module, args: tuple[Any, ...], result: Any) -> None:
-    """The hooks of old (`register_backward_hook`): they see the last operation of the module only."""
+    """The legacy hooks (`register_backward_hook`): they see only the last operation of the module."""
     if module._is_full_backward_hook is not False or not module._backward_hooks:
         return
     found = result

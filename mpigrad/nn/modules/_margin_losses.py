@@ -60,7 +60,7 @@ class CosineEmbeddingLoss(MarginRankingLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """How much farther than the margin allows an anchor is from its like than from the other."""
+    """How much the distance to the positive exceeds that to the negative, plus the margin."""
 
     def __init__(
         self,

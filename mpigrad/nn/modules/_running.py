@@ -1,4 +1,4 @@
-"""What batch and instance normalisation share: an affine map and running statistics."""
+"""The base of batch and instance normalisation: an affine map and running statistics."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NormBase(Module):
         )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *rest: Any) -> None:
-        """States from before batches were counted lack the count: keep our own."""
+        """States of old versions lack the count of batches: keep the present one."""
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:

@@ -1,4 +1,4 @@
-"""A module's state as a dictionary: what `state_dict` gives and `load_state_dict` takes."""
+"""A module's state as a dictionary: `state_dict` and `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .module import Module
 
 EXTRA = "_extra_state"
-ONLY_CHECK = "only_check"  # in the notes that `_load_from_state_dict` gets: say what is wrong, take nothing
+ONLY_CHECK = "only_check"  # in the metadata for `_load_from_state_dict`: report errors, load nothing
 
 
 class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list), ("unexpected_keys", list)])):
@@ -58,7 +58,7 @@ def gather(module: Module, destination: Any, prefix: str, keep_vars: bool) -> An
 
 
 def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-    """Put a module's own parameters, buffers and extra state into `destination`."""
+    """Write a module's own parameters, buffers and extra state to `destination`."""
     for name, value in module._parameters.items():
         if value is not None:
             destination[prefix + name] = value if keep_vars else _detached(value)
@@ -70,7 +70,7 @@ def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars
 
 
 def _detached(value: Tensor) -> Tensor:
-    """The same memory without history; it counts changes together with the original."""
+    """A detached alias that shares the version counter of the original."""
     made = wrap(value._array)
     made._counter = counter(value)
     return made

@@ -22,7 +22,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of target classes, with the rare classes in clusters of their own (`cutoffs` says where they begin).
+    """Log-probabilities of target classes, with the rare classes in separate clusters, which begin at `cutoffs`.
 
     >>> import mpigrad
     >>> from mpigrad import nn

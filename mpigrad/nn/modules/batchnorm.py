@@ -12,7 +12,7 @@ class _BatchNorm(NormBase):
         raise NotImplementedError
 
     def _count_batch(self) -> float:
-        """Count this batch if statistics are kept; give the weight of its statistics in the running ones."""
+        """Count this batch if statistics are kept; returns the weight of its statistics in the running ones."""
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked._array[...] += 1

@@ -1,4 +1,4 @@
-"""Lazy modules: their sizes come from the first input, and then they become ordinary modules."""
+"""Lazy modules: they take their sizes from the first input and then become ordinary modules."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..parameter import UninitializedBuffer, UninitializedParameter, is_uninitia
 
 
 class LazyModuleMixin:
-    """The part of a lazy module that waits for the first input.
+    """Mixin of lazy modules.
 
-    A class that mixes it in says in `initialize_parameters(*args)` which shapes an input asks for, and in
-    `cls_to_become` what it is from then on.
+    A lazy class sets the shapes for the first input in `initialize_parameters(*args)`, and names in `cls_to_become` the class
+    that it becomes.
     """
 
     cls_to_become: Any = None
@@ -39,7 +39,7 @@ class LazyModuleMixin:
             self.__class__ = self.cls_to_become
 
     def _apply(self: Any, fn: Any, recurse: bool = True) -> Any:
-        """What has no shape yet stays so when it is moved or converted."""
+        """Move or convert members; those without a shape stay without one."""
         shapeless = [name for name, held in self._buffers.items() if is_uninitialized(held)]
         super()._apply(fn, recurse)  # type: ignore[misc]
         for name in shapeless:
@@ -48,7 +48,7 @@ class LazyModuleMixin:
         return self
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Tensors of a state give their shapes to what has none."""
+        """Give members without a shape the shapes of the tensors in a state."""
         for name, held in [*self._parameters.items(), *self._buffers.items()]:  # type: ignore[attr-defined]
             given = state_dict.get(prefix + name)
             if is_uninitialized(held) and given is not None and not is_uninitialized(given):

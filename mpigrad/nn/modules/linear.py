@@ -14,7 +14,7 @@ from .module import Module
 
 
 class Identity(Module):
-    """Gives its input back, whatever it was constructed with."""
+    """Returns its input; accepts any constructor arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What recurrent layers have in common: their weights, shapes, and the way through layers and directions."""
+    """Base class of recurrent layers: weights, shapes, and iteration over layers and directions."""
 
     two_states: ClassVar[bool] = False
 
@@ -103,7 +103,7 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: there is no library here that wants the weights in one piece."""
+        """No effect: no library here needs the weights in one block."""
 
     @property
     def _flat_weights(self) -> list[Parameter]:

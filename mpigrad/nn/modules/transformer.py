@@ -38,7 +38,7 @@ def _copies(module: Module, count: int) -> ModuleList:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """Whether a mask hides the future; only a hint, since the mask itself is applied anyway."""
+    """Whether a mask is causal; only a hint, since the mask is applied anyway."""
     return bool(is_causal) and mask is not None
 
 

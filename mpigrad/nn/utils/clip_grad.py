@@ -74,7 +74,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale gradients down, in place, so that a total norm known already does not exceed `max_norm`."""
+    """Scale gradients down in place, given their total norm, so that it does not exceed `max_norm`."""
     arrays = [each._grad._array for each in _with_gradients(parameters)]  # type: ignore[union-attr]
     arrays = [each if each.__class__ is np.ndarray else getattr(each, "values", each) for each in arrays]
     for place, some in _by_device(arrays).items():
@@ -89,7 +89,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients down, in place, so that their norm together does not exceed `max_norm`; give the norm.
+    """Scale all gradients down in place so that their joint norm does not exceed `max_norm`; returns the norm before.
 
     >>> import mpigrad
     >>> from mpigrad import nn

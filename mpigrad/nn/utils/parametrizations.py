@@ -68,7 +68,7 @@ class _SpectralNorm(Module):
 
     @no_grad()
     def _iterate(self, matrix: Tensor, count: int) -> None:
-        """Come nearer to the first singular vectors."""
+        """Run a step of the power iteration for the first singular vectors."""
         for _ in range(count):
             self._u.copy_(F.normalize(matrix @ self._v, dim=0, eps=self.eps))
             self._v.copy_(F.normalize(matrix.transpose(0, 1) @ self._u, dim=0, eps=self.eps))

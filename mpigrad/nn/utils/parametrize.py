@@ -1,4 +1,4 @@
-"""Parametrizations: a parameter of a module becomes a function of other tensors, which are trained in its place."""
+"""Parametrizations: a parameter of a module becomes a function of other tensors, which are trained instead."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _set(self: Any, name: str, value: Any) -> None:
 
 
 def _deep_copy(self: Any, memo: dict[int, Any]) -> Any:
-    """A copy with a class of its own, so that taking parametrizations away from one leaves the other alone."""
+    """A copy with a separate class, so that removing parametrizations from one does not affect the other."""
     made: Any = object.__new__(_parametrized_class(type(self)._parametrized_from))
     memo[id(self)] = made
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
@@ -181,7 +181,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a tensor an ordinary one again, with its present value (or with the original one)."""
+    """Make a tensor an ordinary parameter again, with its present value (or with the original one)."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held: Any = module.parametrizations[tensor_name]

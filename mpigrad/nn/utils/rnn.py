@@ -1,4 +1,4 @@
-"""Sequences of different lengths: packed one after the other by step, or padded to one length."""
+"""Sequences of different lengths: packed by step, or padded to one length."""
 
 from __future__ import annotations
 

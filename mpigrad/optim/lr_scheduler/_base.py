@@ -1,4 +1,4 @@
-"""What schedules share: the count of steps, the learning rates they set, and their state."""
+"""Base class of schedules: step count, learning rates and state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
 
 
 class LRScheduler:
-    """Sets the learning rates of an optimizer's groups at each `step`. Subclasses say in `get_lr` to what."""
+    """Sets the learning rates of an optimizer's groups at each `step`; subclasses compute them in `get_lr`."""
 
     _NOT_SAVED: tuple[str, ...] = ("optimizer",)
 

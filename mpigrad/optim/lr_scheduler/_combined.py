@@ -73,7 +73,7 @@ class SequentialLR(_Combined):
             )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
-        for group in optimizer.param_groups:  # what the schedules did when they were made is undone
+        for group in optimizer.param_groups:  # undo the changes that the schedules made at construction
             set_rate(group, group["initial_lr"])
         for scheduler in schedulers:
             scheduler.last_epoch -= 1

@@ -37,7 +37,7 @@ class CosineAnnealingLR(LRScheduler):
             return self._rates()
         if self._step_count == 1 and step > 0:
             return self._get_closed_form_lr()
-        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # leaving the bottom, where ratios say nothing
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the minimum the recursive formula does not work
             return [
                 rate + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
                 for base, rate in zip(self.base_lrs, self._rates())

@@ -1,4 +1,4 @@
-"""Schedules that go up and down, with the momentum the other way round."""
+"""Cyclic schedules, with the momentum cycled inversely."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _per_group(optimizer: Optimizer, name: str, value: Any) -> list[float]:
 
 
 def _check_momentum(optimizer: Optimizer) -> bool:
-    """Whether the first beta is the momentum; refuse optimizers that have neither."""
+    """Whether the first beta is the momentum; an error for optimizers without momentum."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
 
 
 def _start_momentum(optimizer: Optimizer, lows: list[float], highs: list[float], in_betas: bool) -> None:
-    """Begin with the high momentum of each group, and note both ends of its cycle."""
+    """Start with the maximal momentum of each group, and store the bounds of its cycle."""
     for group, low, high in zip(optimizer.param_groups, lows, highs):
         _set_momentum(group, high, in_betas)
         group["max_momentum"], group["base_momentum"] = high, low

@@ -39,7 +39,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of functions, only the attributes of objects that can be called."""
+        """The state without the optimizer; for callable objects their attributes, and nothing for functions."""
         kept = [None if hasattr(fn, "__code__") else dict(fn.__dict__) for fn in self.lr_lambdas]
         return super().state_dict() | {"lr_lambdas": kept}
 

@@ -1,4 +1,4 @@
-"""A schedule that looks at results: the learning rate goes down when they stop getting better."""
+"""A schedule that reduces the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ def _forward(
 
 
 def _step_back(of_input: Any, of_state: Any, dh: Any, gate: Any, inner: Any, before: Any, u: Any) -> None:
-    """Gradients of one step's gates, as the input and as the state see them; `dh` becomes its direct part before."""
+    """Gradients of one step's gates with respect to input and state; `dh` is updated to its direct part of the previous state."""
     r, z, n = gate
-    np.multiply(dh, z, out=u)  # what goes straight to the state before
+    np.multiply(dh, z, out=u)  # the direct part of the previous state
     dh -= u
     slope = of_input[:, 2]
     np.multiply(n, n, out=slope)

@@ -29,7 +29,7 @@ def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
 
 
 def _columns(x: Any, h0: Any, steps: Steps, bias: bool) -> Any:
-    """What each step multiplies the weights with: room for the state it starts from, its input, and a one."""
+    """The factors of the weights in each step: space for its initial state, its input, and a one."""
     count, batch, features = x.shape
     width = h0.shape[1]
     made = array_module(x).empty((count + 1, width + features + bias, batch), x.dtype)
@@ -120,7 +120,7 @@ def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
 def _back(
     given: Any, gates: Any, squashed: Any, cs: Any, w_hh: Any, steps: Steps, lengths: Any
 ) -> tuple[Any, Any, Any]:
-    """The way back through all steps: gradients of the gates before their functions, of the first state and cell."""
+    """The backward pass over all steps: gradients of the gates before their activations, of the first state and cell."""
     xp = array_module(gates)
     of_out, of_h, of_c = (None if each is None else xp.ascontiguousarray(each.swapaxes(-1, -2)) for each in given)
     ends = None if lengths is None else ending_rows(lengths, len(gates))

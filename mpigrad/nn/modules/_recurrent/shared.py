@@ -1,4 +1,4 @@
-"""What recurrent layers share: steps in either direction, rows that end early, gradients of gradients.
+"""Common parts of recurrent layers: steps in either direction, sequences of different lengths, second derivatives.
 
 A layer over a whole sequence is one operator: its forward runs all steps on arrays and keeps what its backward, also on
 arrays, needs. When the backward itself is to be differentiated, the layer is run again from its inputs with ordinary
@@ -18,7 +18,7 @@ from ...._tensor import Tensor
 
 
 class Steps:
-    """The order of the steps. State `t + before` is what step `t` starts from, `t + after` what it makes."""
+    """The order of the steps. Step `t` reads state `t + before` and writes state `t + after`."""
 
     __slots__ = ("after", "before", "first", "last", "order")
 
@@ -65,7 +65,7 @@ def ending_rows(lengths: Any, count: int) -> list[Any]:
 
 
 def start_gradient(given: Any, like: Any, lengths: Any) -> Any:
-    """The gradient of the last state, to begin the way back with; zero when rows end at different steps."""
+    """The gradient of the last state, with which the backward pass starts; zero if sequences have different lengths."""
     if given is None or lengths is not None:
         return array_module(like).zeros(like.shape, like.dtype)
     return given.copy()
