@@ -1,7 +1,7 @@
 """The files of a checkpoint: one per worker in a new directory for each save, and a manifest that names the directory.
 
     checkpoint/
-      manifest.json          the current directory, the parts in each file, and the size and checksum of each file
+      manifest.json          the current directory, the parts in each file, the size and checksum of each file, and its own
       save-000007/worker0.pt, worker1.pt, ...
 
 A save writes a new directory first and replaces the manifest last, atomically: at any time the manifest names a complete
@@ -75,6 +75,7 @@ def check(directory: Path, wanted: dict[str, Any]) -> None:
 def write_manifest(path: Path, content: dict[str, Any]) -> None:
     """Make a save the current one, atomically and durably."""
     part = path / f".{MANIFEST}.part"
+    content = {**content, "crc32": _checksum_of_manifest(json.loads(json.dumps(content)))}
     with part.open("w") as stream:
         json.dump(content, stream, indent=1)
         stream.flush()
@@ -82,6 +83,10 @@ def write_manifest(path: Path, content: dict[str, Any]) -> None:
     keep(path / content["directory"])
     os.replace(part, path / MANIFEST)
     keep(path)
+
+
+def _checksum_of_manifest(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps({key: value for key, value in content.items() if key != "crc32"}, sort_keys=True).encode())
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -99,9 +104,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{file} has format {content.get('format')!r}, this version reads formats up to {FORMAT}; is it of a later version?"
         )
+    whole = content.get("crc32") in (None, _checksum_of_manifest(content))  # version 0.1 wrote none
     if content["format"] == 1:
         content = _upgraded(file, content)
     _check_manifest(file, content)
+    if not whole:
+        raise CheckpointError(f"{file} is damaged: its content does not match its crc32, {content['crc32']!r:.80}")
     return content
 
 
@@ -135,7 +143,7 @@ def _check_manifest(file: Path, content: dict[str, Any]) -> None:
             _expect(file, each, key, kind)
         if each["name"] != os.path.basename(each["name"]) or each["name"] in ("", ".", ".."):
             raise CheckpointError(f"{file} is damaged: {each['name']!r:.80} is not the name of a file")
-        if each.get("parts") is not None:
+        if "parts" not in each or each["parts"] is not None:
             _expect(file, each, "parts", list)
 
 

@@ -199,6 +199,8 @@ WHOLE = {"format": 2, "directory": "save-000001", "files": [FILE], "extra": None
         ({"files": [FILE | {"name": "../../passwd"}]}, "'../../passwd' is not the name of a file"),
         ({"files": [FILE | {"name": ".."}]}, "'..' is not the name of a file"),
         ({"files": [FILE | {"parts": 3}]}, "'parts' is 3, not a list"),
+        ({"files": [{key: FILE[key] for key in FILE if key != "parts"}]}, "there is no 'parts'"),
+        ({"crc32": 5}, "does not match its crc32, 5"),
     ],
 )
 def test_a_broken_manifest_is_told(rpc_world, tmp_path: Path, changed: dict[str, Any], said: str) -> None:
