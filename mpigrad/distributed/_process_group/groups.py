@@ -11,6 +11,7 @@ from typing import Any
 from mpigrad._process.rank import check_expected_size, how_to_start, local_rank
 
 from .. import _mpi
+from .._first_ranks import FOR_GROUPS, meet_first, refuse
 from .._gpu.binding import bind_if_asked
 from .._mpi import mpi_turn
 from .buffers import choose
@@ -103,7 +104,8 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Create the default process group of all ranks of the MPI job. Addresses and stores are not needed and are ignored.
+    """Create the default process group of all ranks of the MPI job, or of the first `world_size` ranks, which alone call it.
+    Addresses and stores are not needed and are ignored.
 
     The environment variable MPIGRAD_DEVICE_TRANSFERS, or an attribute `device_transfers` of `pg_options`, says how tensors on
     GPUs are passed to MPI: see `MPIRpcBackendOptions`.
@@ -121,23 +123,36 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     MPI = _mpi.mpi()
     _mpi.check_thread_level()
-    for what, given, found in (("rank", rank, MPI.COMM_WORLD.rank), ("world_size", world_size, MPI.COMM_WORLD.size)):
-        if given not in (-1, None) and given != found:
+    own, most = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+    size = most if world_size in (-1, None) else world_size
+    for what, given, found, fits in (("rank", rank, own, rank in (-1, None, own)), ("world_size", size, most, 0 < size <= most)):
+        if not fits:
             raise ValueError(
                 f"init_process_group was given {what}={given}, but MPI says {found}; leave it out. "
                 + how_to_start(world_size if world_size and world_size > 0 else None)
             )
+    refuse("init_process_group", size, own)
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are ignored: MPI connects the ranks")
     seconds = timeout or default_pg_timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
-    check_expected_size(MPI.COMM_WORLD.Get_size())
-    with mpi_turn():
-        comm, request = MPI.COMM_WORLD.Idup()
-    Work("init_process_group", request, lambda work: None, seconds.total_seconds()).wait()
+    check_expected_size(most)
+    comm = _communicator(MPI.COMM_WORLD, size, seconds.total_seconds())
     GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "0", "default_pg")
     _groups.append(GroupMember.WORLD)
+
+
+def _communicator(parent: Any, size: int, seconds: float) -> Any:
+    """A private communicator of the first `size` ranks; only they call this."""
+    if size < parent.Get_size():
+        first = meet_first(parent, size, FOR_GROUPS)
+        Work("init_process_group", first, lambda work: None, seconds).wait()
+        return first.comm
+    with mpi_turn():
+        comm, request = parent.Idup()
+    Work("init_process_group", request, lambda work: None, seconds).wait()
+    return comm
 
 
 def _check_timeout(timeout: Any) -> None:

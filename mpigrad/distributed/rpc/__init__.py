@@ -86,8 +86,9 @@ def init_rpc(
     """Make this rank a worker called `name`.
 
     Rank and size come from MPI and need not be given; given ones are checked. It returns when all ranks of the communicator have
-    called it. With `dynamic=True`, and in PyTorch's form with a `rank` and no `world_size`, ranks join and leave at any time.
-    After Ctrl-C while it waits for the others it can be called again, with the same arguments.
+    called it; with a smaller `world_size`, when the first ranks have, and no other rank calls it. With `dynamic=True`, and in
+    PyTorch's form with a `rank` and no `world_size`, ranks join and leave at any time. After Ctrl-C while it waits for the others
+    it can be called again, with the same arguments.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)

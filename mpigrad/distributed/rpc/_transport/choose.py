@@ -21,6 +21,7 @@ def on_several_hosts(size: int) -> bool:
 
 def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     """Open the transport that works with this MPI. Both kinds send the same frames, so ranks may choose differently."""
-    if "ch4:ucx" in mpi().Get_library_version() and on_several_hosts(comm.Get_size()):
+    MPI = mpi()
+    if "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size()):
         return ProbedTransport(comm, first_tag)
     return MPITransport(comm, first_tag)

@@ -14,6 +14,7 @@ from typing import Any
 from mpigrad._core import guard
 from mpigrad._core.rpc.mpi import wait_for
 from mpigrad._process.logs import get_logger
+from mpigrad.distributed._first_ranks import FOR_RPC, FirstRanks, meet_first
 from mpigrad.distributed._mpi import mpi, mpi_turn
 
 WITNESSES = 8
@@ -25,9 +26,10 @@ _WHAT = "the other ranks to call init_rpc"
 class RollCall:
     """One rank's view of which ranks are present. After an interrupt `meet` can be called again and continues."""
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: Any, size: int | None = None) -> None:
+        """`size`: how many ranks of the communicator, the first ones, are to come; all if not given."""
         self._comm = comm
-        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.rank, self.size = comm.Get_rank(), comm.Get_size() if size is None else size
         self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below the tags of dynamic worlds
         self._began = time.monotonic()
         self._sent: list[Any] | None = None
@@ -36,8 +38,13 @@ class RollCall:
         self._told = bytearray(self.size)
         self._telling: Any = None
         self._receives: list[Any] | None = None
-        with mpi_turn():
-            self.duplicate, self._request = comm.Idup()
+        self.duplicate: Any = None
+        self._request: Any = None
+        if self.size < comm.Get_size():
+            self._request = meet_first(comm, self.size, FOR_RPC)
+        else:
+            with mpi_turn():
+                self.duplicate, self._request = comm.Idup()
 
     def meet(self, deadline: float) -> None:
         """Wait until `duplicate`, the private communicator, is usable; TimeoutError with the missing ranks otherwise."""
@@ -49,6 +56,8 @@ class RollCall:
             time.sleep(nap)
             guard.deliver()
             nap = min(nap * 1.5, 1e-3)
+        if isinstance(self._request, FirstRanks):
+            self.duplicate = self._request.comm
         self._receive_the_rest(deadline)
 
     def look(self) -> None:
@@ -82,8 +91,8 @@ class RollCall:
         names = ", ".join(map(str, missing[:LONGEST_LIST])) + (", ..." if len(missing) > LONGEST_LIST else "")
         return (
             f"rank{'s' * (len(missing) > 1)} {names} of {self.size}. Have they ended, or do they wait for something else? "
-            "Workers that come and go call init_rpc with dynamic=True; a world of some ranks gets their communicator, "
-            "MPIRpcBackendOptions(comm=...)"
+            "Workers that come and go call init_rpc with dynamic=True; a world of the first n ranks gets world_size=n, one of "
+            "other ranks their communicator, MPIRpcBackendOptions(comm=...)"
         )
 
     def _ended(self, request: Any) -> bool:

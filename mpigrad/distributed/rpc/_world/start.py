@@ -11,6 +11,7 @@ from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.rank import check_expected_size, how_to_start, singletons
 from mpigrad.distributed import _mpi
+from mpigrad.distributed._first_ranks import refuse
 
 from .._agent import current
 from .._transport.choose import open_transport
@@ -36,37 +37,38 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     deadline = time.monotonic() + options.init_timeout
     if world_size is None:
         return join_dynamic(name, comm, options)
-    return _join_static(name, MPI._handleof(comm), comm, options, deadline)
+    return _join_static(name, comm, world_size, options, deadline)
 
 
 class _Meeting:
     """A start in progress: a private duplicate of the communicator and the transport on it. Survives an interrupt."""
 
-    def __init__(self, comm: Any) -> None:
-        self._roll_call = RollCall(comm)
-        self.duplicate = self._roll_call.duplicate
+    def __init__(self, comm: Any, size: int) -> None:
+        self._roll_call = RollCall(comm, size)
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
         """Wait for all ranks and open the transport; TimeoutError after the deadline."""
         self._roll_call.meet(deadline)
+        self.duplicate = self._roll_call.duplicate
         if self._transport is None:
             self._transport = open_transport(self.duplicate)
         self._transport.gather_again()
         return self._transport
 
 
-_meetings: dict[int, _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator
+_meetings: dict[tuple[int, int], _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator and size
 
 
-def _join_static(name: str, handle: int, comm: Any, options: Any, deadline: float) -> Agent:
+def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float) -> Agent:
     """Start a static world, or continue an interrupted start: the other ranks still wait in the same collective."""
-    meeting = _meetings.pop(handle, None) or _Meeting(comm)
+    place = _mpi.mpi()._handleof(comm), size
+    meeting = _meetings.pop(place, None) or _Meeting(comm, size)
     try:
         agent = start_static(name, meeting.open(deadline), options, deadline, current.set_agent)
     except BaseException as error:
         if isinstance(error, TimeoutError) or not isinstance(error, Exception):
-            _meetings[handle] = meeting
+            _meetings[place] = meeting
         raise
     agent.communicator = meeting.duplicate
     return agent
@@ -79,9 +81,9 @@ def size_of_world(options: Any) -> int:
 
 
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
-    """RuntimeError if the given rank or size differ from MPI's, with the likely cause and how to start the program."""
+    """RuntimeError if the given rank differs from MPI's or there are fewer ranks, with the likely cause and how to start."""
     size, own = comm.Get_size(), comm.Get_rank()
-    if world_size is not None and world_size != size:
+    if world_size is not None and not 0 < world_size <= size:
         remedy = singletons(size) or (
             how_to_start(world_size) + ". Or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"
         )
@@ -94,6 +96,8 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
             f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator"
             + (f"; {cause}" if cause else f". {how_to_start(None)}" if size == 1 else "")
         )
+    if world_size is not None:
+        refuse("init_rpc", world_size, own)
 
 
 def _leave_at_exit() -> None:

@@ -1,0 +1,73 @@
+"""`FirstRanks`: the first ranks of a communicator make one of their own, and no other rank takes part.
+
+Making a communicator blocks until all its ranks have come. So they meet by messages first: each tells rank 0 how many they are to
+be, and rank 0 answers when all have come and agree. Only then the communicator is made, which takes a moment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._mpi import mpi, mpi_turn
+
+FOR_RPC, FOR_GROUPS = 2, 3  # users of different messages: how far their tag is below those of dynamic worlds
+_NO = 0  # what rank 0 answers if the sizes differ
+
+
+def refuse(what: str, size: int, rank: int) -> None:
+    """RuntimeError, with PyTorch's words, if a rank is not among the first `size`."""
+    if rank >= size:
+        raise RuntimeError(
+            f"{what} was given world_size={size}, but this process is rank {rank} of MPI, so it cannot be among them: "
+            f"rank < size. {rank} vs {size}"
+        )
+
+
+def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
+    """Begin to meet, or go on after an interrupt or a deadline: what was sent and received then still counts."""
+    key = mpi()._handleof(parent), size, user
+    if key not in _begun:
+        _begun[key] = FirstRanks(parent, size, user)
+    return _begun[key]
+
+
+class FirstRanks:
+    """Looks like a request of MPI: `Test` makes progress, and is true when `comm` is there. Call it in `mpi_turn`."""
+
+    def __init__(self, parent: Any, size: int, user: int) -> None:
+        MPI = mpi()
+        self.comm: Any = None
+        self._parent, self._size, self._user = parent, size, user
+        self._tag = (parent.Get_attr(MPI.TAG_UB) or 32767) // 2 - user
+        self._rank = parent.Get_rank()
+        self._answered = False
+        self._own = size.to_bytes(8, "little")
+        self._told = {rank: bytearray(8) for rank in ([0] if self._rank else range(1, size))}
+        with mpi_turn():
+            self._requests = [parent.Irecv([told, MPI.BYTE], rank, self._tag) for rank, told in self._told.items()]
+            if self._rank:
+                self._requests.append(parent.Isend([self._own, MPI.BYTE], 0, self._tag))
+
+    def Test(self, status: Any = None) -> bool:
+        """Go on as far as possible; RuntimeError if the ranks do not agree on their number."""
+        MPI = mpi()
+        if self.comm is not None:
+            return True
+        if not MPI.Request.Testall(self._requests):
+            return False
+        sizes = {rank: int.from_bytes(told, "little") for rank, told in self._told.items()}
+        agreed = all(size == self._size for size in sizes.values())
+        if not self._rank and not self._answered:
+            self._answered = True
+            self._own = (self._size if agreed else _NO).to_bytes(8, "little")
+            self._requests = [self._parent.Isend([self._own, MPI.BYTE], rank, self._tag) for rank in self._told]
+            return self.Test()
+        del _begun[MPI._handleof(self._parent), self._size, self._user]
+        if not agreed:
+            told = "rank 0 has the details" if self._rank else ", ".join(f"rank {rank}: {size}" for rank, size in sizes.items())
+            raise RuntimeError(f"rank {self._rank} was given world_size={self._size}, but other ranks another one ({told})")
+        self.comm = self._parent.Create_group(self._parent.Get_group().Incl(range(self._size)), tag=self._user)
+        return True
+
+
+_begun: dict[tuple[int, int, int], FirstRanks] = {}
