@@ -1,1 +1,1 @@
-"""What is compiled when the package is installed; docs/compiled.md says why."""
+"""The modules that are compiled with Cython at installation; docs/compiled.md explains why and gives the rules."""

@@ -1,17 +1,16 @@
-"""Future: one value that arrives later, with callbacks, waiting threads and `await`.
+"""`Future`: a value that another thread or worker supplies later, with callbacks, waiting threads and `await`.
 
 Invariants
-- `_state` goes once from 0 (pending) to 1 (value) or 2 (error), after `_value` has been stored. Whoever makes the
-  change first takes the right to do so: in public setters under `_CHANGE`; in the RPC agent by removing the call from
-  its table.
-- Callbacks and sleepers are deques created on demand. A thread that adds an entry looks at `_state` again afterwards;
-  the one that completes looks at the deques after the change. Every entry is taken out with an atomic `popleft`, so it
-  is served exactly once, by whichever of the two got it.
-- No lock and no condition is allocated for a future that nobody blocks on.
-- A thread that waits while an RPC agent runs makes progress for it: the agent installs `set_wait_hook`.
-- Completing is a guarded section (`mpigrad/_core/guard.py`): an interrupt comes before it or after it, never between the change
-  and those who are to hear of it. Users' callbacks are suspended from it.
-- Every callback is called, whatever the ones before it raise.
+- `_state` changes once, from 0 (pending) to 1 (value) or 2 (error), after `_value` has been stored. A thread must acquire the
+  right to change it: in public setters under `_CHANGE`; in the RPC agent by removing the call from its call table.
+- Callbacks and sleepers are deques that are created on demand. A thread that adds an entry checks `_state` again afterwards;
+  the thread that completes the future checks the deques after the change. Entries are taken out with an atomic `popleft`, so
+  each is served exactly once, by one of the two threads.
+- No lock and no condition is allocated for a future on which no thread blocks.
+- A thread that waits while an RPC agent runs makes progress for the agent, which installs `set_wait_hook`.
+- Completing is a guarded section (`mpigrad/_core/guard.py`): an interrupt comes before or after it, never between the change of
+  state and the wake-up of waiting threads. Users' callbacks run outside of the section.
+- Every callback is called, even if earlier ones raise.
 """
 
 from __future__ import annotations
@@ -40,44 +39,42 @@ _start_hook: Callable[[Callable[[], None]], bool] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
-    """Let `hook(fut, deadline)` do the waiting of every future; it returns when `fut` is done or the deadline has
-    passed.
-    """
+    """Use `hook(fut, deadline)` to wait for futures; it returns when `fut` is done or the deadline has passed."""
     global _wait_hook
     _wait_hook = hook
 
 
 def set_defer_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
-    """Let `hook(run)` take over the running of users' callbacks on threads where they must not run; True if it did."""
+    """Offer users' callbacks to `hook(run)`; it returns True if it runs them on another thread, as they may block."""
     global _defer_hook
     _defer_hook = hook
 
 
 def set_carry_hook(hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None) -> None:
-    """Let `hook(callback)` wrap users' callbacks when they are added: they run on other threads than the one that did."""
+    """Wrap users' callbacks with `hook(callback)` when they are added, since they run on other threads than the adding one."""
     global _carry_hook
     _carry_hook = hook
 
 
 def set_start_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
-    """Let `hook(run)` run the work given to `start`; True if it does."""
+    """Offer work given to `start` to `hook(run)`; it returns True if it runs it."""
     global _start_hook
     _start_hook = hook
 
 
 def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
-    """The callback as another thread is to call it: wrapped by the carry hook, if there is one."""
+    """The callback wrapped by the carry hook, if there is one."""
     return callback if _carry_hook is None else _carry_hook(callback)
 
 
 def start(run: Callable[[], None], name: str) -> None:
-    """Call `run()` on another thread: one of the RPC agent's pool if there is an agent, a new one elsewhere."""
+    """Call `run()` on another thread: on a pool thread if there is an RPC agent, otherwise on a new thread."""
     if _start_hook is None or not _start_hook(run):
         threading.Thread(target=run, name=name, daemon=True).start()
 
 
 class Future:
-    """A value of the future: set once, with `set_result` or `set_exception`, by any thread.
+    """A value that is set once, by any thread, with `set_result` or `set_exception`.
 
     >>> from mpigrad.futures import Future
     >>> fut = Future()
@@ -89,7 +86,7 @@ class Future:
 
     __slots__ = ("__weakref__", "_callbacks", "_foreign", "_given_error", "_sleepers", "_state", "_value")
 
-    _given_error: bool  # the error came by `set_exception`; no value otherwise
+    _given_error: bool  # True if `set_exception` was called; unset otherwise
 
     __class_getitem__ = classmethod(types.GenericAlias)  # type: ignore[var-annotated]
 
@@ -97,7 +94,7 @@ class Future:
         self._state = 0
         self._callbacks: deque[Callable[[Future], Any]] | None = None
         self._sleepers: deque[Any] | None = None
-        self._foreign = False  # has callbacks that are not the library's own
+        self._foreign = False  # has users' callbacks, which may block or raise
         if devices:
             _check_devices(devices)
 
@@ -108,7 +105,7 @@ class Future:
         raise RuntimeError("Can not pickle mpigrad.futures.Future")
 
     def done(self) -> bool:
-        """Return True when the value or the error is there.
+        """Whether the future is completed, with a value or an error.
 
         >>> Future().done()
         False
@@ -116,7 +113,7 @@ class Future:
         return self._state != 0
 
     def wait(self) -> Any:
-        """Block until the value is there and return it, or raise the error.
+        """Wait until the future is completed, then return its value or raise its error.
 
         >>> fut = Future(); fut.set_result(5); fut.wait()
         5
@@ -179,7 +176,7 @@ class Future:
         self._add(carried(callback))
 
     def set_result(self, result: Any) -> None:
-        """Complete this future with a value: wakes its waiters, runs its callbacks.
+        """Complete this future with a value: wakes waiting threads and runs callbacks.
 
         >>> fut = Future(); fut.set_result(1); fut.done()
         True
@@ -207,7 +204,7 @@ class Future:
                     ready.set_result(None)
 
             def tell(_: Future) -> None:
-                with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits there any more
+                with contextlib.suppress(RuntimeError):  # the event loop has been closed
                     loop.call_soon_threadsafe(arrived)
 
             self._add(tell)
@@ -215,7 +212,7 @@ class Future:
         return self.value()
 
     def _set(self, state: int, value: Any) -> None:
-        """Complete this future, unless another thread has; wake its waiters, run its callbacks. Errors may be of any type."""
+        """Complete this future; RuntimeError if it is completed already. Wakes waiting threads and runs callbacks."""
         before = enter()
         try:
             with _CHANGE:
@@ -235,7 +232,7 @@ class Future:
             )
 
     def _finish(self, state: int, value: Any) -> None:
-        """Complete without running the callbacks; the caller holds the sole right to complete this future."""
+        """Complete without running the callbacks; the caller must have the sole right to complete this future."""
         self._value = value
         self._state = state
         if self._sleepers is not None:
@@ -269,7 +266,7 @@ class Future:
                 self._call(callback)
             except Exception:
                 logger.exception("Got the following error when running the callback %r", callback)
-            except BaseException as error:  # an interrupt or `sys.exit`: for this thread, after the other callbacks
+            except BaseException as error:  # an interrupt or `sys.exit`: raised in this thread after the other callbacks
                 fatal = fatal or error
         if fatal is not None:
             raise fatal
@@ -285,7 +282,7 @@ class Future:
             resume(before)
 
     def _sleep(self, lock: Any) -> None:
-        """Have `lock` released when this future is completed (at once, if it is already)."""
+        """Release `lock` when this future is completed (at once, if it already is)."""
         sleepers = self._sleepers
         if sleepers is None:
             with _CHANGE:
@@ -314,29 +311,28 @@ class Future:
 
 
 def block(fut: Future, deadline: float | None) -> None:
-    """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for anybody.
-    """
+    """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for an agent."""
     lock = Mutex()
     lock.acquire()
     fut._sleep(lock)
     try:
         lock.acquire(True, -1 if deadline is None else min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
     finally:
-        if fut._sleepers:  # nobody was to wake it: whoever waits in turns, for days, would leave a lock each time
+        if fut._sleepers:  # remove the entry after a timeout: repeated waits would otherwise accumulate locks
             discard(fut._sleepers, lock)
 
 
 def discard(entries: deque[Any], entry: Any) -> None:
-    """Take an entry out, if it is still there."""
+    """Remove an entry if it is still in the deque."""
     try:
-        if entry in entries:  # looked for first: an error would describe the entry, which takes longer than the rest
+        if entry in entries:  # checked first: the ValueError of `remove` formats the entry, which is slow
             entries.remove(entry)
-    except (ValueError, IndexError, RuntimeError):  # somebody took it, or another one, out meanwhile
+    except (ValueError, IndexError, RuntimeError):  # another thread changed the deque meanwhile
         pass
 
 
 def release(lock: Any) -> None:
-    """Release a parked thread's lock; being woken twice is no error."""
+    """Release the lock of a sleeping thread; releasing it twice is not an error."""
     try:
         if lock.locked():
             lock.release()

@@ -1,24 +1,24 @@
-"""The guard: sections of code that no handler of a signal interrupts.
+"""The guard: sections of code that no signal handler interrupts.
 
-Python runs handlers of signals on the main thread, between two instructions of any Python function, also of the library's own.
-A handler that raises (Ctrl-C) would leave there what is half done: a lock taken, a call that nobody completes. So RPC changes its
-state only in guarded sections. A signal that arrives in one is *noted*, and its handler runs when the section is left, or at
-the next `deliver`. `mpigrad/_process/signals.py` puts itself before the handlers of the program, and asks `note` each time.
+Python runs signal handlers on the main thread, between two instructions of any Python function, also inside this library. A
+handler that raises (Ctrl-C) there would leave an operation half done: a lock held for ever, a call that is never completed. So
+RPC changes its state only in guarded sections. A signal that arrives in one is *noted*, and its handler runs at the end of the
+section or at the next `deliver`. `mpigrad/_process/signals.py` replaces the program's handlers and calls `note` for each signal.
 
     before = enter()                              before = suspend()
     try:                                          try:
-        ...  # nothing here is interrupted            ...  # code of users, inside of a section: it is
+        ...  # not interrupted                        ...  # user code inside a section: may be interrupted
     finally:                                      finally:
         leave(before)                                 resume(before)
 
 Invariants
-- A guarded section never waits longer than a few milliseconds without a look at `interrupted`, and runs no code of users. Who
-  waits calls `deliver` where nothing is half done, or `rest`, which a signal ends.
-- Sections nest. `leave` and `resume` bring back the depth that was there before, whatever happened in between.
-- Other threads are never interrupted: for them all of this does nothing.
+- A guarded section runs no user code, and checks `interrupted` at least every few milliseconds while it waits. It waits with
+  `rest`, which a signal ends, and calls `deliver` at points where no operation is half done.
+- Sections nest. `leave` and `resume` restore the previous depth, even if inner sections were not left properly.
+- Signal handlers never run on other threads, so all functions do nothing there.
 
-Compiled code is only interrupted where it calls Python; plain Python is between
-any call and the next instruction. (`finally: a = b` is safe, `finally: f()` is not before `f` has begun: see `edge`.)
+Compiled code can be interrupted only where it calls Python; plain Python also between any two instructions. (`finally: a = b` is
+safe; `finally: f()` can be interrupted before `f` starts: see `edge`.)
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from .objects import thread_id
 F = TypeVar("F", bound=Callable[..., Any])
 
 given: dict[int, Callable[[int, Any], Any]] = {}  # signal -> the program's handler
-edges: set[Any] = set()  # code of functions that belong to a section before they have entered it
+edges: set[Any] = set()  # code of functions that count as guarded from their first instruction: see `edge`
 _noted: list[int] = []
 _depth = 0
-_sleeper: Any = None  # the lock on which the main thread rests
+_sleeper: Any = None  # the lock on which the main thread sleeps in `rest`
 _main: Any = threading.main_thread().ident
 _at_enter: Callable[[], None] | None = None
 _at_leave: Callable[[], None] | None = None
 
 
 def when_entered(run: Callable[[], None] | None) -> None:
-    """Have the main thread call `run` before it next enters a section; until it has returned once."""
+    """Call `run` on the main thread before it enters its next section; repeated until it has returned without an error."""
     global _at_enter
     _at_enter = run
 
 
 def when_left(run: Callable[[], None] | None) -> None:
-    """Have the main thread call `run` when it next leaves its last section; until it has returned once."""
+    """Call `run` on the main thread when it leaves its outermost section; repeated until it has returned without an error."""
     global _at_leave
     _at_leave = run
 
 
 def restart() -> None:
-    """Begin anew, in the child of a fork: its only thread is the main one now, in no section."""
+    """Reset the state in a forked child, whose only thread becomes the main thread outside of all sections."""
     global _depth, _main, _sleeper
     _depth, _main, _sleeper = 0, thread_id(), None
     _noted.clear()
 
 
 def enter() -> int:
-    """Begin a section; what `leave` needs."""
+    """Enter a section; returns the argument for `leave`."""
     global _depth
     if thread_id() != _main:
         return -1
@@ -76,7 +76,7 @@ def enter() -> int:
 
 
 def leave(before: int) -> int:
-    """End a section. After the last one the handlers of noted signals run, and may raise."""
+    """Leave a section. After the outermost one the handlers of noted signals run, and may raise."""
     global _depth
     if before < 0:
         return 0
@@ -94,7 +94,7 @@ def _left() -> None:
 
 
 def leave_later(before: int) -> None:
-    """`leave`, in a finaliser, where an exception would be lost: handlers of noted signals run a little later."""
+    """`leave` for finalizers, where Python would swallow an exception: noted signals are sent again a little later."""
     global _depth
     if before >= 0:
         _depth = before
@@ -116,7 +116,7 @@ def _arrive(numbers: list[int]) -> None:
 
 
 def suspend() -> int:
-    """Leave all sections for code of users; what `resume` needs. Handlers of noted signals run first, and may raise."""
+    """Leave all sections to run user code; returns the argument for `resume`. Noted signals are handled first, and may raise."""
     global _depth
     if not _depth or thread_id() != _main:
         return -1
@@ -127,7 +127,7 @@ def suspend() -> int:
 
 
 def resume(before: int) -> int:
-    """Be in the same sections again."""
+    """Return to the sections before `suspend`."""
     global _depth
     if before >= 0:
         _depth = before
@@ -135,12 +135,12 @@ def resume(before: int) -> int:
 
 
 def interrupted() -> bool:
-    """Whether this is the main thread, and a signal was noted: whoever waits in a section goes where it can `deliver`."""
+    """Whether this is the main thread and a signal has been noted; then a wait must end, so that the thread can `deliver`."""
     return bool(_noted) and thread_id() == _main
 
 
 def deliver() -> int:
-    """Run the handlers of noted signals, here and now; they may raise."""
+    """Run the handlers of noted signals now; they may raise."""
     global _depth
     if not _noted or thread_id() != _main:
         return 0
@@ -153,15 +153,15 @@ def deliver() -> int:
                 handler(number, None)
     finally:
         _depth = before
-        if _noted and not before:  # a handler raised, and nobody comes by here again
+        if _noted and not before:  # a handler raised outside of all sections, so no later `leave` would handle the rest
             deliver()
     return 0
 
 
 def note(number: int, frame: Any) -> bool:
-    """A signal has arrived: whether it was noted. False if its handler may run now."""
+    """Called when a signal arrives; returns whether it was noted. False if its handler may run now."""
     if not _depth and (frame is None or frame.f_code not in edges):
-        if number in _noted:  # another of its kind, which the one that came now stands for
+        if number in _noted:  # the same signal was noted before: one run of the handler is enough
             _noted.remove(number)
         return False
     if number not in _noted:
@@ -173,7 +173,7 @@ def note(number: int, frame: Any) -> bool:
 
 
 def rest(lock: Any, seconds: float) -> int:
-    """Sleep on a lock that this thread has taken, until it is released or the time is over, or a signal arrives."""
+    """Sleep on a lock that this thread holds until another thread releases it, the time is over, or a signal arrives."""
     global _sleeper
     if thread_id() != _main:
         lock.acquire(True, seconds)
@@ -188,7 +188,7 @@ def rest(lock: Any, seconds: float) -> int:
 
 
 def edge(function: F) -> F:
-    """Mark a function that enters a section first of all: a signal that arrives while it is being called is noted, too."""
+    """Mark a function whose first action is to enter a section: a signal that arrives during its call is noted as well."""
     edges.add(getattr(function, "__code__", None))
     return function
 

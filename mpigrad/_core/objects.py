@@ -1,12 +1,12 @@
-"""What Python has no form for: objects with C fields, who holds an object, locks. This is the plain form.
+"""Low-level operations on objects: C fields, reference counts, locks. This is the plain Python form.
 
-`objects.pyx` is compiled in this module's place. Plain Python cannot count holders exactly, so nothing is known to have
-only one: gradients are copied where compiled modules take them over.
+`objects.pyx` replaces this module when it is compiled. Plain Python cannot tell reliably whether a reference is the only one, so
+all such functions return False: gradients are copied where compiled modules reuse their memory.
 
-`Mutex`, the lock for the way of calls and passes, is `threading.Lock` here. Compiled modules take and leave theirs
-without going through Python, with a tenth of the steps. They write `acquire`, `try` and `finally` where a lock is taken
-for every message: `with` looks for methods by name. (An interrupt whose handler raises can come between `acquire` and
-`try` in plain Python, where it would leave the lock taken; compiled modules look for signals in neither place.)
+`Mutex`, the lock of RPC and distributed autograd, is `threading.Lock` here. Compiled modules acquire and release it without
+calling Python, at a tenth of the cost. Code that takes a lock for every message uses `acquire`, `try` and `finally` instead of
+`with`, which looks up its methods by name. (In plain Python an interrupt between `acquire` and `try` would leave the lock held;
+compiled modules do not handle signals there.)
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["Mutex", "new", "show", "sole", "sole_bases", "sole_item", "sole_part
 
 
 def show(cls: type) -> None:
-    """Let Python read and write the C fields of a class (`__slots__`) as fast as slots. Here they are slots."""
+    """Make the C fields of a class accessible from Python (as `__slots__` are). Here they are slots already."""
 
 
 def new(base: Any, cls: Any) -> Any:
-    """An object of `cls`, made as `base` makes them, whatever `cls` has for `__new__`. Its C fields are None."""
+    """Create an object of `cls` with the `__new__` of `base`, even if `cls` overrides it. C fields are None."""
     if not issubclass(cls, base):
         raise TypeError(f"{cls!r} is no subclass of {base!r}")
     return base.__new__(cls)
 
 
 def sole(value: Any) -> bool:
-    """Whether the caller's variable is the only reference to an object. For variables of compiled functions."""
+    """Whether the caller's variable is the only reference to an object. Only for variables of compiled functions."""
     return False
 
 
@@ -40,11 +40,11 @@ def sole_part(owner: Any, name: str) -> bool:
 
 
 def sole_item(items: tuple[Any, ...], place: int) -> bool:
-    """Whether a tuple is the only one to refer to one of its items."""
+    """Whether a tuple has the only reference to one of its items."""
     return False
 
 
 def sole_bases(array: Any) -> bool:
-    """Whether the arrays of which a view is made have no other holder. Memory that RPC received into counts like an array,
-    since it says so (`lends_memory`); of anything else it is not known who uses it."""
+    """Whether the base arrays of a view have no other references. Receive buffers of RPC count like arrays (`lends_memory`);
+    for other kinds of memory it is not known who uses them, so the answer is False."""
     return False

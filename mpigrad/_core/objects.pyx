@@ -1,7 +1,7 @@
-"""What Python has no form for, compiled in the place of `objects.py`; locks are Python's own, called without going through Python.
+"""Low-level operations on objects, compiled instead of `objects.py`. Locks are those of Python's C API.
 
-Holders are counted in C, where it is known which references are ours: a C variable has one, an argument of a `cpdef` function
-that C calls has none. Called from Python, `sole` finds the caller's references as well and says no.
+References are counted in C, where it is known which ones are ours: a C variable has one, an argument of a `cpdef` function that
+is called from C has none. Called from Python, `sole` also counts the caller's references and returns False.
 """
 
 import time
@@ -67,12 +67,12 @@ cdef extern from "pythread.h" nogil:
     int PY_LOCK_ACQUIRED
     int PY_LOCK_INTR
 
-cdef double _LONGEST = 1e9  # seconds of one wait; a longer one is several
+cdef double _LONGEST = 1e9  # seconds of one wait; longer waits are split
 
 
 
 def show(type cls not None):
-    """Let Python read and write the C fields of a class (`__slots__`) as fast as slots: Cython's own descriptors are calls."""
+    """Make the C fields of a class accessible from Python as fast as `__slots__`: Cython's own descriptors are slower."""
     made = new(cls, cls)
     for name in [each for each in cls.__slots__ if each != "__weakref__"]:
         value = object()
@@ -84,7 +84,7 @@ def show(type cls not None):
 
 
 cpdef new(type base, type cls):
-    """An object of `cls`, made as `base` makes them, whatever `cls` has for `__new__`. Its C fields are None."""
+    """Create an object of `cls` with the `__new__` of `base`, even if `cls` overrides it. C fields are None."""
     if base is None or cls is None:
         raise TypeError("None is no class")
     return mpigrad_new(base, cls, ())
@@ -102,14 +102,14 @@ cpdef bint sole_part(owner, str name) except? -1:
 
 
 cpdef bint sole_item(tuple items, Py_ssize_t place) except? -1:
-    """Whether a tuple is the only one to refer to one of its items."""
+    """Whether a tuple has the only reference to one of its items."""
     if not 0 <= place < len(items):
         raise IndexError(place)
     return mpigrad_holders_of_item(items, place) == 1
 
 
 cpdef bint sole_bases(array) except? -1:
-    """Whether the arrays of which a view is made have no other holder."""
+    """Whether the base arrays of a view have no other references."""
     base = array.base
     while base is not None:
         if type(base) is not ndarray and not getattr(base, "lends_memory", False):
@@ -129,7 +129,7 @@ cpdef unsigned long thread_id() noexcept:
 cdef class Mutex:
     """A lock with the methods of `threading.Lock`.
 
-    `_taken` is only changed by whoever has the lock, or is about to take it, with the GIL.
+    `_taken` is only changed under the GIL, by the thread that holds the lock or has just acquired it.
     """
 
     def __cinit__(self):
@@ -144,7 +144,7 @@ cdef class Mutex:
             PyThread_free_lock(self._lock)
 
     cpdef bint acquire(self, bint blocking=True, double timeout=-1) except -1:
-        """Take the lock; whether it was taken. `timeout` in seconds, -1 for none."""
+        """Acquire the lock; returns whether that succeeded. `timeout` in seconds, -1 for none."""
         if not blocking and timeout != -1:
             raise ValueError("can't specify a timeout for a non-blocking call")
         if timeout < 0 and timeout != -1:
@@ -174,14 +174,14 @@ cdef class Mutex:
                     return False
 
     cpdef release(self):
-        """Give the lock back, whoever took it."""
+        """Release the lock; any thread may do that."""
         if not self._taken:
             raise RuntimeError("release unlocked lock")
         self._taken = False
         PyThread_release_lock(self._lock)
 
     cpdef bint locked(self):
-        """Whether somebody has the lock."""
+        """Whether the lock is held."""
         return self._taken
 
     def __enter__(self):

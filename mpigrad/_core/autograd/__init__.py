@@ -1,3 +1,3 @@
-"""Distributed autograd's compiled part: graphs, contexts, backward passes."""
+"""The compiled part of distributed autograd: graphs, contexts, backward passes."""
 
 import mpigrad.distributed.autograd

@@ -1,3 +1,3 @@
-"""RPC's compiled part: frames, payloads, calls, progress, transports, RRefs."""
+"""The compiled part of RPC: frames, payloads, calls, progress, transports, RRefs."""
 
 import mpigrad.distributed.rpc

@@ -1,10 +1,10 @@
-"""Agent: one worker of an RPC world. It has a call table, a server and progress, and knows the other workers.
+"""`Agent`: one worker of an RPC world. It has a call table, a server and progress, and knows the other workers.
 
-The server is what this worker does with the requests of others. Its invariants
-- Every received request is answered exactly once if it has a call id, also when it fails; `handled` counts those that
-  are done. Graceful shutdown compares it with the requests issued, summed over all workers.
-- User code (functions, callbacks, pickles of users' classes) runs as *work*, which the pool puts on a stack where it
-  may run. Plain operators of the library cannot block: a thread that waits for an answer runs them itself.
+The server handles the requests of other workers. Its invariants
+- Every received request with a call id is answered exactly once, also if it fails; `handled` counts the answered ones. Graceful
+  shutdown compares their sum over all workers with that of the requests issued.
+- User code (functions, callbacks, unpickling of users' classes) runs as *work*: the pool decides on which thread. Operators of
+  the library cannot block, so a thread that waits for an answer runs them itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # -- requests of others ------------------------------------------------------------------------------------------------
 class RawMessage:
-    """A received internal message: who sent it, its bytes and arrays, and fields of the header."""
+    """A received internal message: sender, bytes, arrays, and fields of the header."""
 
     __slots__ = ("arrays", "body", "context_id", "extra", "extra2", "message_id", "src")
 
@@ -70,24 +70,24 @@ _NO_KWARGS: dict[str, Any] = {}
 
 
 class Server:
-    """Serves the requests that come to one agent."""
+    """Serves the requests that one agent receives."""
 
     def __init__(self, agent: Agent, sender: Sender) -> None:
-        self.epoch = 0  # this worker's incarnation in a dynamic group; 0 in static ones
-        self.handled = Counter()  # requests that were served
-        self.running: dict[Header, None] = {}  # headers of the requests that are being served
+        self.epoch = 0  # this worker's incarnation in a dynamic world; 0 in static ones
+        self.handled = Counter()  # counts answered requests
+        self.running: dict[Header, None] = {}  # headers of the requests that are being served, a set in order
         self._agent, self._sender, self._instruments = agent, sender, INSTRUMENTS
         self._handled, self._handlers, self._interceptor = self.handled.numbers, extensions.handlers, extensions.interceptor
 
     def receive(self, frame: Any, kind: int, waiting: bool) -> Any:
         """Serve a request on this thread, or return it if that may run user code. `waiting`: this thread waits for a future."""
         if self.epoch and epoch_of(frame) not in (0, self.epoch):
-            return None  # meant for an earlier incarnation of this worker
+            return None  # sent to an earlier incarnation of this worker
         if kind == _CALL:
             return frame
         if kind == OPERATOR_CALL:
-            # Outside of contexts and without a pickle an operator cannot block: a waiting thread runs it instead of handing it
-            # over. The leader runs it as work, which it can take up at once.
+            # Without a context and without a pickle an operator cannot block, so a waiting thread runs it itself: handing it
+            # over to the pool would cost more. The leader returns it as work, which it runs at once.
             if not waiting or type(frame) is not bytearray or flags_of(frame) & HAS_CONTEXT or mode_of(frame) > FLAT:
                 return frame
         else:
@@ -98,7 +98,7 @@ class Server:
         return None
 
     def serve(self, frame: Any, kind: int) -> None:
-        """Serve a request where user code may run."""
+        """Serve a request on a thread where user code may run."""
         observers = self._instruments.active
         if not observers:
             self.dispatch(frame, kind)
@@ -154,7 +154,7 @@ class Server:
         try:
             func, args, kwargs, tensors = self._decode_call(frame, header)
             interceptor = self._interceptor if header.flags & HAS_CONTEXT else None
-            execute = partial(_execute, func, args, kwargs)  # unpacks in the handler: its errors are the function's
+            execute = partial(_execute, func, args, kwargs)  # its errors are the function's
             if interceptor is None:
                 self._answer_special(header, handler(self._agent, told, execute), False, None)
                 return
@@ -165,8 +165,8 @@ class Server:
             self._answer_error(header, error)
 
     def _decode_call(self, frame: Any, header: Header) -> tuple[Any, Any, Any, Any]:
-        """The function of a request, its arguments, and the tensors among them."""
-        # decoded before the function is looked up: RRefs in the arguments must exist in order to end
+        """Decode a request: the function, its arguments, and the tensors among them."""
+        # decode first: if the function does not exist, RRefs in the arguments must still be created to be released
         args, tensors, name = decode_frame(self._agent, frame, header)
         func = function_of(name) if name else None
         kwargs: Any = None
@@ -180,7 +180,7 @@ class Server:
     def _run_and_answer(
         self, header: Header, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
     ) -> None:
-        """Run a function inside the context of its request (which may have been released: None), and answer."""
+        """Run a function inside the context of its request (None if it has been released), and answer."""
         result = func(*args, **kwargs) if kwargs else func(*args)
         if getattr(func, "_wrapped_async_rpc_function", None) is not None:
             self._answer_later(header, func, result, in_context, context)
@@ -225,7 +225,7 @@ class Server:
         else:
             payload = encode_raw(*answer) if type(answer) is tuple else encode_raw(answer, [])
         self._sender.send(header.src, _REPLY, payload, 0, header.call_id)
-        next(self._handled)  # not before: if the answer cannot be sent, the error is, and counts
+        next(self._handled)  # counted after the send: if that fails, an error is sent and counted instead
 
     def _answer_internal_error(self, header: Header, error: BaseException) -> None:
         if header.call_id != NO_CALL:
@@ -234,7 +234,7 @@ class Server:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _answer(self, header: Header, result: Any, in_context: bool) -> None:
-        """Send a result. Raises, having sent nothing, when it cannot be encoded."""
+        """Send a result. Raises without having sent anything if it cannot be encoded."""
         payload: Payload | None
         flags = 0
         if result is None:
@@ -256,7 +256,7 @@ class Server:
         self._sender.send(header.src, _REPLY, payload, flags, header.call_id, context_id, message_id)
 
     def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
-        """Send the value of a future once it is there, inside the context of the request."""
+        """Send the value of a future when it is completed, inside the context of the request."""
         _check_is_future(func, result)
 
         def ready(fut: Future) -> None:
@@ -285,7 +285,7 @@ class Server:
         if header.call_id == NO_CALL:
             logger.error("%s: a message from rank %s failed", self._agent.info, header.src, exc_info=error)
             return
-        if isinstance(error.__cause__, RemoteTraceback):
+        if isinstance(error.__cause__, RemoteTraceback):  # from another worker: its traceback is in the cause
             error.__traceback__ = None
         self.send_error(header.src, header.call_id, error)
 
@@ -293,20 +293,20 @@ class Server:
         """Answer a call with an exception."""
         try:
             packed = pack_error(self._agent.info, error)
-        except BaseException as failure:  # in methods of the user's exception: the caller must have an answer all the same
+        except BaseException as failure:  # methods of the user's exception failed: the caller needs an answer nevertheless
             text = f"{type(error).__name__}, which cannot be described: {type(failure).__name__} in its methods"
             packed = pack_error(self._agent.info, RuntimeError(text))
         self._sender.send(dst, _EXCEPTION, encode_raw(packed, []), 0, call_id)
 
     def _done(self, header: Header) -> None:
-        """Count a call as handled, once: an answer that could not be sent is followed by an error."""
-        found = self.running.pop(header, self) is None  # the value of an entry
+        """Count a call as handled, once: if an answer cannot be sent, an error follows for the same call."""
+        found = self.running.pop(header, self) is None  # None is the value of all entries
         if found and header.call_id != NO_CALL:
             next(self._handled)
 
 
 def _check_is_future(func: Any, result: Any) -> None:
-    """Refuse what a function marked with `async_execution` returned, unless it is a future."""
+    """PyTorch's RuntimeError unless a function marked with `async_execution` returned a future."""
     if isinstance(result, Future):
         return
     if getattr(func, "_jit_mark", None) == "script":
@@ -327,20 +327,20 @@ def _execute(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_flat(fut: Future) -> bool:
-    """Whether a result travels without a pickle."""
+    """Whether a result can be encoded without pickle."""
     value = fut._value
     return fut._state == 1 and (value is None or encode_flat(value if type(value) is tuple and value else (value,)) is not None)
 
 
 # -- the agent ---------------------------------------------------------------------------------------------------------
 class Agent:
-    """One worker of an RPC world: makes calls, serves calls. Implements `MessageHandler` for its progress."""
+    """One worker of an RPC world: makes and serves calls. Implements `MessageHandler` for its progress."""
 
     call_table_type = CallTable
     server_type = Server
-    before_send = cast(Any, None)  # called before each message
-    moves_host_tensors = False  # whether device maps bring tensors of the host onto a GPU
-    computing = cast(Any, None)  # with GPUs: around the work of a backward pass
+    before_send = cast(Any, None)  # called before each send; with GPUs: `publish`
+    moves_host_tensors = False  # whether a device map maps the CPU to a GPU
+    computing = cast(Any, None)  # with GPUs: a context manager around the work of a backward pass
 
     def __init__(self, name: str, transport: Transport, num_worker_threads: int, rpc_timeout: float) -> None:
         self.rank = transport.rank
@@ -349,16 +349,16 @@ class Agent:
         self.transport = transport
         self.workers = {self.rank: self.info}
         self.by_name = {name: self.info}
-        self.gone: dict[int, str] = {}  # rank -> why calls to it cannot succeed
-        self.left: dict[int, WorkerInfo] = {}  # workers of a static group that are gone: calls to them fail
-        self.epochs: dict[int, int] = {}  # rank -> which of its incarnations we talk to (dynamic groups)
+        self.gone: dict[int, str] = {}  # rank -> the reason why calls to it fail
+        self.left: dict[int, WorkerInfo] = {}  # workers of a static world that have left: `find` still knows them, and calls fail
+        self.epochs: dict[int, int] = {}  # rank -> its known incarnation (dynamic worlds)
         self.static = True
         self.autograd = cast("Worker", None)
         self.options: Any = None
         self.closing_protocol = cast("Closing", None)  # this and the next two are set before the agent starts
-        self.membership: Membership | None = None  # in dynamic groups
+        self.membership: Membership | None = None  # in dynamic worlds
         self.communicator: Any = None
-        self.slots: dict[str, Any] = {}  # state that other files keep with the agent
+        self.slots: dict[str, Any] = {}  # state of other modules that belongs to the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
         self._instruments = INSTRUMENTS
         self.progress = Progress(transport, self, num_worker_threads, name)
@@ -380,7 +380,7 @@ class Agent:
         extra: int = 0,
         extra2: int = 0,
     ) -> CallFuture:
-        """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
+        """Ask `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none."""
         if not self._instruments.active:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
         observers = self._instruments.active
@@ -408,7 +408,7 @@ class Agent:
             try:
                 raise value
             finally:
-                del fut, value  # the error's traceback has this frame: together they would be a cycle
+                del fut, value  # the traceback refers to this frame: a reference cycle otherwise
         return value
 
     def request(
@@ -423,9 +423,9 @@ class Agent:
         context: tuple[int, int] = (0, 0),
         then: Callable[[Future], None] | None = None,
     ) -> CallFuture:
-        """Send an internal message; the future of its answer, `(bytes, list of arrays)` or None. Nothing is pickled.
+        """Send an internal message, without pickle; returns the future of its answer, `(bytes, list of arrays)` or None.
 
-        `then` is called with the future once it is done: cheaper than adding it afterwards.
+        `then` is called with the completed future; that is cheaper than adding a callback afterwards.
         """
         return self.calls.request(dst, kind, body, arrays, timeout, extra, extra2, context, then)
 
@@ -438,9 +438,9 @@ class Agent:
         extra2: int = 0,
         then: Callable[[Future], None] | None = None,
     ) -> None:
-        """`request`, for control messages that must arrive: failed sends are repeated, later and later.
+        """`request` for control messages that must arrive: failed sends are repeated with growing delays.
 
-        `then` is called once, with the future of the last attempt. The handler must not mind being asked twice.
+        `then` is called once, with the future of the last attempt. The handler must be idempotent.
         """
         self.calls.request_with_retries(dst, kind, body, extra, extra2, then)
 
@@ -454,7 +454,7 @@ class Agent:
         extra2: int = 0,
         context: tuple[int, int] = (0, 0),
     ) -> None:
-        """Send an internal message that has no answer. Graceful shutdown does not count it: use `request` where it matters."""
+        """Send an internal message without an answer. Graceful shutdown does not wait for it; use `request` if it should."""
         before = enter()
         try:
             self.sender.send(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
@@ -466,30 +466,30 @@ class Agent:
         self.progress.waiters.wait(fut, deadline)
 
     def wait_for(self, fut: CallFuture) -> None:
-        """Wait for the answer of one of this agent's requests, or until it has timed out."""
+        """Wait until one of this agent's requests is answered or has timed out."""
         self.calls.wait_for(fut)
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
-        """Call `run`, which must not block, after a while."""
+        """Call `run`, which must not block, after some seconds."""
         self.calls.timers.after(seconds, run)
 
     def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
-        """Have `work(subject)`, library code that never blocks, run by the next thread whose poll finds nothing."""
+        """Let the next thread whose poll finds nothing run `work(subject)`, which must be library code that never blocks."""
         self._idle.run_when_idle(work, subject)
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Have the pool run users' code if the current thread is one where it must not run; whether it was taken."""
+        """If users' code must not run on the current thread, let the pool run it; returns whether it did."""
         return self.progress.waiters.defer(run)
 
-    # -- what progress brings (MessageHandler) -------------------------------------------------------------------------
+    # -- called by progress (MessageHandler) -------------------------------------------------------------------------
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Do what a frame asks for, or return it if that may run user code."""
+        """Handle a frame, or return it if that may run user code."""
         try:
             kind = kind_of(frame)
             if kind == _REPLY or kind == EXCEPTION:
                 return self.calls.receive(frame, waiting_for)
             return self.server.receive(frame, kind, waiting_for is not None)
-        except BaseException:  # whatever it is: this thread polls for others, too
+        except BaseException:  # no error may leave the polling loop, which serves other threads too
             logger.exception("%s: a message could not be handled", self.info)
         return None
 
@@ -513,10 +513,10 @@ class Agent:
         self.calls.housekeep(now)
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """The transport could not send a frame: fail the call that it belongs to, ours or the one that it answers."""
+        """A frame could not be sent: fail its call on this worker or, if it was an answer, on the caller."""
         logger.error("could not send a message to rank %s: %s", dst, error)
         header = read_header(frame)
-        if header.kind == _REPLY:  # the caller gets the error instead, if that can be sent
+        if header.kind == _REPLY:  # try to send the error to the caller instead
             answer = RuntimeError(f"{self.info} could not send its answer: {error}")
             self.server.send_error(dst, header.call_id, answer)
         elif header.kind != EXCEPTION:
@@ -525,7 +525,7 @@ class Agent:
 
     # -- the other workers ---------------------------------------------------------------------------------------------
     def find(self, to: Any) -> WorkerInfo:
-        """The worker of a name, rank or WorkerInfo; RuntimeError with the known ones otherwise."""
+        """The worker for a name, rank or WorkerInfo; RuntimeError with the known workers otherwise."""
         if type(to) is str:
             found = self.by_name.get(to)
             what = "name"
@@ -559,14 +559,14 @@ class Agent:
         )
 
     def _guess(self, to: Any) -> str:
-        """The known name that a wrong one was probably meant to be."""
+        """A suggestion: the known name that is closest to an unknown one."""
         import difflib
 
         close = difflib.get_close_matches(str(to), list(self.by_name), 1) if type(to) is str else []
         return f"; did you mean {close[0]!r}?" if close else ""
 
     def lose(self, rank: int, why: str) -> None:
-        """A worker is gone: calls to it fail, now and later."""
+        """Record that a worker has left: all calls to it fail, pending and future ones."""
         self.gone[rank] = why
         info = self.workers.pop(rank, None)
         if info is not None and self.by_name.get(info.name) is info:
@@ -576,13 +576,13 @@ class Agent:
         self.calls.fail_calls_to(rank)
 
     def fail_everything(self, why: str) -> None:
-        """Fail all calls that are under way or still to come; for the end of the agent."""
+        """Fail all pending and future calls, when the agent stops."""
         self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
         self.calls.fail_all(why)
 
     @property
     def epoch(self) -> int:
-        """This worker's incarnation in a dynamic group; 0 in a static one."""
+        """This worker's incarnation in a dynamic world; 0 in a static one."""
         return self.server.epoch
 
     @epoch.setter
@@ -590,25 +590,26 @@ class Agent:
         self.server.epoch = epoch
 
     def new_value(self) -> Future:
-        """A future for the value of an RRef."""
+        """A future for the value of an RRef; overridden by agents with devices."""
         return Future()
 
     def route(self, dst: int, what: str) -> Route:
-        """Where device arrays of a message for `dst` go: nowhere, in a world without device maps."""
+        """The device map of a message for `dst`: empty in a world without device maps."""
         return Route(what, self.workers[dst].name if dst in self.workers else str(dst), {})
 
     # -- state ---------------------------------------------------------------------------------------------------------
     def issued_and_handled(self) -> tuple[int, int]:
-        """How many requests this worker has issued, and how many it has finished for others, so far."""
+        """The numbers of requests that this worker has issued and has handled, for graceful shutdown."""
         return self.calls.issued.count() - self.calls.unsent.count(), self.server.handled.count()
 
     def quiet(self) -> bool:
-        """Whether nothing is under way here: no call of ours, no function of others."""
-        queued = self.progress.pool.jobs or self.progress.queue.outbox  # first: what leaves the queue is running then
+        """Whether this worker is idle: no pending call, no running function, no unsent frame."""
+        # read first: work that leaves the queue is in `running` afterwards
+        queued = self.progress.pool.jobs or self.progress.queue.outbox
         return not (queued or self.calls.pending or self.server.running)
 
     def debug_info(self) -> dict[str, Any]:
-        """Calls under way, threads, bytes and latencies."""
+        """Numbers of pending calls, threads and bytes, and latencies."""
         counts = self.progress.pool.counts()
         issued, handled = self.issued_and_handled()
         return {
@@ -629,13 +630,13 @@ class Agent:
         }
 
     def get_debug_info(self) -> dict[str, str]:
-        """`debug_info` as text, as PyTorch gives it."""
+        """`debug_info` as strings, as in PyTorch."""
         return {key: str(value) for key, value in self.debug_info().items()}
 
     get_metrics = get_debug_info
 
     def get_worker_info(self, worker: Any = None) -> WorkerInfo:
-        """This worker, or the one of a name or rank."""
+        """This worker, or the worker for a name or rank."""
         return self.info if worker is None else self.find(worker)
 
     def get_worker_infos(self) -> list[WorkerInfo]:

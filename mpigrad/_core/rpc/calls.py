@@ -1,23 +1,21 @@
-"""Calls that this worker makes: their functions by name, their frames, and their futures until they are answered.
+"""The calls that this worker makes: names of functions, frames, and the call table of pending futures.
 
-Functions travel by qualified name where that finds the same function again. The name's bytes are remembered for each
-function, and the place to look for each name. The place, not the function: a module attribute replaced at run time must
-be seen, on both sides, as pickle would see it.
+Functions are sent by qualified name if the name leads to the same function again. The encoded name is cached for each function,
+and the namespace for each name. The namespace, not the function: an attribute that is replaced at run time must take effect on
+both sides, as with pickle.
 
 Instruments are observers that RPC and distributed autograd call at named points, for traces and profilers.
-`INSTRUMENTS.active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that
-enclose what they are about and nest properly on one thread, unless they say otherwise. Every method gets the agent or
-worker first: several may share a process. An instrument must not block, nor ask anything of RPC or of a context: some
-points lie inside locks.
+`INSTRUMENTS.active` is a tuple, empty by default, so that a point costs one comparison. Points come in pairs that enclose an
+operation and nest properly on one thread, unless their docstring says otherwise. Every method gets the agent or worker first, as
+several may share a process. An instrument must not block and must not use RPC or a context: some points are inside locks.
 
 Invariants
-- A call is in `pending` from before its frame is sent until a thread pops it, which then completes its future: exactly
-  once. The answer is decoded before that, so the call times out even if user code takes for ever to decode it. Answers
-  to calls that are no longer there (timed out, or the callee had left) are decoded and dropped, so that what they carry
-  is released.
-- Calls are made in guarded sections (`mpigrad/_core/guard.py`): no interrupt leaves one half made. User code that
-  encodes or decodes is suspended from them.
-- A frame that could not be sent fails its call, on the thread that finds out.
+- A call is in `pending` from before its frame is sent until a thread pops it. That thread completes its future, so this happens
+  exactly once. The answer is decoded before, so the call times out even if user code hangs during decoding. Answers to calls
+  that are no longer pending (timed out, or the callee had left) are decoded and dropped, so that RRefs in them are released.
+- Calls are made in guarded sections (`mpigrad/_core/guard.py`), so that no interrupt leaves one half done. User code that
+  encodes or decodes runs outside of them.
+- If a frame cannot be sent, the thread that notices it fails the call.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ logger = logging.getLogger(__name__)
 
 
 class Instrument:
-    """Does nothing at every point; derive from it and override the points of interest."""
+    """Base class of instruments: does nothing at every point; override the points of interest."""
 
     def before_call(self, agent: Any, dst: int, func: Callable[..., Any], kind: int, sync: bool) -> None:
         """A call is about to be encoded and sent; with `sync` the caller also waits for its answer before `after_call`."""
@@ -80,19 +78,19 @@ class Instrument:
         """The call was sent (or answered, if `sync`), or failed."""
 
     def before_send(self, agent: Any, dst: int, kind: int, call_id: int, function: bytes, extra: int) -> None:
-        """A frame is about to be handed to the transport."""
+        """A frame is about to be passed to the transport."""
 
     def after_send(self, agent: Any) -> None:
-        """The frame was handed over, or failed."""
+        """The frame was passed on, or failed."""
 
     def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
         """A request of `src` is about to be served."""
 
     def after_serve(self, agent: Any) -> None:
-        """It was served; its answer may come later."""
+        """The request was served; its answer may be sent later."""
 
     def before_answer(self, agent: Any, call_id: int) -> None:
-        """An answer has come and is about to complete its call."""
+        """An answer has arrived and is about to complete its call."""
 
     def after_answer(self, agent: Any) -> None:
         """The call is complete."""
@@ -104,30 +102,30 @@ class Instrument:
         """The graph below the roots has run, or was held."""
 
     def reach_started(self, worker: Any, pass_id: int) -> None:
-        """The reach phase of a pass begins; its end may come on another thread."""
+        """The reach phase of a pass starts; it may end on another thread."""
 
     def reach_ended(self, worker: Any, pass_id: int) -> None:
-        """The reach phase is over."""
+        """The reach phase has ended."""
 
     def part_held(self, worker: Any, part: Any) -> None:
-        """A joined part begins to wait for gradients; its end may come on another thread."""
+        """A joined part starts to wait for gradients; it may end on another thread."""
 
     def part_done(self, worker: Any, part: Any) -> None:
         """The part has run, or was dropped."""
 
 
 class Instruments:
-    """The instruments of this process. An object instead of a variable of the module: compiled code reads its field at once."""
+    """The instruments of this process. An object instead of a module variable, because compiled code reads its field faster."""
 
     def __init__(self) -> None:
         self.active: tuple[Instrument, ...] = ()
 
     def add(self, instrument: Instrument) -> None:
-        """Call this instrument from now on."""
+        """Add an instrument."""
         self.active = (*self.active, instrument)
 
     def remove(self, instrument: Instrument) -> None:
-        """Call it no more; unknown ones are ignored."""
+        """Remove an instrument; unknown ones are ignored."""
         self.active = tuple([each for each in self.active if each is not instrument])
 
 
@@ -135,7 +133,7 @@ INSTRUMENTS = Instruments()
 
 
 def tell(observers: tuple[Instrument, ...], point: str, *about: Any) -> None:
-    """Call a point of these instruments, in reverse order if it is the end of something. Their errors are logged."""
+    """Call a point of these instruments, in reverse order for `after_` points. Their errors are logged."""
     for each in reversed(observers) if point.startswith("after_") else observers:
         try:
             getattr(each, point)(*about)
@@ -157,11 +155,9 @@ NOT_FOUND = (
 
 
 def name_of(func: Callable[..., Any]) -> bytes | None:
-    """The bytes under which every worker that has the module finds `func`; None if there are none (closures, methods
-    ...).
-    """
+    """The name, as bytes, by which other workers find `func`; None if it has none (closures, methods ...)."""
     if type(func) not in _BY_NAME:
-        name = getattr(func, "_wire_name", None)  # of the function that travels in its place
+        name = getattr(func, "_wire_name", None)  # the name of the function that is sent instead
         if name is not None or not getattr(func, "_travels_by_name", False):
             return name
     known = _names.get(func)
@@ -183,7 +179,7 @@ def _name_anew(func: Any) -> bytes | None:
     if found is not func and getattr(found, "__func__", found) is not func:
         return None
     text = f"{module}:{qualname}".encode()
-    if found is func:  # not a staticmethod, whose place holds a wrapper
+    if found is func:  # not a staticmethod, for which the namespace contains a wrapper
         if len(_names) >= _REMEMBERED:
             _names.clear()
         _names[func] = (space, name, text)
@@ -199,7 +195,7 @@ def _place(module: str, qualname: str) -> tuple[Any, str]:
 
 
 def function_of(text: bytes) -> Callable[..., Any]:
-    """The function that `name_of` named; AttributeError if this worker does not have it."""
+    """The function for a name of `name_of`; AttributeError if this worker does not have it."""
     place = _places.get(text)
     if place is None:
         place = _places_add(text)
@@ -228,14 +224,14 @@ def _places_add(text: bytes) -> tuple[Any, str]:
 
 
 def _load(module: str) -> None:
-    """Import a module after its packages, from the outermost on: see `PACKAGES` in `_world/new_agent.py` for the reason."""
+    """Import the packages of a module, outermost first, then the module; `PACKAGES` in `_world/new_agent.py` explains why."""
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         importlib.import_module(".".join(parts[:count]))
 
 
 def check_call(func: Any, args: Any, kwargs: Any) -> None:
-    """Have a scripted function refuse arguments that do not fit, before they travel. Such functions are bound methods."""
+    """For a scripted function, raise an error if the arguments do not match its schema, before they are sent."""
     check = getattr(func, "_check_call", None)
     if check is not None:
         check(args or (), kwargs or {})
@@ -253,7 +249,7 @@ def label(func: Any) -> str:
 
 # -- the sender --------------------------------------------------------------------------------------------------------
 _TAGS_PER_MESSAGE = 1024
-_tags = itertools.count(0)  # of the process: tags are unique across restarts of an agent
+_tags = itertools.count(0)  # per process, so that tags are unique across restarts of an agent
 
 
 class Message(NamedTuple):
@@ -292,7 +288,7 @@ class Sender:
         extra: int = 0,
         extra2: int = 0,
     ) -> None:
-        """Send a message, or leave it to the thread that holds the transport. Never blocks."""
+        """Send a message, or queue it for the thread that holds the transport's lock. Never blocks."""
         if self._before_send is not None:
             self._before_send()
         if self.faults is not None:
@@ -322,7 +318,7 @@ class Sender:
         extra: int,
         extra2: int,
     ) -> None:
-        """Make the frame and post it."""
+        """Build the frame and post it."""
         epoch = self._epochs.get(dst, 0)
         data, meta, follow = payload.data, payload.meta, payload.follow
         if not follow and HEADER_SIZE + len(data) + len(meta) + len(function) <= FRAME_MAX:
@@ -333,6 +329,7 @@ class Sender:
             )  # fmt: skip
             self._queue.post(dst, frame, follow, 0)
             return
+        # a large message: arrays follow the frame, and so does the body if it does not fit
         body = b"".join((data, meta, function))
         if HEADER_SIZE + len(body) + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
             follow = [np.frombuffer(body, np.uint8), *follow]
@@ -360,20 +357,20 @@ _incarnations = itertools.count(0)  # call ids are unique across restarts of an 
 
 
 class CallFuture(Future):
-    """The future of a call's answer."""
+    """The future of a call's answer, with what the call table needs to know of the call."""
 
     __slots__ = ("context_id", "deadline", "dst", "func", "recorded", "timeout")
 
     dst: int  # rank of the callee
-    func: Any  # or the name of an internal message
+    func: Any  # the function, or the name of an internal message
     timeout: float  # in seconds, 0 for none
     deadline: float
-    recorded: bool  # whether the interceptor sees the answer
+    recorded: bool  # whether the interceptor handles the answer
     context_id: int  # the context in which the call was made, or NO_CONTEXT
 
 
 class _Retried:
-    """A control message that is sent again, later and later, while sending it fails."""
+    """A control message that is sent again, with growing delays, if sending fails."""
 
     __slots__ = ("_body", "_calls", "_dst", "_extra", "_extra2", "_failures", "_kind", "_then")
 
@@ -398,12 +395,12 @@ class _Retried:
 
 
 class CallTable:
-    """The calls that one agent has made."""
+    """The pending calls of one agent."""
 
     def __init__(self, agent: Agent, sender: Sender, waiters: Waiters, pool: Pool) -> None:
         self.pending: dict[int, CallFuture] = {}  # by call id
         self.issued = Counter((next(_incarnations) << 40) + 1)  # its numbers are the call ids
-        self.unsent = Counter()  # calls whose frame never left
+        self.unsent = Counter()  # calls whose frame was never sent
         self.latency = Latency()
         self.timers = Timers()
         self._agent, self._sender, self._waiters, self._pool = agent, sender, waiters, pool
@@ -411,10 +408,11 @@ class CallTable:
         self._ids, self._interceptor = self.issued.numbers, extensions.interceptor
 
     def new_future(self) -> CallFuture:
-        """An empty future; agents with devices have their own class."""
+        """An uninitialised future; `_begin` sets its fields. Agents with devices override it."""
         return CallFuture.__new__(CallFuture)
 
     def _begin(self, dst: int, func: Any, timeout: float, now: float) -> CallFuture:
+        """Create the future of a call. Bypasses `__init__`, to save time."""
         fut = self.new_future()
         fut._state = 0
         fut._callbacks = fut._sleepers = None
@@ -427,7 +425,7 @@ class CallTable:
     def call(
         self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
     ) -> CallFuture:
-        """Ask `dst` to run `func(*args, **kwargs)`; the future of its answer. `timeout` in seconds, 0 for none."""
+        """Ask `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none."""
         before = enter()
         try:
             return self._call(dst, func, args, kwargs, timeout, kind, extra, extra2)
@@ -472,12 +470,12 @@ class CallTable:
         except BaseException:
             self._take_back(call_id)
             raise
-        if dst in self._gone:
+        if dst in self._gone:  # the worker left between the check above and the entry in `pending`
             self.fail_calls_to(dst)
         return fut
 
     def _failed(self, dst: int, func: Any, timeout: float) -> CallFuture:
-        """The future of a call to a worker that is gone."""
+        """A failed future, for a call to a worker that has left."""
         fut = self._begin(dst, func, timeout, _monotonic())
         fut._finish(2, WorkerGoneError(self._gone[dst]))
         return fut
@@ -494,7 +492,7 @@ class CallTable:
         context: tuple[int, int],
         then: Callable[[Future], None] | None,
     ) -> CallFuture:
-        """Send an internal message; the future of its answer: see `Agent.request`."""
+        """Send an internal message and return the future of its answer; see `Agent.request`."""
         before = enter()
         try:
             timeout = self._agent.rpc_timeout if timeout is None else timeout
@@ -516,7 +514,7 @@ class CallTable:
             leave(before)
 
     def _take_back(self, call_id: int) -> None:
-        """Forget a call that could not be sent: its caller gets the error at once, and it does not count as issued."""
+        """Remove a call that could not be sent: its caller gets the error directly, and it does not count as issued."""
         if self.pending.pop(call_id, None) is not None:
             self.latency.forget(call_id)
             next(self.unsent.numbers)
@@ -524,11 +522,11 @@ class CallTable:
     def request_with_retries(
         self, dst: int, kind: int, body: bytes, extra: int, extra2: int, then: Callable[[Future], None] | None
     ) -> None:
-        """`request` whose failed sends are repeated: see `Agent.request_with_retries`."""
+        """`request`, repeated if sending fails; see `Agent.request_with_retries`."""
         _Retried(self, dst, kind, body, extra, extra2, then).send()
 
     def wait_for(self, fut: CallFuture) -> None:
-        """Wait for the answer of one of these calls, or until it has timed out."""
+        """Wait until one of these calls is answered or has timed out."""
         while not fut._state:
             self._waiters.wait(fut, fut.deadline)
             if not fut._state:
@@ -536,7 +534,7 @@ class CallTable:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Complete the call that a frame answers; or return the frame, if that may run user code (`__setstate__` ...)."""
+        """Complete the call that a frame answers, or return the frame if decoding may run user code (`__setstate__` ...)."""
         mode = mode_of(frame)
         if mode == PICKLE or mode == CUSTOM or kind_of(frame) == EXCEPTION:
             return frame
@@ -549,7 +547,7 @@ class CallTable:
         return (kind == _REPLY or kind == EXCEPTION) and self.pending.get(read_header(frame).call_id) is fut
 
     def complete(self, frame: Any) -> None:
-        """Complete the future of a call with its answer; decode and drop the answer if the call was given up."""
+        """Complete the future of a call with its answer; if the call is no longer pending, decode and drop the answer."""
         header = read_header(frame)
         observers = self._instruments.active
         if not observers:
@@ -580,7 +578,7 @@ class CallTable:
                     value = tuple(value) if flags & IS_TUPLE else value[0]
             except Exception as error:
                 value, state = error, 2
-            except BaseException as error:  # an interrupt or `sys.exit` in user code: its thread gets it, the call its text
+            except BaseException as error:  # an interrupt or `sys.exit` in user code: raised below, after the call has failed
                 value, state, fatal = _decoding_ended(error), 2, error
         if fut is not None and fut.context_id != NO_CONTEXT and not flags & HAS_CONTEXT and header.kind != EXCEPTION:
             self._interceptor.on_unrecorded(self._agent, header.src, fut.context_id)  # type: ignore[union-attr]
@@ -591,7 +589,7 @@ class CallTable:
             raise fatal
 
     def _finish(self, fut: CallFuture, call_id: int, state: int, value: Any) -> None:
-        """Complete a future that was taken out of `pending`, and run its callbacks."""
+        """Complete a future that this thread has removed from `pending`, and run its callbacks."""
         if not call_id & SAMPLE:
             self.latency.end(call_id)
         fut._value = value
@@ -606,7 +604,7 @@ class CallTable:
 
     # -- time and departures -------------------------------------------------------------------------------------------
     def housekeep(self, now: float) -> None:
-        """Fail the calls whose time is over, run the timers that are due."""
+        """Run the timers that are due, and fail the calls that have timed out."""
         if self.timers.waiting:
             self.timers.run_due(now)
         for call_id, fut in list(self.pending.items()):
@@ -621,7 +619,7 @@ class CallTable:
         )
 
     def fail(self, call_id: int, error: Exception) -> bool:
-        """Fail a call; False if it had been completed."""
+        """Fail a call; False if it is no longer pending. Callbacks run on the pool, since this thread may hold locks."""
         fut = self.pending.pop(call_id, None)
         if fut is None:
             return False
@@ -633,12 +631,12 @@ class CallTable:
         return True
 
     def fail_unsent(self, call_id: int, error: Exception) -> None:
-        """Fail a call whose request never left, so that it does not count as issued."""
+        """Fail a call whose frame was never sent, so that it does not count as issued."""
         if self.fail(call_id, error):
             next(self.unsent.numbers)
 
     def fail_calls_to(self, rank: int) -> None:
-        """Fail the calls to a worker that is gone, and tell the layers that hold state about it."""
+        """Fail all calls to a worker that has left, and tell the layers with state about it."""
         for call_id, fut in list(self.pending.items()):
             if fut.dst == rank:
                 self.fail(call_id, WorkerGoneError(self._gone.get(rank, f"rank {rank} has left")))
@@ -646,7 +644,7 @@ class CallTable:
             hook(self._agent, rank)
 
     def fail_all(self, why: str) -> None:
-        """Fail every call, at the end of the agent."""
+        """Fail all calls when the agent stops."""
         for call_id in list(self.pending):
             self.fail(call_id, WorkerGoneError(why))
 
@@ -658,7 +656,7 @@ def _decoding_ended(error: BaseException) -> RuntimeError:
 
 
 def _error_in(data: bytes) -> BaseException:
-    """The exception of an answer, whose class may be a user's."""
+    """Decode the exception of an answer; its class may run user code."""
     before = suspend()
     try:
         return unpack_error(data)

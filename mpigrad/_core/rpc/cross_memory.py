@@ -1,6 +1,6 @@
-"""One array, copied from process to process by both ends at once; in C: `_core/rpc/cross_memory.pyx` says how.
+"""Copies one array between two processes, by both at the same time; `_core/rpc/cross_memory.pyx` describes how.
 
-This is its plain form, which cannot and says so: nothing is offered then, and what others offer is declined.
+This is a stub: cross-memory attach needs the compiled module. Without it no offers are made, and all offers are declined.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DONE, MORE, LATER, BROKEN = 0, -1, -2, -3
 
 
 class Array:
-    """The memory of a contiguous array, as long as this lives."""
+    """The memory of a contiguous array, kept alive by this object."""
 
     address: int
 
@@ -25,7 +25,7 @@ class Array:
 
 
 class Slots:
-    """The slots of one process, in memory of `BYTES` bytes: its own, or another's."""
+    """The slots of this or another process, in `BYTES` bytes of shared memory."""
 
     address: int
     token: bytes
@@ -34,32 +34,32 @@ class Slots:
         raise NotImplementedError("only the compiled form copies between processes")
 
     def offer(self, place: int, number: int, size: int) -> None:
-        """Open a slot for an array of some bytes: the sender's first word."""
+        """Sender: open a slot for an array of `size` bytes."""
 
     def stage(self, place: int, number: int) -> int:
-        """How far a transfer is; BROKEN if the slot is another's."""
+        """The stage of a transfer; BROKEN if the slot has another number."""
         return BROKEN
 
     def accept(self, place: int, number: int, pid: int, into: Array, own: Slots) -> bool:
-        """The receiver's first word: where it wants the array, and how the sender knows it by. False if nothing is offered."""
+        """Receiver: accept an offer, with the address of its memory and its token. False if nothing is offered."""
         return False
 
     def say(self, place: int, number: int, stage: int) -> None:
-        """The receiver's word on how far a transfer is."""
+        """Receiver: set the stage of a transfer."""
 
     def receiver(self, place: int) -> tuple[int, int, bytes]:
-        """Process, address of the token and token of whoever accepted."""
+        """Process id, address of the token and token of the receiver."""
         return 0, 0, b""
 
     def give(self, place: int, number: int, array: Array, most: int) -> int:
-        """The sender's help: write some chunks into the receiver's memory. DONE means that no chunk is left to claim."""
+        """Sender: write some chunks to the receiver's memory. DONE means that no chunk is left to claim."""
         return BROKEN
 
     def take(self, place: int, number: int, pid: int, origin: int, array: Array, most: int) -> int:
-        """The receiver's work: read some chunks. DONE means that all are there, and that nobody will write there again."""
+        """Receiver: read some chunks. DONE means that all are copied and no process writes any more."""
         return BROKEN
 
 
 def recognise(pid: int, address: int, token: bytes) -> int:
-    """Whether a process has this token at an address of its memory: 0, the system's error, or BROKEN."""
+    """Check that a process has this token at an address of its memory: 0, the system's error, or BROKEN."""
     return BROKEN

@@ -1,8 +1,7 @@
-"""Frames: their bytes (the header that each begins with, lengths, small arrays), and MPI's functions for them.
+"""The bytes of frames: headers, lengths, small arrays; and direct calls of MPI for frames.
 
-`frames.pyx` is compiled in this module's place. It does the same in C, without a Python object for each of the fifteen
-fields of a header; it asks NumPy through its C interface, and calls MPI without mpi4py in between. Plain Python goes
-through mpi4py.
+`frames.pyx` replaces this module when it is compiled. It does the same in C: without Python objects for the fifteen fields of a
+header, with NumPy's C API, and with direct calls of MPI. Plain Python uses mpi4py.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def read_header(frame: Any) -> Header:
     return _tuple(Header, _unpack(frame))
 
 
-# Single fields, for code that does not need the whole header yet.
+# Single fields, for code that does not need the whole header.
 
 
 def kind_of(frame: Any) -> int:
@@ -66,7 +65,7 @@ def kind_of(frame: Any) -> int:
 
 
 def mode_of(frame: Any) -> int:
-    """How a frame's payload is encoded."""
+    """The encoding of a frame's payload."""
     return _checked(frame)[MODE_OFFSET]
 
 
@@ -76,12 +75,12 @@ def flags_of(frame: Any) -> int:
 
 
 def epoch_of(frame: Any) -> int:
-    """The incarnation of the receiver that a frame was meant for; 0 for any."""
+    """The incarnation of the receiver to which a frame was sent; 0 for any."""
     return _SHORT.unpack_from(_checked(frame), EPOCH_OFFSET)[0]
 
 
 def transfers_of(frame: Any) -> int:
-    """How many transfers follow a frame."""
+    """The number of transfers that follow a frame."""
     return _SHORT.unpack_from(_checked(frame), TRANSFERS_OFFSET)[0]
 
 
@@ -141,12 +140,12 @@ def build_frame(
 
 
 def length_prefixed(text: bytes, rest: bytes) -> bytes:
-    """A text behind its length, and what comes after it."""
+    """The length of a text, the text, and the rest."""
     return b"".join((_LENGTH.pack(len(text)), text, rest))
 
 
 def length_at(text: bytes, place: int) -> int:
-    """The length of what `length_prefixed` has put behind a place in a text; ValueError if the text is too short for either."""
+    """The length that `length_prefixed` has written at a position; ValueError if the text is too short."""
     if len(text) < place + _LENGTH.size:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     (length,) = _LENGTH.unpack_from(text, place)
@@ -156,7 +155,7 @@ def length_at(text: bytes, place: int) -> int:
 
 
 def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
-    """Some of a buffer's bytes; ValueError if it does not have them."""
+    """A copy of some bytes of a buffer; ValueError if they are out of range."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     return bytes(buffer[start:end])
@@ -164,17 +163,17 @@ def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
 
 # -- small arrays ------------------------------------------------------------------------------------------------------
 def layout_key(kind: int, array: Any) -> Any:
-    """What arrays of one kind, dtype and shape have in common. It stands for them as long as the dtype is kept with it."""
+    """The cache key of arrays of one kind, dtype and shape. Valid as long as the dtype object is kept with it."""
     return kind, array.dtype, array.shape
 
 
 def padded_bytes(array: Any, padding: bytes) -> bytes:
-    """An array's elements as bytes, and some more."""
+    """An array's elements as bytes, followed by padding."""
     return array.tobytes() + padding
 
 
 def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes: int) -> Any:
-    """An array in the memory of a buffer, of so many bytes from the offset on; ValueError or TypeError if there are fewer."""
+    """An array that is a view of a buffer from an offset on; ValueError or TypeError if the buffer is too short."""
     made = _ndarray(shape, dtype, buffer, offset)
     if made.nbytes != nbytes:
         raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
@@ -182,5 +181,5 @@ def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes
 
 
 def connect(MPI: Any, comm: Any, tag: int, ring: list[Any], buffers: list[bytearray]) -> Any:
-    """None: there are no direct calls."""
+    """Direct calls of MPI need the compiled module: always None."""
     return None

@@ -1,40 +1,34 @@
 """Transport over MPI: persistent receives for frames, non-blocking transfers and offers for large arrays.
 
-Why a ring: `Test` on a posted receive costs 0.25 us and takes the message without a probe, an allocation or a Status;
-probing (`Improbe` + `Mrecv`) needed 7.8 us for a round trip that takes 3.9 us this way (Open MPI; 8.1 and 5.9 us with
-MPICH).
+Why a ring of receives: `Test` on a posted receive costs 0.25 us and needs no probe, allocation or Status. A round trip takes
+3.9 us this way, and 7.8 us with probes (`Improbe` + `Mrecv`; Open MPI. With MPICH 5.9 and 8.1 us).
 
 Invariants of the transport
-- All receives of the ring are alike (any source, one tag, FRAME_MAX bytes), so MPI matches them in the order in which
-  they were started, and looking only at the oldest one misses nothing.
+- All receives of the ring are equal (any source, one tag, FRAME_MAX bytes). MPI matches them in the order in which they were
+  started, so it suffices to test the oldest one.
 - A frame fits into FRAME_MAX by construction; its true length is in its header.
-- Transfers of one message use consecutive tags counted by the sender; every array of more than CHUNK bytes takes
-  several.
-- At most WINDOW sends to one rank are under way; frames beyond that wait in a queue for that rank, in order. Open MPI
-  keeps for ever what it took for sends under way at the same time: 200 MB for 10,000 of them. A rank that takes nothing
-  holds up its own.
+- Transfers of one message use consecutive tags, which the sender counts; an array of more than CHUNK bytes uses several.
+- Back-pressure: at most WINDOW sends to one rank are in flight; further frames wait in a queue for that rank, in order. (Open MPI
+  never frees the memory of concurrent sends: 200 MB for 10,000 of them.) A rank that receives nothing blocks only its own queue.
 - Every MPI call here is made by the thread that holds the agent's lock.
 
-Why offers: MPI would let one end copy a large array while the other waits; of an offered one both copy at once. The protocol
-- The sender gives an array a slot of its own (`cross_memory.pyx`), marks the frame (OFFERED) and puts at its end who it
-  is and, for each array that it offers, slot and address. MPI is not asked to send these arrays.
-- The receiver maps the sender's slots when it first hears of them. If it can, it *accepts*: a word in the slot, which
-  the sender finds in its own memory. Both copy; the receiver says in the slot that the transfer is *over*. There are no
-  messages about it.
-- If it cannot (another host or container, no permission, plain Python), it *declines* by a frame, and receives what was
-  offered from MPI, with the tags that the arrays have anyway. The sender sends it so, and offers that rank nothing any
-  more.
-- If memory turns out not to be readable on the way, the receiver *refuses* the transfer in its slot, once nobody writes
-  any more, and receives it from MPI. The sender offers it nothing any more then.
+Why offers: within a host MPI lets one rank copy a large array while the other waits; an offered array is copied by both, each
+taking chunks. The protocol
+- The sender assigns a slot (`cross_memory.pyx`) to each array, marks the frame (OFFERED), and appends its identity and, for each
+  offered array, slot and address. It does not send these arrays with MPI.
+- The receiver maps the sender's slots on the first offer. If that works, it *accepts* by a word in the slot, which the sender
+  reads in its own memory. Both copy; the receiver marks the slot as *over*. No further messages are needed.
+- If that fails (another host or container, no permission, plain Python), the receiver *declines* with a frame, and receives the
+  arrays from MPI, with the tags that are reserved for them. The sender sends them, and makes no more offers to that rank.
+- If memory turns out to be unreadable during the copy, the receiver *refuses* the transfer in its slot, once no process writes
+  any more, and receives the array from MPI. The sender makes no more offers to it either.
 
 Invariants of offers
-- Nothing here is collective, or exists before the first large array. What is kept of a rank is one mapping or one word.
-- The sender's array and slot live until the receiver has said its last word on them; for ever, if it never does.
-- The receiver's array is handed out when all of its chunks are there and the sender has no claim on any. Nobody writes
-  then.
-- The sender writes only into a process that it has recognised, and only chunks of which the slot says that they are its
-  own.
-- A receiver may finish alone: a sender that is busy elsewhere holds up nothing. A request copies and never waits.
+- Nothing is collective, and nothing is allocated before the first large array. Per rank one mapping or one word is kept.
+- The sender keeps array and slot until the receiver has finished with them; for ever, if the receiver never does.
+- The receiver's array is passed on when all chunks are copied and the sender has claimed none of them. Then no process writes.
+- The sender writes only into a process that it has recognised by its token, and only chunks that it has claimed in the slot.
+- A receiver can finish alone: a busy sender delays nothing. A request copies and never waits.
 """
 
 from __future__ import annotations
@@ -94,41 +88,41 @@ from .transport import (
 # -- offers: large arrays between ranks of one host --------------------------------------------------------------------
 logger = logging.getLogger(__name__)
 
-SHARE_MIN = 512 * 1024  # bytes of arrays that are offered
-STEP = 64 << 20  # bytes that one look at a transfer copies, at most: MPI would copy everything
+SHARE_MIN = 512 * 1024  # bytes; smaller arrays are sent by MPI
+STEP = 64 << 20  # bytes that one `Test` copies at most, so that frames are handled in between
 _ARRAY = struct.Struct("<HHIQ")  # the fields of an `Offer`
 _COUNT = struct.Struct("<H")
 _NUMBER = struct.Struct("<I")
 _TAIL = IDENTITY_SIZE + _COUNT.size
 _SYSTEM_ERRORS = range(1, 4096)
 
-_left: list[Any] = []  # memory of transfers that broke off: somebody may still write there
+_left: list[Any] = []  # memory of aborted transfers, kept because the other process may still write to it
 
 
 class Offer(NamedTuple):
     """One offered array, as the frame describes it."""
 
-    nth: int  # of the arrays that follow the frame
-    place: int  # among the sender's slots
+    nth: int  # index among the arrays that follow the frame
+    place: int  # index of the sender's slot
     number: int
     address: int  # in the sender's memory
 
 
 class Offers:
-    """What one transport offers, and what it is offered."""
+    """The offers of one transport, made and received."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
         way = checked_way()
-        self._willing = way != "mpi" and cross_memory.CAN  # to take what others offer
+        self._willing = way != "mpi" and cross_memory.CAN  # whether to accept offers
         self._offering = self._willing and (way == "both_ends" or not transport.oversubscribed)
-        self._declining: set[int] = set()  # ranks that do not want offers
-        self._recognised: dict[int, bytes] = {}  # ranks into whose memory this one writes, by their tokens; b"" for never
-        self._known: dict[int, Sender] = {}  # ranks that offered something
+        self._declining: set[int] = set()  # ranks that have declined
+        self._recognised: dict[int, bytes] = {}  # rank -> token of its process, if this one may write to its memory; b"" if not
+        self._known: dict[int, Sender] = {}  # ranks that have made offers
         self.out: dict[int, OfferSend] = {}  # by number
 
     def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, OfferSend]] | None:
-        """The frame with offers of its large arrays, and their requests by number of the array; None if there are none."""
+        """Add offers of large arrays to a frame; returns the frame and their requests by index of the array, or None."""
         if not self._offering or dst in self._declining:
             return None
         if len(follow) == 1 and follow[0].nbytes < SHARE_MIN:
@@ -145,7 +139,7 @@ class Offers:
             for nth, place in large:
                 made[nth] = giving = OfferSend(self, own, dst, follow[nth], tag + place)
                 offered += _ARRAY.pack(nth, giving.place, giving.number, giving.array.address)
-        except IndexError:  # another transport has taken the last place meanwhile
+        except IndexError:  # another transport has taken the last free slot meanwhile
             for giving in made.values():
                 giving.withdraw()
             return None
@@ -156,13 +150,13 @@ class Offers:
         return offered, made
 
     def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
-        """Take the offers off a frame: their `Sender`, and them by number of the array; (None, {}) if declined."""
+        """Remove the offers from a frame; returns their `Sender` and the offers by index of the array; (None, {}) if declined."""
         packed, arrays = _take_off(frame)
         sender = self._known.get(src)
         if sender is None or sender.packed != packed:
             try:
                 if not self._willing:
-                    raise OSError("not wanted here")
+                    raise OSError("switched off on this rank")
                 self._known[src] = sender = Sender(packed)
             except OSError as error:
                 logger.debug("large arrays of rank %s come by MPI: %s", src, error)
@@ -175,14 +169,14 @@ class Offers:
         head = pack_header(
             kind=MessageType.DECLINE,
             mode=RAW,
-            transfers=1,  # as if an array followed: only such frames are shown to `MPITransport._post_receives`
+            transfers=1,  # pretends that an array follows: only such frames reach `MPITransport._post_receives`
             src=self._transport.rank,
             length=HEADER_SIZE + len(body),
         )
         self._transport.send(src, head + body, [], 0)
 
     def declined(self, frame: bytearray, src: int) -> None:
-        """A rank wants none of what it was offered, and nothing else."""
+        """Handle the DECLINE of a rank: send the offered arrays by MPI, and make no more offers to it."""
         end = HEADER_SIZE + (len(frame) - HEADER_SIZE) // _NUMBER.size * _NUMBER.size
         for (number,) in _NUMBER.iter_unpack(frame[HEADER_SIZE:end]):
             giving = self.out.get(number)
@@ -191,11 +185,11 @@ class Offers:
                 giving.declined = True
 
     def stop_offering(self, dst: int) -> None:
-        """Large arrays for this rank go by MPI from now on."""
+        """From now on send large arrays to this rank by MPI."""
         self._declining.add(dst)
 
     def recognises(self, dst: int, pid: int, address: int, token: bytes) -> bool:
-        """Whether a rank's process is the one that it says, and may be written into."""
+        """Whether the process with this id has the rank's token and may be written to."""
         known = self._recognised.get(dst)
         if known is None:
             known = self._recognised[dst] = b"" if recognise(pid, address, token) else token
@@ -203,7 +197,7 @@ class Offers:
 
 
 class Sender:
-    """A process that offers something: who it says it is, and its slots. OSError if they are out of reach."""
+    """A process that makes offers: its identity and its slots. OSError if they cannot be mapped."""
 
     def __init__(self, packed: bytes) -> None:
         self.packed, self.identity = packed, read_identity(packed)
@@ -211,7 +205,7 @@ class Sender:
 
 
 class OfferSend:
-    """A request for the sending of an offered array."""
+    """The request of an offered array on the sender."""
 
     def __init__(self, offers: Offers, own: OwnSlots, dst: int, source: Any, tag: int) -> None:
         self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
@@ -220,12 +214,12 @@ class OfferSend:
         self.place, self.number = own.free.popleft(), own.new_number()
         self.declined = False
         self._helps = True
-        self._requests: list[Any] | None = None  # once MPI sends it
+        self._requests: list[Any] | None = None  # MPI's requests, if it is sent by MPI
         self._slots.offer(self.place, self.number, source.nbytes)
         offers.out[self.number] = self
 
     def Test(self) -> bool:
-        """Help for a while; whether the array is not needed any more."""
+        """Copy some chunks if the receiver has accepted; True when the array is no longer needed."""
         if self._requests is not None:
             return self._offers._transport.test_all(self._requests)
         stage = self._slots.stage(self.place, self.number)
@@ -243,8 +237,8 @@ class OfferSend:
             for request in self._offers._transport.send_pieces(self.dst, self._source.reshape(-1).view(np.uint8), self._tag):
                 self._requests.append(request)
         elif stage != cross_memory.OFFERED:
-            del self._offers.out[self.number]  # and the slot is lost
-            raise ConnectionError(f"somebody else wrote into slot {self.place}")
+            del self._offers.out[self.number]  # the slot cannot be reused
+            raise ConnectionError(f"slot {self.place} contains an unknown state: another process has written to it")
         return False
 
     def _help(self) -> None:
@@ -254,13 +248,13 @@ class OfferSend:
             self._helps = self._slots.give(self.place, self.number, self.array, STEP) == MORE
 
     def withdraw(self) -> None:
-        """The slot is free again: nobody will look at it any more."""
+        """Free the slot, which no process uses any more."""
         if self._offers.out.pop(self.number, None) is not None:
             self._own.free.append(self.place)
 
 
 class OfferReceive:
-    """A request that receives one offered array; if it fails, its message fails."""
+    """The request of an offered array on the receiver; if it fails, its message fails."""
 
     def __init__(
         self, transport: Any, bulk: FrameWithArrays, sender: Sender, offer: Offer, array: Any, src: int, tag: int
@@ -268,12 +262,12 @@ class OfferReceive:
         self._transport, self._bulk, self._sender, self._raw, self._src, self._tag = transport, bulk, sender, array, src, tag
         self._place, self._number, self._address = offer.place, offer.number, offer.address
         self._pid = sender.identity.pid
-        self._into: Any = None  # its memory, once accepted
+        self._into: Any = None  # the receiving memory, once accepted
         self._refused = False
-        self._requests: list[Any] | None = None  # once MPI receives it
+        self._requests: list[Any] | None = None  # MPI's requests, if it is received by MPI
 
     def Test(self) -> bool:
-        """Copy for a while; whether the array is there."""
+        """Copy some chunks; True when the array is complete or has failed."""
         if self._requests is not None:
             return self._transport.test_all(self._requests)
         if self._into is None and not self._accept():
@@ -293,7 +287,7 @@ class OfferReceive:
         return True
 
     def _finish(self) -> bool:
-        """Everything is claimed, and nobody writes any more."""
+        """All chunks are claimed and no process writes any more: report the result in the slot."""
         self._into = None
         self._sender.slots.say(self._place, self._number, REFUSED if self._refused else OVER)
         if self._refused:
@@ -303,9 +297,10 @@ class OfferReceive:
         return not self._refused
 
     def _hindered(self, said: int) -> bool:
-        """The sender is still at it, or gone, or the system does not copy this memory."""
+        """Handle a stalled or dead sender, or memory that the kernel does not copy; True if the message has failed."""
         them = self._sender.identity
-        found = recognise(them.pid, them.address, them.token)  # it may have become unreadable: then MPI still reaches it
+        # EPERM or EACCES: its memory is not readable any more, but it is alive, so MPI can still be used
+        found = recognise(them.pid, them.address, them.token)
         if found not in (0, errno.EPERM, errno.EACCES) or said != LATER and said not in _SYSTEM_ERRORS:
             _left.append(self._into)
             self._fail(ConnectionError(f"rank {self._src} was lost in the middle of an array of {self._raw.nbytes} bytes"))
@@ -323,12 +318,12 @@ class OfferReceive:
 def _memory(array: Any) -> Array:
     try:
         return Array(array)
-    except ValueError:  # NumPy lends no memory of dates
+    except ValueError:  # NumPy exports no buffer for datetime types
         return Array(array.reshape(-1).view(np.uint8))
 
 
 def _large(follow: list[Any]) -> list[tuple[int, int]]:
-    """The arrays to be offered: which, and how many tags are before its own. None if anything is on a device."""
+    """The arrays to offer: index and offset of the first tag. Empty if any array is on a device."""
     large, place = [], 0
     for nth, array in enumerate(follow):
         if type(array) is Outgoing:
@@ -341,7 +336,7 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
 
 
 def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
-    """Who offers, and what, from the end of a frame, which is as if nothing had been offered afterwards."""
+    """Remove the offers from the end of a frame; returns the packed identity of the sender and the offers by index."""
     count, length = transfers_of(frame), len(frame)
     (offered,) = _COUNT.unpack_from(frame, length - _COUNT.size)
     end = length - _TAIL
@@ -359,12 +354,12 @@ def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
 
 
 # -- the transport -----------------------------------------------------------------------------------------------------
-RING = 16
-WINDOW = 256
-COMING_SECONDS = 60.0  # for an announced array to begin to come
-COMING_MAX = 4096  # messages whose arrays are on their way; above it those that have not begun to come are given up earlier
-CLOSE_SECONDS = 5.0  # for sends to end after everybody agreed to close
-LEAVE_SECONDS = 0.25  # without a send ending, before a rank that leaves lets them be
+RING = 16  # posted receives
+WINDOW = 256  # sends in flight per rank
+COMING_SECONDS = 60.0  # time for an announced array to start arriving
+COMING_MAX = 4096  # messages with arrays in flight; above it, those that have not started to arrive are given up earlier
+CLOSE_SECONDS = 5.0  # time for sends to complete after all ranks have agreed to close
+LEAVE_SECONDS = 0.25  # time without a completed send before a leaving rank abandons the rest
 _length_at = LENGTH.unpack_from
 _GATHER_BYTES = 260
 _NO_HEADER = bytes(HEADER_SIZE)
@@ -373,7 +368,7 @@ _LEAVE, _DECLINE = int(MessageType.LEAVE), int(MessageType.DECLINE)
 
 
 class MPITransport(Transport):
-    """Frames over one communicator, which nobody else uses (or whose tags from `first_tag` on nobody else uses)."""
+    """Frames over one communicator that has no other users, or whose tags from `first_tag` on have none."""
 
     def __init__(self, comm: Any, first_tag: int = 0) -> None:
         MPI = mpi()
@@ -389,15 +384,15 @@ class MPITransport(Transport):
         self._first_tag = first_tag + 1
         upper = comm.Get_attr(MPI.TAG_UB) or 32767
         self._tags = upper - self._first_tag
-        self._sends: deque[tuple[Any, int]] = deque()  # requests under way, and to whom
-        self._under_way: dict[int, int] = {}  # rank -> how many of them are to it
-        self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> what waits for a place; never empty
-        self._coming: list[tuple[list[Any], FrameWithArrays, float]] = []  # requests, their message, when to give them up
+        self._sends: deque[tuple[Any, int]] = deque()  # sends in flight: request and destination
+        self._under_way: dict[int, int] = {}  # rank -> number of sends in flight
+        self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> frames that wait; no empty deques
+        self._coming: list[tuple[list[Any], FrameWithArrays, float]] = []  # requests, their message, deadline
         self._looks = 0
-        self._ready: deque[bytearray] = deque()  # messages to this rank itself, and completed bulk ones
+        self._ready: deque[bytearray] = deque()  # messages of this rank to itself, and completed messages with arrays
         self._offers = Offers(self)
-        self._gathers: list[tuple[bytes, bytearray, Any]] = []  # what was told and heard when the world started, with requests
-        self._gathered = 0  # how many of them are over
+        self._gathers: list[tuple[bytes, bytearray, Any]] = []  # all-gathers of the start: sent, received, request
+        self._gathered = 0  # number of completed ones
         self._direct: Any = None  # sends and receives frames without mpi4py, if the module is compiled
         self._open_ring()
 
@@ -413,6 +408,7 @@ class MPITransport(Transport):
         if dst == self.rank:
             self._ready.append(copied(frame, follow, self.device_receiver))
             return
+        # a frame must not overtake queued ones; the first test is a fast path
         if self._under_way and (dst in self._queued or self._under_way.get(dst, 0) >= WINDOW):
             self._queued.setdefault(dst, deque()).append((frame, follow, tag))
         else:
@@ -465,7 +461,7 @@ class MPITransport(Transport):
                 tag += 1
 
     def send_pieces(self, dst: int, raw: Any, tag: int) -> Iterable[Any]:
-        """Have MPI send an array of bytes, in messages with the tags from this one on: their requests."""
+        """Send an array of bytes by MPI, in messages with consecutive tags; returns their requests."""
         if 0 < raw.nbytes <= CHUNK:
             return (self._comm.Isend([raw, self._byte], dst, self._first_tag + tag % self._tags),)
         return self._in_pieces(self._comm.Isend, dst, raw, tag)
@@ -477,13 +473,13 @@ class MPITransport(Transport):
         return self._in_pieces(self._comm.Irecv, src, raw, tag)
 
     def _in_pieces(self, start: Callable[..., Any], peer: int, raw: Any, tag: int) -> Iterator[Any]:
-        """One at a time, so that whoever keeps the requests has those before one that fails."""
+        """Yield requests one by one, so that the caller has the earlier ones if one fails."""
         for nth in range(tags_of(raw.nbytes)):
             part = raw[nth * CHUNK : (nth + 1) * CHUNK]
             yield start([part, self._byte], peer, self._first_tag + (tag + nth) % self._tags)
 
     def test_all(self, requests: list[Any]) -> bool:
-        """Whether all of MPI's requests are over."""
+        """Whether all requests of MPI have completed."""
         return bool(self._mpi.Request.Testall(requests))
 
     def _channel(self, peer: int, tag: int) -> Channel:
@@ -495,10 +491,10 @@ class MPITransport(Transport):
         if self._sends:
             self._recycle()
             if self._offers.out:
-                tries = 1
+                tries = 1  # return soon, to help copying the offered arrays
         if self._coming:
             self._complete_bulk()
-            tries = 1
+            tries = 1  # return soon, to continue receiving arrays
         direct = self._direct
         frame = self._take(tries) if direct is None else direct.take(tries)
         if frame is None:
@@ -514,7 +510,7 @@ class MPITransport(Transport):
         return frame
 
     def _take(self, tries: int) -> bytearray | None:
-        """The next frame of the ring, which is looked for so many times; empty if it has no header."""
+        """The next frame of the ring, tested up to `tries` times; empty if it has no header."""
         at = self._at
         request = self._ring[at]
         while not request.Test():
@@ -524,13 +520,13 @@ class MPITransport(Transport):
         buffer = self._buffers[at]
         length = _length_at(buffer, LENGTH_OFFSET)[0]
         frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX or not length else HEADER_SIZE]
-        buffer[:HEADER_SIZE] = _NO_HEADER  # a message that is too short must not be taken for this one
+        buffer[:HEADER_SIZE] = _NO_HEADER  # or a message that is too short would look like this one
         request.Start()
         self._at = at + 1 if at + 1 < RING else 0
         return frame
 
     def _fetch(self, frame: bytearray) -> None:
-        """Post the receives of the arrays that follow a frame; or take its error in, for whoever sent it."""
+        """Post the receives of the arrays that follow a frame; on an error, pass the error on as the message's."""
         try:
             self._post_receives(frame)
         except Exception as error:
@@ -583,7 +579,7 @@ class MPITransport(Transport):
             self._expire(time.monotonic())
 
     def _expire(self, now: float) -> None:
-        """Give up what was announced long ago and has not begun to come: its sender, or the frame, is broken."""
+        """Give up arrays that were announced long ago and have not started to arrive: the sender or the frame is broken."""
         spare = len(self._coming) - COMING_MAX
         for nth, (requests, bulk, limit) in enumerate(self._coming):
             if (limit <= now or nth < spare) and all(isinstance(each, self._mpi.Request) for each in requests):
@@ -591,7 +587,7 @@ class MPITransport(Transport):
 
     def _recycle(self) -> None:
         sends = self._sends
-        for _ in range(min(len(sends), 8)):
+        for _ in range(min(len(sends), 8)):  # a few per poll, round robin, so that polls stay short
             request, dst = sends[0]
             try:
                 over = request.Test()
@@ -606,7 +602,7 @@ class MPITransport(Transport):
                 sends.rotate(-1)
 
     def _ended(self, dst: int) -> None:
-        """A send is over: its place is free for what waits. Sends that are over at once leave theirs to the next."""
+        """A send has completed: send queued frames until the window is full again."""
         left = self._under_way[dst] - 1
         if left:
             self._under_way[dst] = left
@@ -637,7 +633,7 @@ class MPITransport(Transport):
         told, everybody, request = self._gathers[self._gathered]
         if told != mine:
             raise RuntimeError(
-                "init_rpc was interrupted when it had told the other ranks who this one is: call it with the same arguments again"
+                "init_rpc was interrupted after it had told the other ranks its name: call it with the same arguments again"
             )
         wait_for(request, deadline, "the other ranks to call init_rpc")
         self._gathered += 1
@@ -645,7 +641,7 @@ class MPITransport(Transport):
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
 
     def gather_again(self) -> None:
-        """Begin with the first `allgather` again: those that an interrupted `init_rpc` has begun are not repeated."""
+        """Restart with the first `allgather`: the requests of an interrupted `init_rpc` are reused, not repeated."""
         self._gathered = 0
 
     def close(self, clean: bool) -> None:
@@ -658,7 +654,7 @@ class MPITransport(Transport):
 
     def _close_ring(self) -> None:
         ring, self._ring, self._direct = self._ring, [], None
-        buffers, self._buffers = self._buffers, []  # 1 MiB that need not wait for the garbage collector
+        buffers, self._buffers = self._buffers, []  # free 1 MiB without waiting for the garbage collector
         for request in ring:
             request.Cancel()
         limit = time.monotonic() + CLOSE_SECONDS
@@ -668,10 +664,10 @@ class MPITransport(Transport):
             if over:
                 request.Free()
             else:
-                _abandoned.append((request, buffer))  # its sender began, and left
+                _abandoned.append((request, buffer))  # its sender started and then left
 
     def _send_last_words(self) -> None:
-        """Drop what waits for a place, but for the word that this rank leaves: it fails the calls whose answers are dropped."""
+        """Drop all queued frames except LEAVE, by which other ranks fail the calls whose answers are dropped."""
         queued, self._queued = self._queued, {}
         for dst, queue in queued.items():
             for frame, follow, tag in queue:
@@ -679,7 +675,7 @@ class MPITransport(Transport):
                     self._send(dst, frame, follow, tag)
 
     def _finish_sends(self, patience: float) -> None:
-        """Help sends along, while any of them has ended within the last `patience` seconds."""
+        """Wait for sends, as long as one has completed within the last `patience` seconds."""
         began = time.monotonic()
         limit, left = began + patience, len(self._sends)
         while self._sends and time.monotonic() < min(limit, began + CLOSE_SECONDS):
@@ -689,7 +685,7 @@ class MPITransport(Transport):
 
 
 class _Cancelled:
-    """A receive that is given up, unless it has begun: then MPI lets it end. If nothing came, its message fails."""
+    """A cancelled receive. If it had started, MPI lets it complete; otherwise its message fails."""
 
     def __init__(self, MPI: Any, request: Any, bulk: FrameWithArrays) -> None:
         self._request, self._bulk, self._status = request, bulk, MPI.Status()
@@ -716,7 +712,7 @@ def wait_for(request: Any, deadline: float, what: str) -> None:
             if request.Test():
                 return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited in vain for {what}")
+            raise TimeoutError(f"timed out waiting for {what}")
         time.sleep(nap)
         guard.deliver()
         nap = min(nap * 1.5, 1e-3)

@@ -1,25 +1,23 @@
-"""Wire format: arguments and results <-> meta, data and arrays of a frame.
+"""The wire format of payloads: arguments and results <-> meta, data and arrays of a frame.
 
 `meta` is `u32 length of layout | layout | rest`, where the rest depends on the mode: FLAT a pickled tuple of the plain
 scalars (or nothing), PICKLE `u32 length of RRef data | RRef data | pickle`, RAW the bytes as given. EMPTY has no meta.
-Budget on the hot path (2 us each way): one dictionary lookup for the function, one per array layout, one struct, one
-join.
+The hot path has a budget of 2 us each way: one dictionary lookup for the function, one per array layout, one struct, one join.
 
-Arrays: a list of arrays and tensors <-> a layout text, inline bytes, and large arrays that follow on their own. Per
-array the layout holds kind, dtype and shape; both directions are remembered, because programs send the same few shapes
-again and again: a lookup costs 0.3 us, building the text 3 us. Inline data is padded to 16 bytes and starts at an
-aligned offset, so that the receiver's arrays are views of the received frame: no copy, writable, aligned. Arrays that
-leave a GPU, or arrive on one, always follow on their own, after the others: `describe_moving`.
+Arrays: a list of arrays and tensors <-> a layout text, inline bytes, and large arrays that follow the frame. The layout contains
+kind, dtype and shape of each array. Both directions are cached, because programs send the same few shapes repeatedly: a lookup
+costs 0.3 us, building the text 3 us. Inline data is padded to 16 bytes and starts at an aligned offset, so that the receiver's
+arrays are views of the received frame: not copied, writable, aligned. Arrays that leave a GPU or arrive on one always follow the
+frame, after the others: `describe_moving`.
 
-Pickles: any Python object <-> a pickle with its arrays, tensors and RRefs taken out. While pickling, each of them is
-put into a table and the pickle holds its index. The tables travel beside the pickle: arrays as raw bytes, RRefs as
-whatever the RRef hook makes of them *after* pickling has succeeded, so that a failed attempt leaves no fork behind.
-Plain pickle goes first; cloudpickle takes over for what it cannot do (closures, lambdas, local classes).
+Pickles: any Python object <-> a pickle without its arrays, tensors and RRefs. While pickling, each of these is put into a table,
+and the pickle contains its index. The tables are sent with the pickle: arrays as raw bytes, RRefs as encoded by the RRef hook
+*after* pickling has succeeded, so that a failed attempt leaves no fork behind. If plain pickle fails (closures, lambdas, local
+classes), cloudpickle is used.
 
 Invariants
-- A received array never reaches outside its buffer: numpy checks the offset and length of inline ones, `_fetch` those
-  of others.
-- An array of more than INLINE_MAX bytes is sent from its own memory (made C-contiguous first when it is not).
+- A received array never exceeds its buffer: NumPy checks offset and length of inline arrays, `_fetch` those of others.
+- An array of more than INLINE_MAX bytes is sent from its own memory, without a copy (if it is C-contiguous).
 """
 
 from __future__ import annotations
@@ -59,13 +57,13 @@ if TYPE_CHECKING:
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
-INLINE_MAX = 32 * 1024  # larger arrays travel on their own
+INLINE_MAX = 32 * 1024  # larger arrays follow the frame
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
 _REMEMBERED = 4096  # layouts kept in each direction
 _PAD = [b"\0" * n for n in range(16)]
-_KINDS = "biufcmM?SU"  # dtypes whose text says everything
+_KINDS = "biufcmM?SU"  # dtypes that their text describes completely
 
-# Kinds of entries of a layout. Odd ones follow on their own.
+# Kinds of entries of a layout; odd numbers mean that the array follows the frame.
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN, AGAIN = 2, 4, 6, 8, 10, 12
 MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
@@ -77,7 +75,7 @@ _ndarray = np.ndarray
 
 
 def sendable(array: Any) -> bool:
-    """Whether an array can travel as its bytes: a plain numpy array of a simple dtype."""
+    """Whether an array can be sent as its bytes: a plain NumPy array of a simple dtype."""
     return type(array) is _ndarray and (array.dtype.kind in _KINDS or array.dtype.name == "bfloat16")
 
 
@@ -88,8 +86,7 @@ def describe(kind: int, array: Any) -> bytes:
 
 
 def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
-    """Layout text of an array, and the padding if it travels inline; None for arrays that cannot travel as their bytes.
-    """
+    """Compute and cache the layout text of an array, and its padding if it is inline; None if it is not `sendable`."""
     if not sendable(array):
         return None
     inline = array.nbytes <= INLINE_MAX
@@ -139,9 +136,9 @@ def _place(code: int) -> device:
 
 
 def parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
-    """The entries (kind, dtype, shape, bytes) of a layout text; ValueError when it is malformed.
+    """The entries (kind, dtype, shape, bytes) of a layout text; ValueError if it is malformed.
 
-    AGAIN, a tensor that was there before, has its place among the tensors instead of the bytes.
+    AGAIN, a repeated tensor, has its index among the tensors instead of the bytes.
     """
     entries = _entries.get(layout)
     if entries is None:
@@ -186,7 +183,7 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
 
 
 def _checked_dtype(name: str) -> Any:
-    """A dtype whose elements are numbers or text: bytes of a message must never be taken for addresses of objects."""
+    """A dtype of numbers or text. Never an object dtype: bytes of a message must not be interpreted as addresses of objects."""
     dtype = of_text(name)
     if name == "bfloat16":
         return dtype
@@ -211,8 +208,7 @@ def _product(shape: tuple[int, ...]) -> int:
 def take(
     entries: list[tuple[int, Any, Any, int]], buffer: Any, offset: int, followed: list[Any], plain: tuple[Any, ...]
 ) -> tuple[list[Any], list[Tensor]]:
-    """The values that a layout describes, and the tensors among them. `followed` are the arrays that came on their own.
-    """
+    """The values that a layout describes, and the tensors among them. `followed` are the arrays that followed the frame."""
     values: list[Any] = []
     tensors: list[Tensor] = []
     nth_plain = nth_followed = 0
@@ -267,7 +263,7 @@ def _no_place(block: np.ndarray, target: device) -> Exception:
 
 
 class ReceivedValues(list[Any]):
-    """Values (or the tensors among them) of a message, with the devices that some of them left, by their places."""
+    """Values (or tensors) of a message, with the sender's devices of some of them, by index."""
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__(values)
@@ -275,7 +271,7 @@ class ReceivedValues(list[Any]):
 
 
 def origins_of(values: list[Any]) -> dict[int, device] | None:
-    """By place, the devices of the sender that values have left; None if none of them left or reached a GPU."""
+    """The sender's devices of values, by index; None if no GPU is involved."""
     return values.origins if type(values) is ReceivedValues else None
 
 
@@ -286,7 +282,7 @@ def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[ReceivedValues, 
 
 
 def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> list[Any]:
-    """The device transfers of a message, which come after the others."""
+    """The device transfers of a message, which come after its other arrays."""
     return followed[sum(1 for entry in entries if entry[0] < MOVING and entry[0] & 1) :]
 
 
@@ -318,19 +314,19 @@ def _empty(block: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 # -- pickles -----------------------------------------------------------------------------------------------------------
 class Tables:
-    """What one pickle refers to: values in the order of their indices, and how they go onto the wire."""
+    """The tables of one pickle: the values in the order of their indices, and their encoding."""
 
     __slots__ = ("data", "departures", "follow", "layout", "moves_all", "rrefs", "seen", "sparse", "tensors", "to")
 
     def __init__(self, to: Any = None) -> None:
-        self.to = to  # agent, rank, "Request" or "Response": where device arrays go
+        self.to = to  # agent, rank, "Request" or "Response": determines the device map
         self.departures: DevicePacker | None = None
         self.moves_all = to is not None and to[0] is not None and to[0].moves_host_tensors
         self.layout: list[bytes] = []
         self.data: list[bytes] = []
         self.follow: list[Any] = []
         self.tensors: list[Tensor] = []
-        self.sparse: list[Tensor] = []  # after the others: the receiver makes them while unpickling
+        self.sparse: list[Tensor] = []  # after the others: the receiver creates them while unpickling
         self.rrefs: list[Any] = []
         self.seen = 0
 
@@ -340,13 +336,13 @@ class Tables:
         return self.seen - 1
 
     def add_routed(self, kind: int, array: Any) -> int:
-        """Add an array that goes where the device map says."""
+        """Add an array whose target device comes from the device map."""
         agent, dst, what = self.to
         source = device_of(array)
         return self.add_for(kind, array, source, agent.route(dst, what).target(source))
 
     def add_for(self, kind: int, array: Any, source: device, target: device) -> int:
-        """Add an array that shall arrive on `target`."""
+        """Add an array with the target device `target`."""
         if source is CPU and target is CPU:
             return self.add(kind, array)
         if self.departures is None:
@@ -357,7 +353,7 @@ class Tables:
         return self.seen - 1
 
     def followers(self) -> list[Any]:
-        """What follows the frame: large arrays of the host, then device transfers."""
+        """The arrays that follow the frame: large arrays of the host, then device transfers."""
         return self.follow if self.departures is None else self.follow + self.departures.seal()
 
     def add_buffer(self, buffer: pickle.PickleBuffer) -> bool:
@@ -372,7 +368,7 @@ class Tables:
 
 
 class _Reduce:
-    """The `reducer_override` that both picklers share."""
+    """The `reducer_override` of both picklers: puts arrays, tensors and RRefs into the tables."""
 
     tables: Tables
 
@@ -390,7 +386,7 @@ class _Reduce:
             return _rref, (len(self.tables.rrefs) - 1,)
         if kind.__module__ == "cupy":
             return _reduce_cupy(self.tables, obj)
-        special = getattr(kind, "_reduce_in_rpc", None)  # objects that only calls may carry
+        special = getattr(kind, "_reduce_in_rpc", None)  # objects that can be pickled only in calls
         return self._other(obj) if special is None else special(obj)
 
     def _reduce_tensor(self, tensor: Tensor) -> Any:
@@ -417,7 +413,7 @@ class _Plain(_Reduce, pickle.Pickler):
 
 
 def _reduce_special(tables: Tables, tensor: Tensor) -> Any:
-    """Sparse tensors as their two arrays; anything else as its own pickle."""
+    """Encode sparse tensors as their two arrays; other tensors are pickled."""
     array = tensor._array
     if getattr(array, "is_sparse_array", False):
         slots = tables.add_routed(ARRAY, array.indices), tables.add_routed(ARRAY, array.values)
@@ -440,7 +436,7 @@ _cloud_class: Any = None
 
 
 def _cloud() -> Any:
-    """cloudpickle's pickler with tables, imported when first needed."""
+    """cloudpickle's pickler with tables; imported on first use."""
     global _cloud_class
     if _cloud_class is None:
         import cloudpickle
@@ -455,7 +451,7 @@ def _cloud() -> Any:
 
 
 def dumps(obj: Any, to: Any = None) -> tuple[bytes, Tables]:
-    """Pickle `obj`; the error of plain pickle is raised when cloudpickle cannot do it either."""
+    """Pickle `obj`; if cloudpickle fails as well, the error of plain pickle is raised."""
     try:
         return _dump(_Plain, obj, to)
     except Exception as plain_error:
@@ -484,10 +480,9 @@ _loading = _Loading()
 
 
 def loads(data: Any, values: list[Any], buffers: list[Any], rrefs: list[Any], tensors: list[Tensor]) -> Any:
-    """Unpickle with the tables that came with it. Sparse tensors and subclasses take their place in `tensors`.
-    """
+    """Unpickle with the received tables. Sparse tensors and instances of subclasses are put into `tensors`."""
     loading = _loading
-    outer = loading.values, loading.rrefs, loading.tensors
+    outer = loading.values, loading.rrefs, loading.tensors  # unpickling may decode another message (user code may call RPC)
     loading.values, loading.rrefs, loading.tensors = values, rrefs, tensors
     try:
         return pickle.loads(data, buffers=buffers)
@@ -528,7 +523,7 @@ def _sparse(cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesc
 
 
 class _Apart(pickle.Pickler):
-    """A pickler that takes only tensors out."""
+    """A pickler that puts only tensors into a table."""
 
     table: list[Tensor]
 
@@ -540,7 +535,7 @@ class _Apart(pickle.Pickler):
 
 
 def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
-    """The pickle of `obj` without its tensors, and these; for `use_rpc_pickler`."""
+    """The pickle of `obj` without its tensors, and the tensors; for `use_rpc_pickler`."""
     file = io.BytesIO()
     pickler = _Apart(file, 5)
     pickler.table = []
@@ -549,7 +544,7 @@ def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
 
 
 class InternalPickler:
-    """The default pickler, in the shape that `use_rpc_pickler` expects: objects <-> bytes and the tensors in them.
+    """The default pickler, with the interface that `use_rpc_pickler` expects: objects <-> bytes and their tensors.
 
     >>> from mpigrad.distributed.rpc.internal import _internal_rpc_pickler
     >>> _internal_rpc_pickler.deserialize(*_internal_rpc_pickler.serialize([1, "a"]))
@@ -557,11 +552,11 @@ class InternalPickler:
     """
 
     def serialize(self, obj: Any) -> tuple[bytes, list[Tensor]]:
-        """The pickle of `obj` without its tensors, and these."""
+        """The pickle of `obj` without its tensors, and the tensors."""
         return tensors_apart(obj)
 
     def deserialize(self, binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-        """The object again."""
+        """Rebuild the object."""
         try:
             return loads(binary_data, list(tensor_table), [], [], [])
         except AttributeError as error:
@@ -578,42 +573,42 @@ _NO_LAYOUT = _U32.pack(0)
 _flat: dict[bytes, Any] = {}  # meta of messages without plain scalars -> entries of their layout
 _PLAIN_TYPES = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _PLAIN_MARK = bytes([PLAIN])
-_AGAIN_MARKS = [bytes([AGAIN, place]) for place in range(8)]  # of the tensors that are looked for when another one comes
+_AGAIN_MARKS = [bytes([AGAIN, place]) for place in range(8)]  # only the first tensors are checked for repetition
 
 
 class Payload:
-    """Encoded arguments or results: all of a message but its header."""
+    """Encoded arguments or results: a message without its header."""
 
     __slots__ = ("data", "follow", "meta", "mode", "tensors")
 
-    mode: int  # how it is encoded
-    data: bytes  # of the arrays that travel inside the frame
+    mode: int  # the encoding, see `_protocol/message.py`
+    data: bytes  # bytes of the inline arrays
     meta: bytes
-    follow: list[Any]  # arrays that follow on their own
-    tensors: list[Tensor]  # all that are in it, for the interceptor
+    follow: list[Any]  # arrays that follow the frame
+    tensors: list[Tensor]  # all tensors in the payload, for the interceptor
 
 
 def _payload(mode: int, data: bytes, meta: bytes, follow: list[Any], tensors: list[Tensor]) -> Payload:
-    made = Payload.__new__(Payload)  # twice as fast, compiled, as a call of the class
+    made = Payload.__new__(Payload)  # twice as fast as calling the class, when compiled
     made.mode, made.data, made.meta, made.follow, made.tensors = mode, data, meta, follow, tensors
     return made
 
 
 custom_pickler: Any = None  # see `use_pickler`
-host_maps = 0  # how many agents of the process have device maps that move tensors of the host
-_never_flat = False  # because of either of these
+host_maps = 0  # number of agents in the process whose device maps move CPU tensors to GPUs
+_never_flat = False  # whether either of these is set: then `encode_flat` does not apply
 NOTHING = _payload(EMPTY, b"", b"", [], [])
 
 
 class ArrayForDevice(NamedTuple):
-    """An array in a message without pickle, and the device on which it shall arrive."""
+    """An array of a raw message and its target device."""
 
     array: Any
     target: device
 
 
 def use_pickler(pickler: Any) -> Any:
-    """Install a pickler for all payloads (None: our own); the one before."""
+    """Install a pickler for all payloads (None: the default); returns the previous one."""
     global custom_pickler, _never_flat
     before, custom_pickler = custom_pickler, pickler
     _never_flat = pickler is not None or host_maps > 0
@@ -621,15 +616,16 @@ def use_pickler(pickler: Any) -> Any:
 
 
 def count_host_maps(change: int) -> None:
-    """An agent whose device maps move tensors of the host came (1) or went (-1)."""
+    """Count agents whose device maps move CPU tensors to GPUs: started (1) or stopped (-1)."""
     global host_maps, _never_flat
     host_maps += change
     _never_flat = custom_pickler is not None or host_maps > 0
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
-    """Encode a tuple of arrays, tensors and plain scalars; None if anything else is in it. A tensor that is in it twice arrives
-    as one: it is named again if it is one of the first; otherwise pickle sees to that, and this returns None.
+    """Encode a tuple of arrays, tensors and plain scalars without pickle; None if it contains anything else. A tensor that occurs
+    twice must arrive as one object: it is encoded as AGAIN if it is among the first ones; otherwise the result is None, and
+    pickle is used.
     """
     if _never_flat or type(items) is not tuple:
         return None
@@ -675,7 +671,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
 
 
 def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
-    """The place of a tensor among the first ones; -1 if it is none of them."""
+    """The index of a tensor among the first ones; -1 if it is not one of them."""
     for place in range(min(len(tensors), len(_AGAIN_MARKS))):
         if tensors[place] is tensor:
             return place
@@ -683,7 +679,7 @@ def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
 
 
 def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Payload:
-    """Encode any object that pickle or cloudpickle can; `what` is "Request" or "Response", for error messages."""
+    """Encode an object with pickle or cloudpickle; `what` is "Request" or "Response", which selects the device map."""
     if custom_pickler is not None:
         return _encode_custom(obj, (agent, dst, what))
     before = suspend()
@@ -699,7 +695,7 @@ def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Paylo
 
 
 def take_back(agent: Agent, dst: int, payload: Payload) -> None:
-    """Undo the forks of RRefs in a payload that could not be sent."""
+    """Remove the forks of RRefs in a payload that could not be sent."""
     hook = extensions.rref_hook
     if hook is None or payload.mode != PICKLE:
         return
@@ -721,12 +717,12 @@ def _encode_custom(obj: Any, to: Any) -> Payload:
 
 
 def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
-    """Encode bytes and a list of arrays or tensors, with no pickle at all; `to` as in `Tables`."""
+    """Encode bytes and a list of arrays or tensors without pickle; `to` as in `Tables`."""
     if not arrays:
         return _payload(RAW, b"", _NO_LAYOUT + body, [], [])
     text = b""
     data = []
-    for array in arrays:  # small arrays of known shapes: nothing to build
+    for array in arrays:  # fast path: only small arrays with cached layouts
         entry = texts.get(layout_key(ARRAY, array)) if type(array) is _ndarray else None
         if entry is None or entry[1] is None:
             break
@@ -749,10 +745,10 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
 
 
 def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Tensor], bytes]:
-    """The payload of a received frame, the tensors in it, and the name of the function that it asks for.
+    """Decode a received frame: the payload, the tensors in it, and the name of the requested function.
 
-    FLAT gives a list of items, PICKLE the object, RAW (body, arrays). The frame gives the arrays that followed it away, so that
-    the receiver of the value may be their only owner.
+    The payload is a list of items for FLAT, the object for PICKLE, (body, arrays) for RAW. The frame drops its references to the
+    arrays that followed it, so that the value may have the only ones (gradients are then reused in place).
     """
     buffer, offset, meta, name, followed = parts(frame, header)
     value, tensors = _decode(agent, header.src, header.mode, buffer, offset, meta, followed)
@@ -760,9 +756,9 @@ def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Te
 
 
 def parts(frame: Any, header: Header) -> tuple[Any, int, bytes, bytes, Any]:
-    """Where the parts of a frame lie: buffer and offset of the array data, meta, function name, and the arrays that followed.
+    """The parts of a frame: buffer and offset of the array data, meta, function name, and the arrays that followed.
 
-    ValueError if they cannot lie there.
+    ValueError if the lengths in the header are inconsistent.
     """
     length, name_length, meta_length = header.length, header.name_length, header.meta_length
     if not header.transfers:

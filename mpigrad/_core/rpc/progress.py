@@ -64,20 +64,20 @@ if TYPE_CHECKING:
 
 # -- the send queue ----------------------------------------------------------------------------------------------------
 class SendQueue:
-    """Access to the transport for many threads, one at a time."""
+    """Gives many threads access to the transport, one at a time, without blocking any of them."""
 
     def __init__(self, transport: Transport, handler: MessageHandler) -> None:
         self.transport = transport
         self.lock = transport.lock or Mutex()
         self.outbox: deque[tuple[int, bytes, list[Any], int]] = deque()
-        self.polls = 0  # how often any thread has polled
+        self.polls = 0  # number of polls by any thread; the monitor checks whether it grows
         self._handler = handler
         transport.report_failures_to(handler)
 
     def post(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         """Send a frame now, or leave it to the thread that holds the lock."""
         lock = self.lock
-        if not self.outbox and lock.acquire(False):
+        if not self.outbox and lock.acquire(False):  # frames in the outbox go first, to keep the order of messages
             try:
                 self.transport.send(dst, frame, follow, tag)
             except Exception as error:
@@ -109,7 +109,7 @@ class SendQueue:
                 self._handler.send_failed(dst, frame, error)
 
     def poll(self, tries: int) -> Any:
-        """Look for a message; None also when another thread holds the lock."""
+        """Poll for a message; None if there is none or another thread holds the lock."""
         lock = self.lock
         if not lock.acquire(False):
             return None
@@ -120,14 +120,14 @@ class SendQueue:
         finally:
             lock.release()
         self.polls += 1
-        if self.outbox:
+        if self.outbox:  # left there by a thread that found the lock taken during the poll
             self.flush()
         return frame
 
 
 # -- the lead ----------------------------------------------------------------------------------------------------------
 class Lead:
-    """Who holds the lead, who wants it, and what its holder is doing. Fields are written under the GIL, without a lock."""
+    """The lead, the threads that want it, and the activity of its holder. Fields are written under the GIL, without a lock."""
 
     def __init__(self) -> None:
         self.lock = Mutex()  # held by the thread that polls
@@ -135,13 +135,13 @@ class Lead:
         self.parked: deque[Any] = deque()  # locks of waiters that sleep because another thread polls
         self.polled_by_waiter = False
         self.poller = 0  # the waiting thread that polls
-        self.leader = 0  # the pool thread that takes a message in, with the lead in hand
-        self.just_served = False  # the leader has just served a request: waiters had better leave it in place
-        self.napping = False  # the holder of the lead finds nothing to do
-        self.ticking = False  # there is a monitor
+        self.leader = 0  # the pool thread that is handling a message while it holds the lead
+        self.just_served = False  # the leader has just served a request and expects more: waiters do not take the lead from it
+        self.napping = False  # the holder of the lead is idle
+        self.ticking = False  # a monitor is running
 
     def wake_parked(self) -> None:
-        """Wake the waiter that has slept longest: it may take the lead."""
+        """Wake the waiter that has slept longest, so that it can take the lead."""
         try:
             release(self.parked.popleft())
         except IndexError:
@@ -154,12 +154,12 @@ logger = logging.getLogger(__name__)
 BURST = 24  # tests of the transport in one poll
 GLANCE = 2  # the same after a nap
 ACTIVE_SECONDS = 0.0002  # after activity: poll closely, keep the lead
-YIELD_SECONDS = 0.001  # after activity, before naps: ranks that answer each other within this time never send each other to sleep
-PATIENCE_SECONDS = 0.0005  # while large transfers are under way, before the core is yielded
-TRANSFER_SECONDS = 60.0  # how long transfers that stand still keep this rank from napping
-SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # the last once a second has passed
+YIELD_SECONDS = 0.001  # after activity, before naps: ranks that exchange messages faster than this never sleep in between
+PATIENCE_SECONDS = 0.0005  # while large transfers are in flight, before the core is yielded
+TRANSFER_SECONDS = 60.0  # how long stalled transfers keep this rank from napping
+SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # IDLE_NAP after a second without work
 HOUSEKEEPING_SECONDS = 0.02
-DEFERRED_MAX = 64  # pieces of deferred work; above it the oldest runs at once
+DEFERRED_MAX = 64  # entries of deferred work; above it the oldest runs at once
 
 
 class Idle:
@@ -170,21 +170,21 @@ class Idle:
         self.burst = 1 if transport.oversubscribed else BURST
         self.next_housekeeping = 0.0
         self._transport, self._handler, self._lead = transport, handler, lead
-        self._moving = 0.0  # when transfers were last seen under way
+        self._moving = 0.0  # when transfers were last in flight
         self._deferred: deque[tuple[Callable[[Any], None], Any]] = deque()
 
     def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
-        """Have `work(subject)`, library code that never blocks, run by the next thread whose poll finds nothing.
+        """Let the next thread whose poll finds nothing run `work(subject)`, which must be library code that never blocks.
 
-        A call waits for its answer soon, and the leader polls every few milliseconds. On a worker that is never idle, each
-        piece beyond DEFERRED_MAX makes the oldest one run at once.
+        That happens soon: the caller waits for its answer, or the leader polls within a few milliseconds. On a worker that is
+        never idle, the oldest entry runs at once when there are more than DEFERRED_MAX.
         """
         self._deferred.append((work, subject))
         if len(self._deferred) > DEFERRED_MAX:
             self._run_deferred()
 
     def _run_deferred(self) -> None:
-        """Run the oldest piece of deferred work."""
+        """Run the oldest entry of deferred work."""
         try:
             work, subject = self._deferred.popleft()
         except IndexError:
@@ -195,9 +195,9 @@ class Idle:
             logger.exception("deferred work failed")
 
     def back_off(self, now: float, idle: float, fut: Future | None) -> None:
-        """Yield the core, then nap for a share of the time that has been idle; not longer than until `fut` is done.
+        """Yield the core, then nap for a fraction of the idle time so far, at most until `fut` is done.
 
-        Never spins without yielding: with both ends of a call on one core, each would keep the other from answering.
+        Never spins without yielding: if caller and callee share a core, each would keep the other from answering.
         """
         breathe()
         if self._deferred:
@@ -209,10 +209,10 @@ class Idle:
             self._moving = now
             if idle > PATIENCE_SECONDS:
                 os.sched_yield()
-            if idle < TRANSFER_SECONDS:  # fragments move only while both ends call MPI
+            if idle < TRANSFER_SECONDS:  # MPI moves fragments only while both ranks call it
                 return
         else:
-            idle = min(idle, now - self._moving)  # an answer follows a transfer as it follows a message
+            idle = min(idle, now - self._moving)  # a transfer counts as activity: its answer will follow soon
             if idle < YIELD_SECONDS:
                 os.sched_yield()
                 return
@@ -228,7 +228,7 @@ class Idle:
             sleep_on(fut, lock, nap)
 
     def housekeep(self, now: float) -> None:
-        """Let the agent do what is due."""
+        """Run the agent's housekeeping: timers and timeouts."""
         self.next_housekeeping = now + HOUSEKEEPING_SECONDS
         try:
             self._handler.housekeep(now)
@@ -246,11 +246,11 @@ def sleep_on(fut: Future, lock: Any, seconds: float) -> None:
 
 
 # -- the pool ----------------------------------------------------------------------------------------------------------
-TICK = 0.0005  # how long a function may keep the leader
-LONGEST_TICK = 0.004  # between two looks while others are seen polling
-QUIET_SECONDS = 0.05  # without work before the monitor parks
+TICK = 0.0005  # how long a function may run before the monitor takes the lead
+LONGEST_TICK = 0.004  # longest pause between two checks of the monitor while other threads poll
+QUIET_SECONDS = 0.05  # idle time before the monitor sleeps
 STALL = 0.05  # seconds without a function returning before the limit is exceeded
-TRIM_SECONDS = 5.0  # without traffic, before unused receive memory is given back
+TRIM_SECONDS = 5.0  # idle time before unused receive buffers are freed
 
 _monotonic = time.monotonic
 _get_ident = threading.get_ident
@@ -262,7 +262,7 @@ class Pool:
     def __init__(
         self, handler: MessageHandler, queue: SendQueue, lead: Lead, idle: Idle, limit: int, name: str
     ) -> None:
-        self.limit = limit  # of user functions that run at a time
+        self.limit = limit  # of user functions that run at the same time
         self.name = name
         self.jobs: deque[Any] = deque()  # user work that waits for a thread
         self.blocked: deque[None] = deque()  # one entry for each pool thread that sleeps in a wait
@@ -270,15 +270,15 @@ class Pool:
         self.stopping = False
         self._handler, self._queue, self._lead, self._idle = handler, queue, lead, idle
         self._monitor_role = Mutex()
-        self._sleeping: deque[Any] = deque()  # locks of pool threads that have nothing to do
-        self._running: deque[None] = deque()  # one entry for each user function that runs
+        self._sleeping: deque[Any] = deque()  # locks of idle pool threads
+        self._running: deque[None] = deque()  # one entry per running function; `append` and `pop` are atomic
         self._finished = self._finished_before = 0
         self._stalled_since = 0.0
         self._spawned = 0
         self._thread_hooks: list[Callable[[], None]] = []
 
     def on_thread_start(self, hook: Callable[[], None]) -> None:
-        """Have every pool thread call `hook` first. To be called before `start`."""
+        """Call `hook` at the start of every pool thread. Must be called before `start`."""
         self._thread_hooks.append(hook)
 
     def owns_thread(self) -> bool:
@@ -286,24 +286,24 @@ class Pool:
         return _get_ident() in self.threads
 
     def start(self) -> None:
-        """Start the first pool thread, which leads."""
+        """Start the first pool thread, which becomes the leader."""
         _fine_timers()
         shorten()
         self._spawn()
 
     def submit(self, work: Any) -> bool:
-        """Queue user work for the pool; True if a thread is sure to take it now."""
+        """Queue user work for the pool; True if a thread was woken or started for it."""
         self.jobs.append(work)
         return self.wake_worker()
 
     def submit_last(self, run: Callable[[], None]) -> None:
-        """`submit`, for callbacks of calls that failed: they run even when the pool has ended."""
+        """`submit` for callbacks of failed calls, which run even if the pool has stopped."""
         self.submit(run)
         if self.stopping:
             self._run_last()
 
     def _run_last(self) -> None:
-        """Run the callbacks that are still queued when the pool has ended, and drop the rest: no caller waits for it."""
+        """Run queued callbacks after the pool has stopped, and drop queued requests, whose callers have been told."""
         while self.jobs:
             try:
                 work = self.jobs.popleft()
@@ -314,7 +314,7 @@ class Pool:
                 self.run(work)
 
     def wake_worker(self) -> bool:
-        """Wake or start a thread for the queue, within the limit."""
+        """Wake or start a thread for the queue if the limit allows it."""
         if not self._has_room():
             if not self._lead.ticking:
                 self.ensure_monitor()
@@ -332,7 +332,7 @@ class Pool:
             self._spawn()
 
     def ensure_monitor(self) -> None:
-        """See to it that a thread becomes the monitor."""
+        """Wake or start a thread, which becomes the monitor if there is none."""
         if not self.stopping:
             self._wake_or_spawn()
 
@@ -344,7 +344,7 @@ class Pool:
         thread.start()
 
     def _enter_thread(self) -> int:
-        """Make the current thread one of the pool; its id."""
+        """Register the current thread with the pool; returns its id."""
         me = _get_ident()
         self.threads[me] = threading.current_thread()
         for hook in self._thread_hooks:
@@ -352,11 +352,11 @@ class Pool:
         return me
 
     def _main(self) -> None:
-        """A pool thread: run what is queued, else lead, else monitor, else sleep."""
+        """The loop of a pool thread: run queued work, else lead, else monitor, else sleep."""
         me = self._enter_thread()
         try:
             while not self.stopping:
-                breathe()  # a waiter that was given the lead may only need the GIL to take it
+                breathe()  # release the GIL: a waiter that was offered the lead may be waiting for it
                 if self.jobs and self._run_job():
                     continue
                 if self._lead.napping and not self.jobs:  # a thread polls, and there is nothing to monitor
@@ -379,13 +379,14 @@ class Pool:
             self.threads.pop(me, None)
 
     def _retire(self) -> bool:
-        """Whether there are idle threads enough without this one."""
+        """Whether there are enough idle threads without this one."""
         return len(self._sleeping) >= self.limit + 2
 
     def _sleep(self) -> None:
         lock = Mutex()
         lock.acquire()
         self._sleeping.append(lock)
+        # check again after the lock is visible: work may have arrived, or the polling thread left, in between
         if (
             (self.jobs and self._has_room())
             or self.stopping
@@ -402,17 +403,17 @@ class Pool:
         return work is not None
 
     def run(self, work: Any) -> None:
-        """Run user work on this pool thread; its place has been reserved."""
+        """Run user work on this pool thread; `_reserve` has succeeded before."""
         try:
             self._handler.serve(work)
-        except BaseException:  # also `sys.exit` in user code: the thread serves others
+        except BaseException:  # also `sys.exit` in user code, which must not end a pool thread
             logger.exception("an RPC handler ended with an error")
         finally:
             self._running.pop()
             self._finished += 1
 
     def _run_leader(self) -> None:
-        """Poll and run, with the lead in hand, until another thread takes it."""
+        """Poll and serve while holding the lead, until another thread takes it."""
         receive, burst, me = self._handler.receive, self._idle.burst, _get_ident()
         since = idle = 0.0
         held = True
@@ -450,7 +451,7 @@ class Pool:
                 self._lead.wake_parked()
 
     def _reserve(self) -> bool:
-        """Take one of the places for running functions, if there is one; `run` gives it back."""
+        """Count a function as running if the limit allows it; `run` undoes that."""
         running = self._running
         running.append(None)
         if len(running) - len(self.blocked) <= self.limit:
@@ -459,7 +460,7 @@ class Pool:
         return False
 
     def _next_job(self) -> Any:
-        """Queued work that may run now, with a place reserved for it."""
+        """Take queued work that may run now, after `_reserve`; None otherwise."""
         if self.jobs and self._reserve():
             try:
                 return self.jobs.popleft()
@@ -468,7 +469,7 @@ class Pool:
         return None
 
     def _idle_leading(self, now: float, idle: float) -> bool:
-        """Rest while no message comes; release the lead for the time of a nap. False if another thread took it."""
+        """Back off while no message arrives; the lead is released during a nap. False if another thread took it."""
         if idle < self._idle.active:
             self._idle.back_off(now, idle, None)
             return True
@@ -482,7 +483,7 @@ class Pool:
         return self._lead.lock.acquire(False)
 
     def _run_leading(self, work: Any) -> bool:
-        """Run user work, for which a place is reserved, without the lead. False if another thread took the lead meanwhile."""
+        """Release the lead, run user work, and take the lead back. False if another thread took it meanwhile."""
         if not self._lead.ticking:
             self.ensure_monitor()
         self._lead.just_served = True
@@ -491,13 +492,13 @@ class Pool:
         return self._lead.lock.acquire(False)
 
     def enqueue(self, work: Any) -> None:
-        """Leave work to the next thread that may run a function."""
+        """Queue work for the next thread that is free."""
         self.jobs.append(work)
         if not self._lead.ticking:
             self.ensure_monitor()
 
     def _run_monitor(self) -> None:
-        """Tick; return when there is no leader (to become it) or when the world is quiet (to sleep)."""
+        """Check periodically; return when no thread polls (to become the leader) or when all is idle (to sleep)."""
         self._lead.ticking = True
         last, quiet_since, rest, doubtful = self._queue.polls, 0.0, TICK, True
         self._stalled_since = 0.0
@@ -523,21 +524,21 @@ class Pool:
             if self._lead.lock.locked():
                 rest, doubtful = min(2 * rest, LONGEST_TICK), False
             elif not doubtful:
-                doubtful = True  # the holder is between two polls, or gone: the next check, after a TICK, tells
+                doubtful = True  # the holder is between two polls, or gone: the next check, after a TICK, decides
             elif polled:
                 rest, doubtful = min(2 * rest, LONGEST_TICK), False
             else:
                 return
 
     def _may_park(self) -> bool:
-        """Say that no monitor ticks any more, then check again whether that is right."""
+        """Announce that there is no monitor, then check again whether one is needed (I1)."""
         self._lead.ticking = False
         if not self._lead.napping:
             self._lead.ticking = True
         return not self._lead.ticking
 
     def _relieve(self, now: float) -> None:
-        """Work is queued: get it a thread, even beyond the limit if no function has returned for a while."""
+        """Find a thread for queued work; beyond the limit if no function has returned for STALL seconds (I4)."""
         if self._finished != self._finished_before or self._stalled_since == 0.0:
             self._finished_before, self._stalled_since = self._finished, now
         if self._has_room():
@@ -564,7 +565,7 @@ class Pool:
         threading.Thread(target=extra, name=f"mpigrad-{self.name}-{self._spawned}", daemon=True).start()
 
     def stop(self) -> None:
-        """End all pool threads that are not inside a user function; waits for them for a while."""
+        """Stop all pool threads that are not inside a user function, and wait for them for a limited time."""
         if not self.stopping:
             restore()
         self.stopping = True
@@ -577,7 +578,7 @@ class Pool:
                 while self._sleeping:
                     self._wake_sleeping()
                 thread.join(0.005)
-                if _monotonic() - began > (0.2 if self._running else 10):  # a user function may run for ever
+                if _monotonic() - began > (0.2 if self._running else 10):  # a user function may never return
                     break
         self._run_last()
         with self._queue.lock:
@@ -600,11 +601,11 @@ class Pool:
         }
 
 
-_C = ctypes.CDLL(None)  # once: each has classes of its own, which only a full collection would free
+_C = ctypes.CDLL(None)  # created once: each CDLL creates classes, which only a full garbage collection frees
 
 
 def _fine_timers() -> None:
-    """Ask Linux for naps that end on time: the default slack adds 50 us. Threads started later inherit it."""
+    """Set Linux's timer slack to the minimum, as the default adds 50 us to each nap. Threads started later inherit it."""
     try:
         _C.prctl(29, ctypes.c_ulong(1), 0, 0, 0)  # PR_SET_TIMERSLACK
     except (OSError, AttributeError):
@@ -613,7 +614,7 @@ def _fine_timers() -> None:
 
 # -- waiting -----------------------------------------------------------------------------------------------------------
 _HANDED_OVER, _INTERRUPTED = object(), object()
-SLICE = 0.25  # longest sleep of a parked thread before it looks again whether it should poll
+SLICE = 0.25  # longest sleep of a parked thread before it checks again whether it should poll (I5)
 
 
 class Waiters:
@@ -633,7 +634,7 @@ class Waiters:
             block(fut, deadline)
 
     def _wait(self, fut: Future, deadline: float | None) -> bool:
-        """`wait`, in a guarded section. False: the pool has stopped, and this thread may only sleep."""
+        """`wait`, in a guarded section. False if the pool has stopped, so that this thread can only sleep."""
         lock = self._lead.lock
         while not fut._state:
             breathe()
@@ -659,7 +660,7 @@ class Waiters:
         return True
 
     def _take_from_pool(self, fut: Future) -> bool:
-        """Ask the leader, if it only polls, for the lead."""
+        """Request the lead from the leader, unless it has just served a request; True if this thread got it."""
         lead = self._lead
         if lead.polled_by_waiter or lead.just_served:
             return False
@@ -670,7 +671,7 @@ class Waiters:
             lead.wanted_by.pop()
 
     def _leave(self) -> None:
-        """Let go of the lead."""
+        """Release the lead, and make sure that another thread or the monitor polls."""
         lead = self._lead
         lead.polled_by_waiter = False
         lead.lock.release()
@@ -680,8 +681,8 @@ class Waiters:
             self._pool.ensure_monitor()
 
     def _poll_until(self, fut: Future, deadline: float | None) -> Any:
-        """Poll while holding the lead. None: the wait is over. Otherwise it goes on without the lead, because the pool has it
-        now, a signal was noted, or the returned frame, the answer that `fut` waits for, has to be decoded.
+        """Poll while holding the lead. None: the wait is over. Otherwise it continues without the lead, as the pool has taken
+        it, a signal was noted, or the returned frame, the answer for `fut`, has to be decoded.
         """
         lead, queue, idling = self._lead, self._queue, self._idle
         lead.polled_by_waiter = True
@@ -715,10 +716,10 @@ class Waiters:
         return None
 
     def _hand_over(self, work: Any) -> bool:
-        """Give user work to the pool; True if a thread takes it, and with it the lead."""
+        """Pass user work to the pool; True if a thread takes it, and the lead with it."""
         pool = self._pool
         mine = pool.owns_thread()
-        if mine:
+        if mine:  # a user function that waits does not count towards the limit
             pool.blocked.append(None)
         try:
             return pool.submit(work)
@@ -727,7 +728,7 @@ class Waiters:
                 pool.blocked.pop()
 
     def _sleep(self, fut: Future, deadline: float | None, handed_over: bool) -> bool:
-        """Sleep until `fut` is done, the lead is offered, or a slice is over. True when the wait is over."""
+        """Sleep until `fut` is done, the lead is offered, or SLICE has passed. True if the wait is over."""
         lead, pool = self._lead, self._pool
         mine = pool.owns_thread()
         if mine:
@@ -750,14 +751,14 @@ class Waiters:
                 discard(fut._sleepers, lock)
         if fut._state:
             if lead.parked and not lead.lock.locked():
-                lead.wake_parked()  # the lead may have been offered to this thread, which has no more use for it
+                lead.wake_parked()  # the lead may have been offered to this thread, which no longer needs it
             return True
         return deadline is not None and _monotonic() >= deadline
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Have the pool run users' code if the current thread polls, and return True; else return False.
+        """If the current thread polls, let the pool run users' code and return True; otherwise return False.
 
-        The code must not run on a polling thread: a wait of its own would be for messages that no thread polls for.
+        User code must not run on a polling thread: if it waited for a message, no thread would poll for it.
         """
         me = _get_ident()
         if self._lead.poller == me:

@@ -1,18 +1,18 @@
-"""RRefs: references to values on some worker, which live as long as any worker refers to them.
+"""RRefs: references to values on some worker. A value is kept as long as any worker refers to it.
 
 [Note: how RRefs are counted]
-An RRef's value lives on its owner. Each time an RRef travels to another worker, the sender makes a *fork*: it counts one child
-and the receiver becomes that child. A fork ends when its Python object is gone *and* all of its own children have ended; then
-it tells its parent, the worker that made it. The owner is the parent of the first forks, and drops the value when it has no
-children and no Python object of its own.
+The value of an RRef is on its owner. Each time an RRef is sent to another worker, the sender makes a *fork*: it counts one child,
+and the receiver becomes that child. A fork ends when its Python object is freed *and* all its children have ended; then it tells
+its parent, the worker that made it. The owner is the parent of the first forks, and frees the value when it has no children and
+no local Python object.
 
-So every message about a fork goes to the worker that counted it, after it was counted: the order in which messages of different
-workers arrive does not matter, nothing needs to be asked or confirmed, and no worker knows more than its own children. Only when
-a worker is lost, the parents of its forks look for the forks that it made of them (`_rref/adoption.py`).
+So every message about a fork goes to the worker that counted it, after it was counted. The order in which messages of different
+workers arrive does not matter, no confirmation is needed, and each worker knows only its own children. Only when a worker is
+lost must the parents of its forks search for the forks that it had made (`_rref/adoption.py`).
 
-Changes are events in one queue, handled in order by one thread at a time, whoever comes first; adding one never blocks, so that
-`RRef.__del__`, which Python may run anywhere, can do it. A count goes up (event) before the fork that it counts is sent, and
-down (event) when the child's word arrives, hence never below zero.
+Changes are events in a queue that one thread at a time works off, in order. Adding an event never blocks, so that `RRef.__del__`
+can do it, which the garbage collector may run on any thread at any point. A count is incremented (event) before the fork is
+sent, and decremented (event) when the child's message arrives, so it never becomes negative.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
     from .agent import Agent
 
 
-# -- who keeps what alive ----------------------------------------------------------------------------------------------
+# -- reference counting ----------------------------------------------------------------------------------------------
 _DELETE = int(MessageType.RREF_USER_DELETE)
 _LOCAL_BITS = 48
-ORPHAN = -1  # parent of a fork whose parent has left
-_numbers = itertools.count(0)  # of dynamic groups: forks of an RRef may outlive the life of the worker that made it
+ORPHAN = -1  # the parent of a fork whose parent has left
+_numbers = itertools.count(0)  # for dynamic worlds, process-wide: forks of an RRef may outlive the incarnation that created it
 
 
 class GloballyUniqueId(NamedTuple):
-    """An id that no other worker gives: its maker's rank and a number."""
+    """A globally unique id: the rank of the worker that created it and a number."""
 
     created_on: int
     local_id: int
@@ -79,19 +79,19 @@ class GloballyUniqueId(NamedTuple):
 
     @classmethod
     def of(cls, number: int) -> GloballyUniqueId:
-        """The id again from its number."""
+        """Decode an id from an integer."""
         return cls(number >> _LOCAL_BITS, number & ((1 << _LOCAL_BITS) - 1))
 
 
 class Owner:
-    """The owner's record of one RRef: its value, or the error of making it, and how many forks it was parent of."""
+    """The owner's record of one RRef: the future of its value, and its children."""
 
     __slots__ = ("__weakref__", "awaited", "children", "number", "value")
 
     def __init__(self, number: int, value: Any) -> None:
         self.number = number
-        self.awaited = True  # a message has named it, and the call that makes the value has yet to come
-        self.children: Counter[int] = Counter()  # by the rank that they are on; -1 - rank while orphans are looked for
+        self.awaited = True  # a message has named the RRef, but the call that creates the value has not arrived yet
+        self.children: Counter[int] = Counter()  # forks by rank; -1 - rank while orphans of a lost rank are searched
         self.value = value
 
 
@@ -113,16 +113,16 @@ class User:
     )
 
     def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
-        self.number, self.owner, self.fork = number, owner, fork  # the fork's id is one less: 0 stands for the owner's record
+        self.number, self.owner, self.fork = number, owner, fork  # fork id + 1: 0 is the owner's record
         self.parent, self.parent_fork = (
             parent,
             parent_fork,
-        )  # the rank that counted this fork, and which of its records did
+        )  # the rank and the record that count this fork
         self.children: Counter[int] = Counter()
         self.alive = True
-        self.confirmed = confirmed  # the owner has said that the value's record exists
-        self.deleted = False  # by shutdown, while its object lives
-        self.error: BaseException | None = None  # why the owner could not be reached; never raised itself
+        self.confirmed = confirmed  # the owner has confirmed that it has a record
+        self.deleted = False  # ended by shutdown although its Python object exists
+        self.error: BaseException | None = None  # why the creation failed; copied before it is raised
         self.type_name: Any = None
 
 
@@ -131,30 +131,30 @@ class Table:
 
     def __init__(self, agent: Agent, adopt: Callable[[Table, dict[Owner | User, int], int], Any]) -> None:
         self.agent = agent
-        self._adopt = adopt  # finds new parents for the forks that a lost worker had made: (table, counts, rank)
+        self._adopt = adopt  # starts an adoption: (table, counts, rank)
         self.owners: weakref.WeakValueDictionary[int, Owner] = weakref.WeakValueDictionary()
-        self.kept: dict[int, Owner] = {}  # owners that forks or unfinished calls keep alive
+        self.kept: dict[int, Owner] = {}  # strong references to owners with forks or unfinished calls
         self.users: dict[int, User] = {}
-        self.deleting: set[object] = set()  # forks whose parents have not yet heard of their end
-        self.lost: dict[int, int] = {}  # rank -> the latest of its lives (epochs) that is gone
-        self._numbers = itertools.count(0)  # of a static world, which counts from 0 as PyTorch does
+        self.deleting: set[object] = set()  # messages about ended forks that have not been answered
+        self.lost: dict[int, int] = {}  # rank -> its latest lost incarnation (epoch)
+        self._numbers = itertools.count(0)  # for static worlds: from 0, as in PyTorch
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._lock = threading.Lock()
         self._making = threading.Lock()
 
     def new_id(self) -> int:
-        """A number no other worker gives."""
-        # asked each time: whether the world is static is not known yet when the table is made
+        """A number that is unique over all workers."""
+        # checked each time, because `agent.static` is set after the table is created
         return self.agent.rank << _LOCAL_BITS | next(self._numbers if self.agent.static else _numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
     def enqueue(self, change: Callable[..., None], *args: Any) -> None:
-        """Queue a change and handle what is queued, unless another thread is at it. Never blocks."""
+        """Queue a change, then handle all queued changes unless another thread is doing that. Never blocks."""
         events, lock = self._events, self._lock
         before = enter()
         try:
             events.append((change, args))
-            while events and lock.acquire(False):
+            while events and lock.acquire(False):  # tested again: an event may be added before the holder's release
                 try:
                     while events:
                         do, given = events.popleft()
@@ -172,11 +172,11 @@ class Table:
     def _child_ended(self, fork: int, number: int, rank: int) -> None:
         record = self.users.get(fork) if fork else self.kept.get(number)
         if record is not None and (record.children[rank] or min(record.children, default=0) < 0):
-            record.children[rank] -= 1  # below zero, if the word of an orphan overtakes the answer that counts it
+            record.children[rank] -= 1  # below zero, if an orphan's message arrives before the answer that counts it
             self.end_if_childless(record, rank)
 
     def end_if_childless(self, record: Owner | User, rank: int) -> None:
-        """Forget a rank that has no forks of a record left, and the record if no rank has."""
+        """Drop a rank that has no forks of a record left, and end the record if there are no forks at all."""
         if not record.children[rank]:
             del record.children[rank]
         if isinstance(record, User):
@@ -193,15 +193,15 @@ class Table:
         held = {record: record.children.pop(rank) for record in records if rank in record.children}
         if held:
             for record, count in held.items():
-                record.children[-1 - rank] += count  # apart from those of a later life of that rank
+                record.children[-1 - rank] += count  # separate from forks of a later incarnation of that rank
             self._adopt(self, held, rank)
 
     def has_lost(self, rank: int, epoch: int) -> bool:
-        """Whether it is known here that this life of a worker, or a later one, is over. Epochs have 16 bits."""
+        """Whether this worker knows that this incarnation of a rank, or a later one, is lost. Epochs wrap around at 16 bits."""
         return rank in self.lost and (self.lost[rank] - epoch) % (1 << 16) < 1 << 15
 
     def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
-        """All orphans of a lost rank have been found: its own forks end now."""
+        """An adoption is complete: end the forks of the lost rank."""
         for record, count in held.items():
             record.children[-1 - rank] -= count
             self.end_if_childless(record, -1 - rank)
@@ -213,9 +213,9 @@ class Table:
     def _confirmed(self, user: User, error: BaseException | None) -> None:
         user.confirmed, user.error = error is None, None if error is None else copied(error)
         if error is not None and not isinstance(error, RpcTimeoutError):
-            self.users.pop(user.fork, None)  # the owner never made a record: nobody counts this fork
+            self.users.pop(user.fork, None)  # the owner has no record, so this fork is not counted
             return
-        self._end_if_unused(user)  # an owner that is only slow does count it
+        self._end_if_unused(user)  # after a timeout the owner may still count it
 
     def _end_if_unused(self, user: User) -> None:
         if user.alive or user.children or not (user.confirmed or user.error):
@@ -234,15 +234,15 @@ class Table:
         self.deleting.add(token)
         self.agent.request_with_retries(rank, _DELETE, b"", fork, number, lambda reply: self.deleting.discard(token))
 
-    # -- what the rest of the layer does -----------------------------------------------------------------------------
+    # -- used by the rest of the layer -----------------------------------------------------------------------------
     def new_owner(self, number: int) -> Owner:
-        """The owner's record for the call that makes the value."""
+        """The owner's record, for the call that creates the value."""
         owner = self.owner(number)
         owner.awaited = False
         return owner
 
     def owner(self, number: int) -> Owner:
-        """The owner's record, made if a message names it before the call that fills it has come."""
+        """The owner's record; created if a message names it before the call that creates the value arrives."""
         with self._making:
             found = self.owners.get(number)
             if found is None:
@@ -258,43 +258,43 @@ class Table:
         self.enqueue(self._child_ended, 0, number, self.agent.rank)
 
     def count_child(self, record: Owner | User, rank: int) -> None:
-        """A fork of this record is about to leave for a rank."""
+        """Count a fork of this record that is about to be sent to a rank."""
         self.enqueue(self._count_child, record, rank)
 
     def child_ended(self, fork: int, number: int, rank: int) -> None:
-        """A fork that left here for a rank has ended. `fork` 0 names the owner's own record."""
+        """Record the end of a fork that was sent to a rank. `fork` 0 means the owner's record."""
         self.enqueue(self._child_ended, fork, number, rank)
 
     def rank_lost(self, rank: int) -> None:
-        """A worker is gone, and so are its forks: it will not tell of their end."""
+        """Handle the loss of a worker: its forks are gone without a message."""
         self.enqueue(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
 
     def add_user(self, user: User) -> None:
-        """A fork came to be here."""
+        """Add a new fork on this worker."""
         self.users[user.fork] = user
 
     def object_gone(self, user: User) -> None:
-        """The Python object of a fork is gone."""
+        """Record that the Python object of a fork has been freed."""
         self.enqueue(self._object_gone, user)
 
     def confirm(self, user: User, error: BaseException | None) -> None:
-        """The owner answered (or could not be reached) about a new RRef."""
+        """Record the owner's answer about a new RRef, or the error of the call."""
         self.enqueue(self._confirmed, user, error)
 
     def delete_users(self) -> None:
-        """End every fork here, whatever still refers to it: rpc is shutting down."""
+        """End all forks of this worker at shutdown, even if the program still has their objects."""
         for user in list(self.users.values()):
             user.deleted = True
             self.object_gone(user)
 
     def quiet(self) -> bool:
-        """Whether no word about a fork is under way from here. A fork that only its children keep has none to say."""
+        """Whether this worker has nothing to send about forks. Forks that only wait for their children do not count."""
         if self._events or self._lock.locked() or self.deleting:
             return False
         return all(user.alive or user.children for user in list(self.users.values()))
 
     def leaks(self) -> str:
-        """The values here that other workers still refer to, a line for each; empty if there are none."""
+        """The values of this worker that other workers still refer to, one line each; empty if there are none."""
         lines = []
         for owner in list(self.kept.values()):
             for rank, count in list(owner.children.items()):
@@ -304,7 +304,7 @@ class Table:
         return "".join(lines)
 
     def debug_info(self) -> dict[str, str]:
-        """Counters, as strings, by PyTorch's names."""
+        """Counters as strings, under PyTorch's names."""
         users, kept = list(self.users.values()), list(self.kept.values())
         return {
             "num_owner_rrefs": str(len(kept)),
@@ -316,8 +316,8 @@ class Table:
 
 
 def creation_error(error: BaseException) -> BaseException:
-    """What a use of an RRef raises whose creation failed with this error: a new one each time, since the traceback of a raised
-    error holds the frames that saw it, and these the RRef."""
+    """The error for using an RRef whose creation failed. A copy each time: the traceback of a raised error refers to frames,
+    and these to the RRef."""
     found = copied(error)
     if not isinstance(found, (RpcTimeoutError, SendFailedError)):
         return found
@@ -331,20 +331,20 @@ def table_of(agent: Agent) -> Table:
     return agent.rrefs
 
 
-# -- calls about an RRef that are made on its owner --------------------------------------------------------------------
+# -- calls to the owner of an RRef --------------------------------------------------------------------
 def seconds_of(agent: Agent, timeout: float) -> float:
-    """A timeout as users give it, in seconds: negative ones stand for the agent's default."""
+    """A user's timeout in seconds; negative means the agent's default."""
     return agent.rpc_timeout if timeout < 0 else timeout
 
 
 def value_of(number: int) -> Any:
-    """The value of an RRef of this worker."""
-    owner = table_of(get_agent()).owner(number)  # held while waiting: the call that makes the value may have yet to come
+    """The value of an RRef that this worker owns; waits for it."""
+    owner = table_of(get_agent()).owner(number)  # kept while waiting for the call that creates it
     return owner.value.wait()
 
 
 def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:
-    """Call `func(number, *args)` on the owner; the RRef stays alive until the answer is there."""
+    """Call `func(number, *args)` on the owner; the RRef is kept alive until the answer arrives."""
     agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(f"{func.__name__.strip('_')}()")
     future = agent.call(rref._info.id, func, (rref._record.number, *args), None, seconds_of(agent, timeout))
     future._add(lambda fut: rref)
@@ -356,7 +356,7 @@ def _type_of(number: int) -> Any:
 
 
 def _type_once_made(value: Future) -> Future:
-    """The future of a value's type; it fails as the value does."""
+    """The future of a value's type; it fails with the value's error."""
     known = Future()
 
     def made(fut: Future) -> None:
@@ -370,7 +370,7 @@ def _type_once_made(value: Future) -> Future:
 
 
 def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
-    """The type of an RRef's value, or a Future of it; asked once."""
+    """The type of an RRef's value, or a Future of it; the owner is asked once."""
     if isinstance(rref._record, Owner):
         future = _type_once_made(rref._record.value)
     else:
@@ -393,7 +393,7 @@ def _backward(number: int, context_id: int, retain_graph: bool) -> None:
 
 
 def backward_on_owner(rref: RRef, context_id: int, retain_graph: bool) -> None:
-    """Run backward from an RRef's value, where it is."""
+    """Run backward from an RRef's value on its owner."""
     if isinstance(rref._record, Owner):
         _backward(rref._record.number, context_id, retain_graph)
         return
@@ -411,7 +411,7 @@ _FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
 
 
 class RRef(Generic[T]):
-    """A reference to `value`, owned by this worker; `rpc.remote` gives references to values on other workers.
+    """A reference to `value`, owned by this worker; `rpc.remote` returns references to values on other workers.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -422,9 +422,9 @@ class RRef(Generic[T]):
 
     __slots__ = ("__weakref__", "_creation", "_info", "_record", "_table")
     _table: Table
-    _record: Any  # an Owner here, a User elsewhere
+    _record: Any  # an Owner on the owner, a User elsewhere
     _info: WorkerInfo  # of the owner
-    _creation: Any  # the Future of the call that makes the value; None for forks
+    _creation: Any  # the Future of the call that creates the value; None for forks
 
     def __init__(self, value: T, type_hint: Any = None) -> None:
         if type_hint is not None or getattr(value, "_is_script_module", False):
@@ -435,7 +435,7 @@ class RRef(Generic[T]):
         record.value.set_result(value)
         _fill(self, table, record, agent.info)
 
-    # -- whose it is -------------------------------------------------------------------------------------------------
+    # -- the owner -------------------------------------------------------------------------------------------------
     def is_owner(self) -> bool:
         """Whether this worker owns the value."""
         return isinstance(self._record, Owner)
@@ -449,12 +449,12 @@ class RRef(Generic[T]):
         return self._info.name
 
     def confirmed_by_owner(self) -> bool:
-        """Whether the owner is known to have the value's record. An owner's own RRef always is."""
+        """Whether the owner has confirmed the RRef; always True on the owner."""
         return isinstance(self._record, Owner) or self._record.confirmed
 
     # -- the value ---------------------------------------------------------------------------------------------------
     def local_value(self) -> T:
-        """The value, on its owner; waits until it has been made."""
+        """The value, on its owner; waits until it has been created."""
         if not isinstance(self._record, Owner):
             raise RuntimeError(
                 f"For {_described(self._record)}, can't call localValue() on user {self._table.agent.info}. "
@@ -463,7 +463,7 @@ class RRef(Generic[T]):
         return self._record.value.wait()
 
     def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """The value, copied from the owner if need be; waits until it has been made, `timeout` seconds at most."""
+        """The value, copied from the owner if necessary; waits until it has been created, at most `timeout` seconds."""
         if isinstance(self._record, Owner):
             return self._record.value.wait()
         agent = self._usable("to_here()")
@@ -479,13 +479,13 @@ class RRef(Generic[T]):
             raise RpcTimeoutError(str(error).replace(label(_nothing), self._origin())) from None
 
     def _origin(self) -> str:
-        """What was asked for the value, as far as this worker knows."""
+        """A description of the fetch for error messages."""
         func = getattr(self._creation, "func", None)
         made_by = "the value" if func is None else f"the value of {func if isinstance(func, str) else label(func)}"
         return f"to_here() of {made_by} (RRef {_id(self._record.number)})"
 
     def _usable(self, what: str) -> Any:
-        """The agent, if this fork still counts."""
+        """The agent, if this fork can still be used; otherwise an error with the reason."""
         record = self._record
         if record.error is not None:
             raise creation_error(record.error)
@@ -499,7 +499,7 @@ class RRef(Generic[T]):
         return self._table.agent
 
     def _get_future(self) -> Any:
-        """The Future of the owner's answer that it has the value (PyTorch: of the remote creation)."""
+        """The Future of the creation on the owner."""
         if self._creation is None:
             raise RuntimeError(f"{self!r} was not made by remote() on this worker, so there is no creation to wait for")
         return self._creation
@@ -517,20 +517,20 @@ class RRef(Generic[T]):
 
     # -- calls -------------------------------------------------------------------------------------------------------
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and gives its result. It has the methods of
-        the value, so type checkers take it for one."""
+        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and returns its result. Annotated as the
+        value's type, because it has the same methods."""
         return _proxy(self, "rpc_sync", timeout)
 
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.rpc_async().method(args)` gives a Future of the method's result."""
+        """A proxy: `rref.rpc_async().method(args)` returns a Future of the method's result."""
         return _proxy(self, "rpc_async", timeout)
 
     def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.remote().method(args)` gives an RRef to the method's result."""
+        """A proxy: `rref.remote().method(args)` returns an RRef to the method's result."""
         return _proxy(self, "remote", timeout)
 
     def backward(self, dist_autograd_ctx_id: int = -1, retain_graph: bool = False) -> None:
-        """Run backward from the value, a scalar tensor, on its owner: in a distributed context, or locally without one."""
+        """Run backward from the value, a scalar tensor, on its owner: in an autograd context, or locally without one."""
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
 
     def __repr__(self) -> str:
@@ -541,7 +541,7 @@ class RRef(Generic[T]):
 
     @edge
     def __del__(self) -> None:
-        before = enter()
+        before = enter()  # no exception may be raised here: see `leave_later`
         record = getattr(self, "_record", None)
         if isinstance(record, User):
             self._table.object_gone(record)
@@ -570,7 +570,7 @@ def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, crea
 
 
 def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
-    """The Python object of a record."""
+    """Create a Python object for a record."""
     agent = table.agent
     rank = agent.rank if isinstance(record, Owner) else record.owner
     info = agent.workers.get(rank) or agent.left.get(rank) or WorkerInfo(f"rank{rank}", rank)
@@ -578,7 +578,7 @@ def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
 
 
 def check_forkable(record: Owner | User) -> None:
-    """Raise if an RRef cannot be sent: it was never made, or it has ended."""
+    """An error if an RRef cannot be sent: its creation failed, or it has ended."""
     if isinstance(record, Owner):
         if record.value._state == 2 and isinstance(record.value._value, CreationTimedOutError):
             raise CreationTimedOutError from record.value._value
@@ -597,14 +597,14 @@ def _id(number: int) -> GloballyUniqueId:
 
 
 def _nothing() -> None:
-    """The function of a fetch: its handler knows what to do."""
+    """The function of a fetch; never called, since the handler `_serve_fetch` serves the request."""
 
 
 _proxy: Callable[[RRef, str, float], Any]  # (RRef, function of RPC, timeout); see `install_proxy`
 
 
 def install_proxy(proxy: Callable[[RRef, str, float], Any]) -> None:
-    """Have `rref.rpc_sync()` and its relatives make proxies of this class, which calls the public functions of RPC."""
+    """Set the class of the proxies of `rref.rpc_sync()` etc.; it is in a layer above, as it calls the public API."""
     global _proxy
     _proxy = proxy
 
@@ -619,9 +619,9 @@ def _quiet(agent: Agent) -> bool:
 extensions.quiet_hooks.append(_quiet)
 
 
-# -- remote: an RRef at once, its value on another worker --------------------------------------------------------------
+# -- remote --------------------------------------------------------------
 _REMOTE = int(MessageType.PYTHON_REMOTE_CALL)
-_NEW = 1  # extra2 of a remote call: 1 if the caller is a user, whose fork the owner counts
+_NEW = 1  # extra2 of a remote call if the caller is a user, whose fork the owner must count
 
 
 @overload
@@ -635,7 +635,7 @@ def remote(
 def remote(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """Run `func(*args, **kwargs)` on the worker `to` and give an `RRef` to its result at once.
+    """Run `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -681,7 +681,7 @@ def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: f
 
 
 def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:
-    """remote() to oneself: the record is here, and filled by a call to oneself."""
+    """remote() to this worker: creates the owner's record, which a call to this worker fills."""
     table = table_of(agent)
     owner = table.new_owner(number)
     answer = agent.call(agent.rank, func, args, kwargs, seconds, kind=_REMOTE, extra=number)
@@ -697,7 +697,7 @@ def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
 
 
 def _complete(owner: Owner, state: int, value: Any) -> None:
-    """Set the value (1) or the error of making it (2), unless the creation has timed out."""
+    """Set the value (1) or the error (2), unless the creation has timed out."""
     try:
         owner.value._set(state, value)
     except RuntimeError:
@@ -714,7 +714,7 @@ def _error_of(fut: Any) -> BaseException | None:
 
 
 def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
-    """Make the value of an RRef. An error of the function becomes the RRef's; the caller has its record either way."""
+    """Create the value of an RRef. An error of the function becomes the RRef's error; the request itself succeeds."""
     table = table_of(agent)
     owner = table.new_owner(header.extra)
     if header.extra2 == _NEW:
@@ -735,7 +735,7 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
 
 
 def _portable(agent: Agent, error: BaseException) -> Any:
-    """The error with its traceback as text: live frames would keep what they refer to, this RRef included, alive."""
+    """The error with its traceback as text: real frames would keep their objects alive, including this RRef."""
     return unpack_error(pack_error(agent.info, error))
 
 
@@ -748,12 +748,12 @@ def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
-    """Give a value to a user: at once, or a Future of it while it is being made."""
+    """Answer a fetch: with the value, or with a Future of it if it is not yet complete."""
     table = table_of(agent)
     owner = table.owner(header.extra)
     if owner.value.done():
         return owner.value.value()
-    table.keep(owner)  # nothing else does, if the call that makes the value has yet to come
+    table.keep(owner)  # nothing else keeps it if the call that creates the value has not arrived
     owner.value._add(lambda fut: table.unkeep(owner.number))
     return owner.value
 
@@ -763,11 +763,11 @@ extensions.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetc
 
 
 # -- RRefs inside messages ---------------------------------------------------------------------------------------------
-_FORK = struct.Struct("<QIQQ")  # number, owner's rank, the fork, the sender's own fork (0: it is the owner)
+_FORK = struct.Struct("<QIQQ")  # number, owner's rank, fork id, fork id of the sender (0: it is the owner)
 
 
 class _Hook:
-    """See `extensions.RRefHook`."""
+    """Encodes RRefs in messages; see `extensions.RRefHook`."""
 
     types: tuple[type, ...] = (RRef,)
 
@@ -782,7 +782,7 @@ class _Hook:
         return b"".join(made)
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
-        """Take forks back that could not be sent."""
+        """Remove forks that could not be sent."""
         for number, _, _, own in _FORK.iter_unpack(data):
             table_of(agent).child_ended(own, number, dst)
 
@@ -792,7 +792,7 @@ class _Hook:
 
 def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent_fork: int) -> RRef:
     table = table_of(agent)
-    if owner == agent.rank:  # it came home: the owner's own record serves, and the fork ends here
+    if owner == agent.rank:  # sent back to its owner: use the owner's record, and end the fork
         made = make(table, table.owner(number))
         table.enqueue(table.tell_parent, src, parent_fork, number)
         return made

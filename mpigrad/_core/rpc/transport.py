@@ -1,13 +1,13 @@
-"""Transport: how frames and the arrays that follow them get from rank to rank.
+"""The transport interface: sends frames and the arrays that follow them from rank to rank.
 
-An agent calls `send` and `poll` by one thread at a time (under `lock`); an implementation takes no lock itself.
+An agent calls `send` and `poll` from one thread at a time (under `lock`); implementations take no lock themselves.
 
 Contract
-- Frames between two ranks arrive once, complete; in the order sent as far as they have no arrays following.
-- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; if that is
-  found out later, the listener of `report_failures_to` hears of it.
-- `poll` makes all kinds of progress and returns one complete message or None. Arrays that follow are received straight
-  into memory from `receive_pool`, and are the `followed` of the message.
+- Frames between two ranks arrive once and complete, and in order unless arrays follow them.
+- `send` never blocks and keeps frame and arrays alive as long as needed. It raises if they cannot be sent; later failures are
+  reported to the listener of `report_failures_to`.
+- `poll` makes progress with sends and receives, and returns one complete message or None. Arrays are received directly into
+  memory of `receive_pool`, and become the attribute `followed` of the message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGEST = 1 << 46  # a longer array can only be a malformed frame
 
 
 def tags_of(nbytes: int) -> int:
-    """How many MPI messages an array of the host takes, and so how many tags."""
+    """The number of MPI messages, and so of tags, for an array on the host."""
     return -(-nbytes // CHUNK)
 
 
@@ -41,14 +41,14 @@ class FrameWithArrays(bytearray):
     """A frame together with the arrays that followed it, or the error of receiving them."""
 
     followed: Any
-    streams: Any = None  # on which its device arrays arrive, if it has any
+    streams: Any = None  # the streams of its device arrays, if it has any
 
 
 class SendFailures(Protocol):
-    """What a transport tells of frames that it accepted but could not send."""
+    """The listener for frames that a transport accepted but could not send."""
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """This frame will not arrive."""
+        """Called for a frame that will not arrive."""
 
 
 class Transport:
@@ -57,13 +57,13 @@ class Transport:
     rank, size = 0, 1
     oversubscribed = False
     bytes_sent = bytes_received = 0
-    lock = cast(Any, None)  # to be held around calls, if it must be a certain one
-    device_receiver = cast(Any, None)  # where device arrays arrive, in worlds that use GPUs
+    lock = cast(Any, None)  # the lock for calls, if the transport requires a specific one
+    device_receiver = cast(Any, None)  # receives device arrays, in worlds that use GPUs
 
     _listener = cast("SendFailures | None", None)
 
     def report_failures_to(self, listener: SendFailures) -> None:
-        """Have `listener` hear of frames that could not be sent after `send` had accepted them."""
+        """Set the listener for frames that fail after `send` has accepted them."""
         self._listener = listener
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
@@ -78,30 +78,30 @@ class Transport:
         raise NotImplementedError
 
     def poll(self, tries: int) -> bytearray | None:
-        """Look up to `tries` times for a message."""
+        """Test up to `tries` times for a message."""
         raise NotImplementedError
 
     def pending(self) -> bool:
-        """Whether large transfers are under way, so that sleeping would slow them down."""
+        """Whether large transfers are in flight, which sleeping would slow down."""
         raise NotImplementedError
 
     def unsent(self) -> int:
-        """How many sends are not complete yet."""
+        """The number of sends that are not complete."""
         raise NotImplementedError
 
     def allgather(self, data: bytes, deadline: float) -> list[bytes]:
-        """Everybody's `data` (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
+        """The `data` of all ranks (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
         raise NotImplementedError
 
     def close(self, clean: bool) -> None:
-        """Stop receiving. `clean`: all ranks agreed that no message is under way. Otherwise answers may be lost, but not the
-        word that this rank leaves, by which those who wait for them know.
+        """Stop receiving. `clean`: all ranks have agreed that no message is in flight. Otherwise answers may be lost, but the
+        LEAVE messages are sent, which fail the calls that wait for these answers.
         """
         raise NotImplementedError
 
 
 def transfer_sizes(frame: Any) -> list[int]:
-    """The sizes of the arrays that follow a frame; ValueError when the frame cannot be right."""
+    """The sizes of the arrays that follow a frame; ValueError if the frame is malformed."""
     count, length = transfers_of(frame), len(frame)
     start = length - TRANSFER.size * count
     if start < HEADER_SIZE:
@@ -115,12 +115,12 @@ def transfer_sizes(frame: Any) -> list[int]:
 
 
 def transfer_table(follow: list[Any]) -> bytes:
-    """The table of what follows a frame: sizes, and entries of device transfers, which are larger than any size."""
+    """The table of the transfers that follow a frame: sizes, and entries of device transfers, which are larger than any size."""
     return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
 
 
 def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
-    """A message whose arrays cannot be received: taking it apart raises the error."""
+    """A message whose arrays cannot be received; decoding it raises the error."""
     bulk = FrameWithArrays(frame)
     bulk.followed = error
     return bulk
@@ -129,7 +129,7 @@ def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
 def fetch_with_devices(
     frame: bytearray, sizes: list[int], device_receiver: Any, channel: Callable[[int], Channel]
 ) -> tuple[list[Any], FrameWithArrays]:
-    """Begin to receive what follows a frame with device transfers: one request for all of it. `channel(n)` uses tag n."""
+    """Start to receive the transfers of a frame with device arrays, as one request. `channel(n)` uses tag n."""
     bulk, requests, tag = FrameWithArrays(frame), [], 0
     bulk.followed = []
     device_receiver = NOWHERE if device_receiver is None else device_receiver
@@ -148,7 +148,7 @@ def fetch_with_devices(
 
 
 def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> bytearray:
-    """A message as its receiver would have it, for messages that do not leave the process."""
+    """A copy of a message as its receiver would get it, for messages within the process."""
     if not follow:
         return bytearray(frame)
     bulk = FrameWithArrays(frame)
@@ -164,6 +164,6 @@ def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> byte
 
 
 def origin_of(frame: Any) -> tuple[int, int]:
-    """The sender's rank, and the first tag of what follows."""
+    """The sender's rank, and the first tag of the transfers."""
     header = read_header(frame)
     return header.src, header.tag
