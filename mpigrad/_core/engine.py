@@ -1,15 +1,14 @@
-"""The engine: runs a graph's nodes backwards, each once, when all of its gradients have arrived.
+"""The local engine: runs the nodes of a graph backwards in topological order, each once, when all its gradients have arrived.
 
 Invariants:
-- A `GraphTask` belongs to one pass; only the thread inside `run` touches its queues, so passes need no lock.
-- `dependencies[node]` counts the gradients still to come; a node runs when the count is 0. Counts come from
-  `count_dependencies`, or from outside (a distributed pass knows more than the local graph).
-- A gradient that is None still counts as arrived. Nodes that get nothing but None are not run, except those that ask
-  for it (`runs_on_none`).
-- Leaves run as soon as they are ready, before other nodes: what arrived for them is not kept any longer.
-- Leaves of the graph (nodes without edges) go to `sink(node, grad, owned)`, if there is one, instead of running. `owned`:
-  nobody else holds the gradient, which the sink may keep without copying it.
-- No recursion: graphs of any depth run.
+- A `GraphTask` belongs to one pass; only the thread inside `run` uses its queues, so passes need no lock.
+- `dependencies[node]` counts the missing gradients; a node runs when the count is 0. Counts come from `count_dependencies`, or
+  from the caller (a distributed pass knows more than the local graph).
+- A gradient that is None counts as arrived. Nodes that get only None are not run, unless they set `runs_on_none`.
+- Leaves run as soon as they are ready, before other nodes, so that their gradients are freed early.
+- Leaves (nodes without edges) are passed to `sink(node, grad, owned)`, if there is one, instead of being run. `owned`: the
+  engine has the only reference to the gradient, so the sink may keep it without a copy.
+- No recursion, so the depth of graphs is unlimited.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from .tensor import wrap
 
 ndarray = np.ndarray
 _LARGE = 1 << 14  # elements
-Captures = dict[Node, list[tuple[int, int]]]  # node -> (output number, place in the result)
+Captures = dict[Node, list[tuple[int, int]]]  # node -> (output index, index in the result)
 
 
 def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
-    """How many gradients each node below `roots` will get from the nodes above it."""
+    """The number of gradients that each node below `roots` will receive."""
     counts = dict.fromkeys(roots, 0)
     stack = list(counts)
     pop, push, get = stack.pop, stack.append, counts.get
@@ -55,14 +54,14 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
 
 
 def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
-    """The nodes below `roots` that must run so that every target gets its gradient."""
-    leading: dict[Node, bool] = {}  # whether a node leads to a target or is one; False until all below it is known
+    """The nodes below `roots` that must run for all targets to get their gradients."""
+    leading: dict[Node, bool] = {}  # whether a node is a target or leads to one; False until all nodes below it are known
     needed: set[Node] = set()
     stack: list[Node | None] = list(roots)
     pop, push = stack.pop, stack.append
     while stack:
         node = pop()
-        if node is None:  # everything below the next one has been seen
+        if node is None:  # marker: all nodes below the next one have been visited
             node = pop()
             assert node is not None
             for edge in node.edges:
@@ -82,7 +81,7 @@ def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
 
 
 class _Running(threading.local):
-    """The pass that this thread is running."""
+    """The pass that this thread runs."""
 
     task: GraphTask | None = None
 
@@ -122,13 +121,13 @@ class GraphTask:
     ) -> None:
         self.F, self.keep, self.dependencies, self.sink = F, keep, dependencies, sink
         self.buffers: dict[Node, Any] = {}
-        self.own: set[Node] = set()  # nodes whose waiting gradient is a sum made here, free to be added to
+        self.own: set[Node] = set()  # nodes whose buffered gradient was created here, so it may be added to in place
         self.ready: list[Node] = []
         self.captures, self.captured = captures, {}  # type: ignore[var-annotated]
         self.needed = needed  # run only these; None runs all
 
     def feed(self, node: Node, nr: int, grad: Any) -> None:
-        """Add a gradient of output `nr` of `node`, without counting it as one that was awaited."""
+        """Add a gradient of output `nr` of `node`, without changing the dependency count."""
         if node.outputs == 1:
             held = self.buffers.get(node)
             self.buffers[node] = grad if held is None else self._sum(node, held, grad)
@@ -153,14 +152,14 @@ class GraphTask:
         return held + grad
 
     def _sum_alone(self, node: Node, held: Any, grad: Any, alone: bool) -> Any:
-        """`_sum` inside the loop: a large array that nobody else holds (`alone`) is added to in place."""
+        """`_sum` inside the loop: a large array with no other reference (`alone`) is added to in place."""
         if alone and type(held) is ndarray and held.size >= _LARGE and node not in self.own and owns_memory(held):
             if type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
                 self.own.add(node)
         return self._sum(node, held, grad)
 
     def run(self) -> None:
-        """Run every node that is ready, and those that become ready, until none is."""
+        """Run all nodes that are ready or become ready."""
         above, _RUNNING.task = _RUNNING.task, self
         gpu = current_gpu()
         if gpu is not None:
@@ -175,14 +174,14 @@ class GraphTask:
                 use_gpu(gpu)
 
     def run_alone(self) -> None:
-        """`run`, for graphs in which no function of the user's and no hook can ask for the pass."""
+        """`run` for graphs without user code, which could call `current_task`."""
         if is_loaded():
             self.run()
         else:
             self._run(False)
 
     def _run(self, gpus: bool) -> None:
-        """The loop. The last node that became ready with one gradient runs next, without going through the queue."""
+        """The loop. `node` and `grad` hold the node that became ready last: it runs next, without going through the queue."""
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         F, keep, needed, captures = self.F, self.keep, self.needed, self.captures
         pop, take = ready.pop, buffers.pop
@@ -247,14 +246,14 @@ class GraphTask:
                     ready.append(below)
                 else:
                     leaves.append(below)
-            outs = out = held = None
+            outs = out = held = None  # drop references, so that `_end` finds gradients with only one
             if leaves:
                 for leaf in leaves:
                     self._end(leaf)
                 leaves.clear()
 
     def _end(self, leaf: Node) -> None:
-        """Bring what arrived for a leaf to where it belongs."""
+        """Pass the gradient of a leaf to the sink, or run the leaf."""
         grad = self.buffers.pop(leaf, None)
         if grad is not None and type(grad) is not ndarray:
             _go_where(grad)
@@ -271,14 +270,14 @@ class GraphTask:
                 leaf.run(self.F, grad)
 
     def will_run(self, node: Node) -> bool:
-        """Whether the pass gets to `node`: for those who wait for several gradients."""
+        """Whether the pass will reach `node`; used by `register_multi_grad_hook`."""
         if node not in self.dependencies:
             return False
         return self.needed is None or node in self.needed or self.captures is not None and node in self.captures
 
     # -- hooks -------------------------------------------------------------------------------------------------------
     def _before(self, node: Node, grad: Any) -> Any:
-        """Run the hooks of the node's tensors, keep the gradients that somebody asked for."""
+        """Run the hooks of the node's tensors, and store retained and captured gradients."""
         settle()
         if node.hooks is not None and (node.hooks.tensor or node.hooks.retained) and grad is not None:
             grads = list(grad) if node.outputs != 1 else [grad]
@@ -308,7 +307,7 @@ class GraphTask:
         return wrap(tensor._array.copy()) if self.F is RAW else tensor.clone()
 
     def _watched(self, node: Node, grad: Any) -> Any:
-        """Run a node with its pre and post hooks, and under whatever is tracing."""
+        """Run a node with its pre- and post-hooks and under all watchers."""
         hooks = node.hooks
         if hooks is None or not (hooks.pre or hooks.post):
             return run_traced(node, self.F, grad) if TRACING.on else node.run(self.F, grad)
@@ -330,16 +329,16 @@ class GraphTask:
         return tuple(self.as_tensor(each) for each in (grad if outputs != 1 else [grad]))
 
     def as_tensor(self, value: Any) -> Tensor | None:
-        """A gradient as users see it."""
+        """Convert a gradient for users: a tensor."""
         return wrap(filled(as_array(value))) if self.F is RAW and value is not None else value
 
     def as_value(self, tensor: Tensor | None) -> Any:
-        """A gradient as nodes see it."""
+        """Convert a gradient for nodes: an array if F is RAW."""
         return tensor._array if self.F is RAW and tensor is not None else tensor
 
 
 def _go_where(grad: Any) -> None:
-    """Make the GPU of a gradient (or of the first of several) the current one: the node's work must be done there."""
+    """Make the GPU of a gradient (or of the first of several) the current one, on which the node must run."""
     for each in grad if type(grad) is list else (grad,):
         if each is not None:
             place = each.device if isinstance(each, Tensor) else device_of(each)
@@ -349,17 +348,17 @@ def _go_where(grad: Any) -> None:
 
 
 def as_array(value: Any) -> Any:
-    """NumPy gives scalars for zero-dimensional results; tensors hold arrays."""
+    """Convert NumPy scalars, which NumPy returns for zero-dimensional results, to arrays."""
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def filled(value: Any) -> Any:
-    """A gradient in memory that may be written to: views that repeat numbers (`Node.multiplies`) stay inside the engine."""
+    """A gradient with writable memory: views with stride 0 (see `Node.multiplies`) must not leave the engine."""
     return value.copy() if type(value) is ndarray and 0 in value.strides and value.size > 1 else value
 
 
 def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node's hook returned, or what it was given if that is None."""
+    """The checked result of a node's hook, or its argument if the result is None."""
     if changed is None:
         return before
     if not isinstance(changed, tuple):
@@ -375,7 +374,7 @@ def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tupl
 
 
 def check_hook_result(hook: Any, changed: Any, before: Tensor) -> Tensor:
-    """A hook must give a gradient of the same kind back."""
+    """PyTorch's errors unless a hook's result has the type, shape, dtype and device of the gradient."""
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
     if tuple(changed.shape) != tuple(before.shape):

@@ -1,4 +1,4 @@
-"""Kernel bodies on the host, in C: see `kernels.pyx`. This is the plain form: there are none, and NumPy does the work."""
+"""Compiled kernels for the host; see `kernels.pyx`. This is a stub without kernels: the callers use NumPy."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def find(name: str) -> int:
 
 
 def run(number: int, arguments: tuple[Any, ...]) -> bool:
-    """Run a kernel on NumPy arrays of one type; whether that was possible."""
+    """Run a kernel on NumPy arrays of one type; returns whether it ran."""
     return False

@@ -1,6 +1,6 @@
-"""Loops over the rows of tables, in C: `loops.pyx` says what they do.
+"""Loops over rows of tables; the C implementation is in `loops.pyx`.
 
-This is their plain form, which does nothing and says so: who calls them goes on with NumPy then.
+This is a stub: all functions return False, and the callers use NumPy instead.
 """
 
 from __future__ import annotations

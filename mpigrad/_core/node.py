@@ -1,26 +1,25 @@
-"""Nodes: recorded operations, how gradients are added up at the ends of their graph, and what views do to it.
+"""Nodes of the graph: recorded operations, accumulation of gradients at leaves, views and in-place changes.
 
-A `Node` is one recorded operation, seen from its outputs: gradients come in for them and go out along `edges`. Here are
-the nodes that every graph has: their fields, which compiled modules read without going through Python, the ends of the
-graph at leaves, and recording the call of an operator.
+A `Node` is one recorded operation: it receives the gradients of its outputs and sends those of its inputs along `edges`. This
+file has the nodes that every graph has, with fields that compiled modules read without calling Python: nodes of operators,
+nodes of leaves, and the functions that record an operator's call.
 
-Adding up: who holds a buffer is counted in C (`objects`), where the engine's own references are known. In plain Python
-nobody is known to be alone, and gradients are copied. Users change gradients in place, so it matters which memory they
-have, and it is PyTorch's choice. The first gradient of a leaf is taken over if nobody else holds it and its strides are
-the leaf's, and is copied otherwise. Who holds the indices and values of a sparse one does not matter. Later ones are
-added to it in place. Where PyTorch would take over a view of memory that others hold, so that gradients of two leaves
-may share memory, it is copied here.
+Accumulation: references to a buffer are counted in C (`objects`), where the engine's own ones are known. In plain Python they
+cannot be counted, and gradients are copied. Users change gradients in place, so it matters which memory these have; the rules are
+PyTorch's. The first gradient of a leaf is kept without a copy if there is no other reference to it and its strides are those of
+the leaf; otherwise it is copied. (References to indices and values of a sparse gradient do not matter.) Later gradients are added
+in place. One exception: where PyTorch would keep a view of memory that others refer to, so that gradients of two leaves may
+share memory, it is copied here.
 
-Views, and how a change of shared memory reaches the graphs of everything that shares it
-- A view and its base share memory and one version counter. A view knows the chain of view operators that leads from the
-  base to it.
-- Changing a *view* in place rewrites the base's history: the base's new node, `CopySlices`, applies the change to that
-  slice of the gradient and passes the rest on.
-- Whoever reads a view's `grad_fn` after the memory changed gets it made anew, by replaying the chain on the base.
-- A base that starts to need gradients tells its views (`flag_views`): they need them too. A view that needs them only
-  because its base does, and has no history (it was made under `no_grad`, or before the base needed any), says that it
-  requires grad, as in PyTorch, but gradients end at it: it is not a leaf that gathers them.
-- A base whose shape was changed in place (`t_`) leaves the way back for its older views (`note_reshaped`).
+Views and in-place changes
+- A view and its base share memory and one version counter. A view stores the chain of view operators from the base to it.
+- An in-place change of a *view* changes the base's `grad_fn`: the new node, `CopySlices`, applies the derivative of the change
+  to that slice of the gradient and passes the rest on.
+- When a view's `grad_fn` is read after its memory was changed, it is computed again, by replaying the chain on the base.
+- A base that starts to require grad updates its views (`flag_views`). A view that requires grad only because its base does, and
+  has no `grad_fn` (it was created under `no_grad`, or before the base required grad), drops gradients: it is not a leaf, as in
+  PyTorch.
+- A base whose shape was changed in place (`t_`) stores the inverse operation for its older views (`note_reshaped`).
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ from mpigrad._tensor import Tensor, counter, extra, flag_views
 from .objects import new, show, sole, sole_bases, sole_item, sole_part
 from .tensor import wrap
 
-# -- adding gradients up -----------------------------------------------------------------------------------------------
+# -- accumulation -----------------------------------------------------------------------------------------------
 ndarray = np.ndarray
-_lock = threading.RLock()  # several backward passes may meet at one leaf
+_lock = threading.RLock()  # concurrent backward passes may add to one leaf
 
 
 def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
-    """Add `grad` (an array when F is RAW, else a tensor) to `leaf.grad`. `owned`: nobody else holds `grad`."""
+    """Add `grad` (an array if F is RAW, else a tensor) to `leaf.grad`. `owned`: there is no other reference to `grad`."""
     with _lock:
         held = leaf._grad
         if F is not RAW:
@@ -63,7 +62,7 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
 
 
 def grown(held: Tensor, grad: Any) -> Tensor:
-    """A gradient with another one added to it: in place, unless it is sparse and becomes dense."""
+    """Add a gradient to another one, in place unless it is sparse and becomes dense."""
     array = held._array
     if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
         return wrap(array + grad)
@@ -73,7 +72,7 @@ def grown(held: Tensor, grad: Any) -> Tensor:
 
 
 def sum_of_tensors(held: Any, grad: Any) -> Any:
-    """Two gradients added up; a dense tensor comes first, since the sum with a sparse one is written in that order."""
+    """The sum of two gradients; a dense tensor must be the first operand, since the sum is implemented as dense + sparse."""
     if type(held) is Tensor and held.is_sparse and not grad.is_sparse:
         return grad + held
     return held + grad
@@ -93,7 +92,7 @@ def _sum_into(held: Any, grad: Any) -> Any:
 
 
 def _copied(grad: Any, like: Any) -> Any:
-    """A copy, with the strides of the array `like` if that is dense."""
+    """A copy of a gradient, with the strides of `like` if that is dense."""
     if getattr(grad, "is_sparse_array", False):
         return grad.copy()
     with guard(grad):
@@ -105,7 +104,7 @@ def _copied(grad: Any, like: Any) -> Any:
 
 
 def _obeys(grad: Any, like: Any) -> bool:
-    """Whether the strides of a gradient are those of its variable, or plain ones if that has gaps or repeats elements."""
+    """Whether a gradient has the strides of its variable, or is contiguous if the variable has gaps or repeated elements."""
     if getattr(like, "is_sparse_array", False) or like.flags.c_contiguous:
         return grad.flags.c_contiguous
     if like.flags.f_contiguous:
@@ -114,16 +113,16 @@ def _obeys(grad: Any, like: Any) -> bool:
 
 
 def _is_dense(array: Any) -> bool:
-    """Whether the elements of an array lie side by side, in whatever order."""
+    """Whether an array has no gaps and no repeated elements, in any order of dimensions."""
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     return array.transpose(order).flags.c_contiguous
 
 
 def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
-    """The gradient of `variable` itself if no one else can see its memory and its layout is right, else a copy. `owned`: nobody
-    else holds `grad`."""
+    """The gradient itself if nothing else refers to its memory and its layout is right, otherwise a copy. `owned`: there is
+    no other reference to `grad`."""
     if type(grad) is ndarray and type(grad.base) is bytearray:
-        return grad.copy()  # a small one from another worker, in the middle of its message
+        return grad.copy()  # a view of a received frame, which it would keep alive
     if owned:
         if getattr(grad, "is_sparse_array", False):
             if _can_be_kept(grad.indices) and _can_be_kept(grad.values):
@@ -134,7 +133,7 @@ def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
 
 
 def owns_memory(grad: Any) -> bool:
-    """Whether an array that nobody else refers to has its memory for itself."""
+    """Whether an array without other references is the only user of its memory."""
     if isinstance(grad, np.ndarray):
         flags = grad.flags
         if grad.base is None:
@@ -144,19 +143,19 @@ def owns_memory(grad: Any) -> bool:
 
 
 def _can_be_kept(part: Any) -> bool:
-    """Whether the indices or values of a sparse gradient need no copy: they lie side by side, and are not a view of memory that
-    others hold. Who else holds them is of no concern."""
+    """Whether the indices or values of a sparse gradient need no copy: they are contiguous and not a view of memory that others
+    refer to. Other references to the array itself do not matter."""
     if type(part) is not ndarray:
         return part.flags.c_contiguous and part.base is None
     return part.flags.c_contiguous and part.flags.writeable and (part.base is None or sole_bases(part))
 
 
 def take_saved(node: Any) -> list[tuple[Any, bool]]:
-    """The arrays of the tensors that a node saved, which it lets go, each with whether it has no other holder and may be
-    written over. None for what was not saved."""
+    """Take the saved tensors out of a node; returns their arrays, each with whether it has no other reference and may be
+    overwritten. None for tensors that were not saved."""
     saved = node.saved
-    node.saved = None  # before anything is written over: whoever else runs this node must find nothing
-    shared = not sole(saved)  # another thread is running it
+    node.saved = None  # first: another thread that runs this node must not find arrays that are being overwritten
+    shared = not sole(saved)  # another thread is running the node
     found = []
     for place in range(len(saved)):
         if saved[place] is None:
@@ -168,8 +167,8 @@ def take_saved(node: Any) -> list[tuple[Any, bool]]:
 
 
 def _is_spare(saved: tuple[Any, ...], place: int) -> bool:
-    """Whether a dense tensor in a tuple that nobody else holds, and its memory, have no other holder. Weak references
-    count, since another thread may follow them any time."""
+    """Whether a dense tensor in a tuple, and its memory, have no other references. Weak references count, since another thread
+    may dereference them at any time."""
     if not sole_item(saved, place) or saved[place].__class__ is not Tensor or not sole_part(saved[place], "_array"):
         return False
     return not _weakly_held(saved[place]) and owns_memory(saved[place]._array)
@@ -190,7 +189,7 @@ Edge = tuple["Node", int]
 
 
 class RemovableHandle:
-    """Undoes one `register_*hook`; also works as a context manager."""
+    """Removes one hook; also works as a context manager."""
 
     _ids = itertools.count()
 
@@ -198,7 +197,7 @@ class RemovableHandle:
         self._hooks, self.id = hooks, next(RemovableHandle._ids)
 
     def remove(self) -> None:
-        """Take the hook out; nothing happens the second time."""
+        """Remove the hook; no effect the second time."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -209,74 +208,74 @@ class RemovableHandle:
 
 
 class Hooks:
-    """The hooks of one node. `tensor[nr]` see the gradient of one output, `pre` all of them, `post` what comes out."""
+    """The hooks of one node. `tensor[nr]` get the gradient of one output, `pre` those of all outputs, `post` also the results."""
 
     __slots__ = ("post", "pre", "retained", "tensor")
-    made = 0  # in this process: who remembers which nodes have none looks again when it grows
+    made = 0  # process-wide count: cached facts such as "no node has hooks" are checked again when it grows
 
     def __init__(self) -> None:
         self.tensor: dict[int, OrderedDict[int, Callable[[Tensor], Tensor | None]]] = {}
         self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-        self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that keeps its gradient
+        self.retained: dict[int, Any] = {}  # output index -> weak reference to the tensor that retains its gradient
 
 
 class Node:
-    """A recorded operation. Subclasses say in `run` how gradients pass through it."""
+    """A recorded operation. Subclasses implement its derivative in `run`."""
 
     __slots__ = ("__weakref__", "edges", "hooks", "stack")
-    edges: tuple[Edge | None, ...]  # where the gradients of the operation's inputs go; None where none is wanted
+    edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
     hooks: Hooks | None
     stack: str  # the forward's traceback, while anomaly detection is on
-    outputs = 1  # how many tensors the operation made
-    user_code = False  # whether `run` calls a function of the user's
-    runs_on_none = False  # whether it runs even when no gradient came for any of its outputs
-    uses_up = False  # whether there is a `run_last`, for passes after which what was saved is not needed again
-    multiplies = False  # whether `run` only multiplies the gradient: a view that repeats numbers does as well as an array
+    outputs = 1  # number of outputs of the operation
+    user_code = False  # whether `run` calls user code
+    runs_on_none = False  # whether it runs even if all its gradients are None
+    uses_up = False  # whether it has a `run_last`, for passes after which saved tensors are not needed
+    multiplies = False  # whether `run` only multiplies the gradient, so that it may be a view with stride 0
 
     def __init__(self) -> None:
-        """A node without edges. Nodes of operators bypass this: `record_one` and its relatives fill them."""
+        """A node without edges. Operators bypass `__init__`: `record_one`, `record_two` and `new_node` set the fields."""
         self.edges, self.hooks = (), None
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Give the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
-        gradients and Nones when `outputs` is not 1), an array when F is RAW and a Tensor otherwise."""
+        """Return the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
+        gradients and Nones if `outputs` is not 1), an array if F is RAW and a Tensor otherwise."""
         raise NotImplementedError(f"{type(self).__name__} does not say how gradients pass through it")
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """`run` for the last time: gradients may be written over what was saved, if nobody else holds it."""
+        """`run` for the last time: gradients may overwrite saved arrays that have no other reference."""
         return self.run(F, grad)
 
     def release(self) -> None:
-        """Drop what was saved for the gradients."""
+        """Free the saved tensors."""
 
     def counter_of(self, nr: int) -> list[Any]:
-        """A counter for the changes of output `nr`, which has none yet."""
+        """A version counter for output `nr`, which has none yet."""
         return [0]
 
     def name(self) -> str:
-        """The operation's name, as PyTorch has it."""
+        """PyTorch's name of the operation."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes to which gradients go on, each with the number of its output."""
+        """The nodes below, each with the index of its output."""
         return tuple((None, 0) if edge is None or edge[0].__class__ is DiscardGrad else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for the user's notes about this node."""
+        """A dictionary for user data about this node."""
         notes = _NOTES.get(self)
         if notes is None:
             notes = _NOTES[self] = {}
         return notes
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces `grad_inputs`."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node has run; its result replaces `grad_inputs`."""
         return _register(hooks_of(self).post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
+        """Call `hook(grad_outputs)` before this node runs; its result replaces them."""
         return _register(hooks_of(self).pre, hook)
 
     def _register_hook_dict(self, hooks: dict[int, Any]) -> None:
@@ -302,14 +301,14 @@ _NOTES: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDiction
 
 
 def hooks_of(node: Node) -> Hooks:
-    """The node's hooks, made when first needed."""
+    """The node's hooks, created on first use."""
     found = node.hooks
     if found is None:
         with _leaf_lock:
             found = node.hooks
             if found is None:
                 found = node.hooks = Hooks()
-                Hooks.made += 1  # after they can be seen: who looks again because of it must not miss them
+                Hooks.made += 1  # after the assignment: a thread that sees the new count must also see the hooks
     return found
 
 
@@ -320,16 +319,16 @@ def _register(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandl
 
 
 def short_name(node: Node) -> str:
-    """The operation's name as PyTorch's errors have it: Exp for ExpBackward0."""
+    """The operation's name in PyTorch's errors: Exp for ExpBackward0."""
     return re.sub(r"Backward(\d*)$", lambda found: found[1].removesuffix("0"), node.name())
 
 
 class RecordedNode(Node):
-    """The fields of an operator's node, filled by `record_one`, `record_two` and `new_node`."""
+    """The fields of an operator's node; set by `record_one`, `record_two` and `new_node`."""
 
     __slots__ = ("kw", "meta", "saved", "shapes", "versions")
     kw: dict[str, Any]
-    saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None once freed
+    saved: tuple[Any, ...] | None  # tensors (perhaps packed) and Nones; None after they are freed
     versions: tuple[int, ...]
     shapes: tuple[Any, ...]  # of the inputs
     # (shape, numpy dtype) of each input, to which its gradient is summed and cast; None if all have those of the result
@@ -340,7 +339,7 @@ show(RecordedNode)
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
+    """The node of a leaf: adds gradients to the leaf's `.grad`."""
 
     __slots__ = ("variable",)
     variable: Tensor
@@ -354,7 +353,7 @@ class AccumulateGrad(Node):
         return ()
 
     def take(self, F: Any, grad: Any, owned: bool) -> None:
-        """Add a gradient to the leaf's. `owned`: nobody else holds the gradient."""
+        """Add a gradient to the leaf's `.grad`. `owned`: there is no other reference to the gradient."""
         leaf = self.variable
         add_to_grad(leaf, grad, F, owned)
         if leaf._extra is not None and leaf._extra.post_hooks:
@@ -367,7 +366,7 @@ show(AccumulateGrad)
 
 
 class DiscardGrad(Node):
-    """The end of the graph at a view that requires grad because its base does, but has no history: drops what arrives."""
+    """The node of a view that requires grad because its base does, but has no `grad_fn`: drops gradients."""
 
     __slots__ = ()
 
@@ -380,12 +379,12 @@ def _nowhere() -> DiscardGrad:
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's one AccumulateGrad, which lives as long as a graph uses it. Threads that ask at once get the same."""
+    """The AccumulateGrad of a leaf, which exists as long as a graph uses it. Concurrent threads get the same one."""
     with _leaf_lock:
         return _accumulator(leaf)
 
 
-_leaf_lock = threading.RLock()  # a finalizer may come in between, in the same thread
+_leaf_lock = threading.RLock()  # reentrant: a finalizer may run in between, on the same thread
 
 
 def _accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -396,12 +395,12 @@ def _accumulator(leaf: Tensor) -> AccumulateGrad:
         found.variable = leaf
         if rare.hooks:
             hooks_of(found).tensor[0] = rare.hooks
-        rare.accumulate = weakref.ref(found)  # last: other threads find it from here on, without the lock
+        rare.accumulate = weakref.ref(found)  # last, as other threads read it without the lock
     return found
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """Where the gradient of `tensor` goes; None when it needs none."""
+    """The node and output index of `tensor`; None if it needs no gradient."""
     view, node = tensor._view, tensor._grad_fn
     if view is not None:
         view.refresh(tensor)
@@ -424,7 +423,7 @@ _UNCHANGED = (0, 0)
 
 
 def new_node(cls: Any, edges: tuple[Edge | None, ...], kw: dict[str, Any], shapes: Any, saved: Any, versions: Any) -> Any:
-    """A node of an operator. `shapes` may be None for operators whose derivative needs none."""
+    """Create the node of an operator. `shapes` may be None if the derivative needs none."""
     node = new(RecordedNode, cls)
     node.edges, node.kw, node.shapes, node.saved, node.versions = edges, kw, shapes, saved, versions
     node.hooks = node.meta = None
@@ -434,7 +433,7 @@ def new_node(cls: Any, edges: tuple[Edge | None, ...], kw: dict[str, Any], shape
 def record_one(
     cls: Any, made: Tensor, x: Tensor, kw: dict[str, Any], shapes: tuple[Any, ...] | None = None, place: int | None = None
 ) -> None:
-    """Record that an operator of one input made `made` of `x`, which requires a gradient.
+    """Record an operator with one input: `made` is its result for `x`, which requires grad.
 
     `place` says what is saved: None for nothing; 0 for the input, with its version; a negative number for the result's
     array. The last two are for LightNode."""
@@ -455,7 +454,7 @@ def record_one(
 def record_two(
     cls: Any, made: Tensor, a: Tensor, b: Tensor, kw: dict[str, Any], saves: tuple[Any, Any] | None, shapes: Any = None
 ) -> None:
-    """Record that an operator of two inputs, one of which requires a gradient, made `made`.
+    """Record an operator with two inputs, one of which requires grad; `made` is its result.
 
     `saves` is None if nothing is saved. Otherwise it has a number for each input: the input is saved if the input of that
     number requires a gradient; None: always; -1: never."""
@@ -489,7 +488,7 @@ def _version(tensor: Tensor | None) -> int:
 # -- views and in-place changes ----------------------------------------------------------------------------------------
 Step = tuple[Any, dict[str, Any]]  # a view operator and its keyword arguments
 
-# Why a view must not be changed in place by a recorded operation.
+# Reasons why a recorded operation must not change a view in place (PyTorch's texts).
 ONE_OF_SEVERAL = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output "
     "views to be "
@@ -509,7 +508,7 @@ _MODES = {
 
 
 class View:
-    """What makes a tensor a view: its base, the operators between them, and when its history was last right."""
+    """The view data of a tensor: its base, the operators between them, and the version at which its `grad_fn` is valid."""
 
     __slots__ = ("age", "base", "chain", "fixed", "inherits", "version")
 
@@ -517,12 +516,12 @@ class View:
         self, base: Tensor, chain: tuple[Step, ...], version: int, fixed: str | None = None, age: int = 0
     ) -> None:
         self.base, self.chain, self.version = base, chain, version
-        self.fixed = fixed  # why it must not be changed in place, if so
-        self.age = age  # how many shape changes of the base it has seen
-        self.inherits = False  # it requires grad because its base does, and for no other reason
+        self.fixed = fixed  # the reason why it must not be changed in place, or None
+        self.age = age  # number of in-place shape changes of the base before this view was created
+        self.inherits = False  # it requires grad only because its base does
 
     def refresh(self, tensor: Tensor) -> None:
-        """Make `tensor`'s history right again after a change of the base's memory."""
+        """Update the `grad_fn` of `tensor` after a change of the base's memory."""
         now = counter(self.base)[0]
         if now == self.version:
             return
@@ -544,7 +543,7 @@ class View:
             tensor._grad_fn, tensor._nr, tensor._requires = _one_step(fresh, self.base), 0, True
 
     def whole_chain(self) -> tuple[Step, ...]:
-        """The steps from the base as it is now, shape changes included."""
+        """The steps from the present base, including the inverses of later shape changes."""
         rare = self.base._extra
         undo = () if rare is None else rare.undo
         return self.chain if self.age == len(undo) else (*reversed(undo[self.age :]), *self.chain)
@@ -565,7 +564,7 @@ def replay_raw(array: Any, chain: tuple[Step, ...]) -> Any:
 
 
 def _shared(tensor: Tensor) -> list[Any]:
-    """What a base and its views share: the version, and weak references to views without history."""
+    """The list that a base and its views share: the version, and weak references to views without `grad_fn`."""
     shared = counter(tensor)
     if len(shared) == 1:
         shared.append(set())
@@ -573,7 +572,7 @@ def _shared(tensor: Tensor) -> list[Any]:
 
 
 def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) -> None:
-    """Note that `made` is a view of `of` through one operator."""
+    """Make `made` a view of `of` through one operator."""
     shared = made._counter = _shared(of)
     if not MODE.enabled and (fixed is None or fixed is ONE_OF_SEVERAL):
         fixed = MADE_IN_INFERENCE if MODE.inference else MADE_UNRECORDED
@@ -589,8 +588,8 @@ def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) ->
 
 
 def forget_view(tensor: Tensor) -> None:
-    """Undo `make_view`, for a tensor that becomes another view of the same memory: references to one tensor cannot be told
-    apart by a set, which would compare its elements."""
+    """Undo `make_view`, for a tensor that becomes another view of the same memory. Compares by identity: looking up a reference
+    in the set would compare tensors, that is, their elements."""
     views = _shared(tensor)[1]
     for reference in [each for each in views if each() is tensor]:
         views.discard(reference)
@@ -598,22 +597,22 @@ def forget_view(tensor: Tensor) -> None:
 
 
 def note_reshaped(base: Tensor, undo: Step) -> None:
-    """Leave the way back for views made before the base's shape was changed in place."""
+    """Store the inverse of an in-place shape change, for views that were created before it."""
     rare = extra(base)
     rare.undo = (*rare.undo, undo)
 
 
 class CopySlices(Node):
-    """The history of a base whose slice was changed in place by the operation of `inner`."""
+    """The `grad_fn` of a base of which a slice was changed in place by the operation of `inner`."""
 
     __slots__ = ("chain", "inner", "order")
     chain: tuple[Step, ...]
     inner: Node
-    order: tuple[int, ...] | None  # the base's dimensions as they lie in memory; None: as they are numbered
+    order: tuple[int, ...] | None  # the base's dimensions in memory order; None if they are in order
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        # What a recorded derivative saves of the operation's results hangs on its node, which the coming pass may free
-        # before or after this one: so that is a node of its own.
+        # With a recorded derivative, use a copy of the node: the derivative refers to tensors that the node saved, and a pass
+        # over the new graph may free them before or after this one.
         inner = self.inner if F is RAW else _twin(self.inner)
         into, *others = inner.run(F, F.read_view(grad, chain=self.chain))
         return F.write_view(grad, into, chain=self.chain, order=self.order), *others
@@ -630,7 +629,7 @@ def _twin(node: Node) -> Node:
 
 
 class AsStridedBackward0(Node):
-    """The history of a view that was made anew: all steps from the base to it in one node."""
+    """The `grad_fn` of a view after an in-place change: all steps from the base in one node."""
 
     __slots__ = ("steps",)
     steps: tuple[Edge, ...]  # last one first
@@ -658,8 +657,8 @@ def _one_step(fresh: Tensor, base: Tensor) -> Node:
 
 
 def rebase(tensor: Tensor, node: Node) -> None:
-    """Give `tensor`, just changed in place by the operation of `node` (whose first edge is the old `tensor`), its new
-    history. The version counter has been bumped already."""
+    """Set the `grad_fn` of `tensor`, which the operation of `node` (whose first edge is the old `tensor`) has changed in place.
+    The version counter has been incremented already."""
     view = tensor._view
     base = tensor if view is None else view.base
     first_time, before = not base._requires, (tensor._grad_fn, tensor._nr)
@@ -680,7 +679,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
 
 
 def _move_retained(tensor: Tensor, old: Node | None, nr: int) -> None:
-    """A kept gradient is that of the tensor as it is now; hooks stay with the value that they were registered for."""
+    """Move `retain_grad` to the new node; hooks stay with the value for which they were registered."""
     if old is not None and old.hooks is not None:
         kept = old.hooks.retained.pop(nr, None)
         if kept is not None and tensor._grad_fn is not None:
@@ -688,7 +687,7 @@ def _move_retained(tensor: Tensor, old: Node | None, nr: int) -> None:
 
 
 def memory_order(array: Any) -> tuple[int, ...] | None:
-    """The dimensions of an array from the widest stride to the narrowest; None when they are in order already."""
+    """The dimensions of an array in descending order of strides; None if they are in order."""
     if array.flags.c_contiguous:
         return None
     strides = array.strides
@@ -696,8 +695,8 @@ def memory_order(array: Any) -> tuple[int, ...] | None:
 
 
 def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
-    """Refuse to change what must not be changed in place. `recorded`: whether the change takes part in a graph; None
-    stands for "if the tensor does"."""
+    """PyTorch's errors for tensors that must not be changed in place. `recorded`: whether the change is recorded; None
+    means "if the tensor requires grad"."""
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
@@ -720,7 +719,7 @@ def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
 
 
 def raise_fixed(tensor: Tensor, what: str) -> None:
-    """Complain of a recorded in-place change that reaches a view which cannot follow it."""
+    """Raise PyTorch's error for a recorded in-place change of a view that does not allow it."""
     view, node = tensor._view, tensor._grad_fn
     assert view is not None and view.fixed is not None
     if view.fixed is not ONE_OF_SEVERAL and view.fixed not in _MODES:

@@ -1,6 +1,6 @@
-"""`TensorBase`: the fields of a tensor, which compiled modules read without going through Python; and making tensors.
+"""`TensorBase`: the fields of a tensor, which compiled modules read without calling Python; and the creation of tensors.
 
-`mpigrad.Tensor` derives from it and has the methods. All fields are set from the beginning on, and none is ever deleted.
+`mpigrad.Tensor` is derived from it and adds the methods. All fields are set at creation and never deleted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class TensorBase:
-    """An array with a place in the graph."""
+    """An array with a position in the graph."""
 
     __slots__ = ("_array", "_counter", "_extra", "_grad", "_grad_fn", "_nr", "_requires", "_view")
     _array: Any  # a numpy or cupy array, or a SparseArray
-    _requires: bool  # a gradient flows through here
-    _grad_fn: Node | None  # the node that made this; None on leaves
-    _nr: int  # which of the node's outputs this is
+    _requires: bool  # requires_grad
+    _grad_fn: Node | None  # None for leaves
+    _nr: int  # index among the node's outputs
     _grad: Tensor | None
-    _counter: list[Any] | None  # [version, ...], shared with views; None until there is a reason to count
-    _view: View | None  # how this is a view of another tensor
+    _counter: list[Any] | None  # [version, ...], shared with views; None until it is needed
+    _view: View | None  # None for tensors that are not views
     _extra: Extra | None
 
 
@@ -33,13 +33,13 @@ _Tensor: Any = None
 
 
 def tensors_are(cls: type[TensorBase]) -> None:
-    """Say which class `wrap` makes: `mpigrad.Tensor` does, when it is defined."""
+    """Set the class of the tensors that `wrap` creates; called when `mpigrad.Tensor` is defined."""
     global _Tensor
     _Tensor = cls
 
 
 def wrap(array: Any) -> Tensor:
-    """A plain tensor around an array: no gradient, no history."""
+    """A plain tensor around an array, without gradient and `grad_fn`."""
     return _plain(_Tensor, array)
 
 

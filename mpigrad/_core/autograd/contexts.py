@@ -1,18 +1,18 @@
-"""Contexts: one worker's share of a distributed graph, from the first message that names it until its release.
+"""Contexts on one worker, from the first message that names them until their release.
 
-`DistAutogradContext` is that share, and `Sink` where the gradients of a pass end on this worker: those of leaves are
-added up in the context, those of recv functions go to the workers that sent the tensors. `Worker` is a worker's
-distributed autograd, its contexts by id and what is under way. The interceptor records the tensors of every message, so
-that the graph crosses workers.
+`DistAutogradContext` is one worker's share of a context. `Sink` receives the gradients of a pass: those of leaves are accumulated
+in the context, those of recv functions are sent to the workers that sent the tensors. `Worker` is the state of distributed
+autograd on one worker: contexts by id, running passes, pending releases. The interceptor records the tensors of every message,
+so that the graph crosses workers.
 
-Ids of contexts and messages have 64 bits, the worker's id in the top 16, so that every worker can number on its own.
+Ids of contexts and messages have 64 bits, with the worker's id in the top 16, so that workers can number independently.
 
-Release: the worker that leaves the context forgets it and tells the workers it knows; each of them forgets it too and
-tells those it knows, but for the one that told it. Every message is acknowledged, and counted until then.
+Release: the worker that leaves the context drops it and tells its known workers; each of these drops it too and tells its own
+known workers, except the one that told it. Every such message is acknowledged, and counted until then.
 
-A message that comes late must not bring a context back to life. Workers number their contexts in order, and with each
-release goes the *floor* of the worker that made the context: all of its ids below are of released contexts. So a worker
-remembers one number for each other, and the few ids above it that were released out of order.
+A late message must not recreate a released context. Workers number their contexts in order, and each release contains the
+*floor* of the worker that created the context: all its ids below the floor are released. So a worker remembers one number per
+other worker, and the few released ids above it.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from .passes import JoinedPart
 
 
-# -- one context, and the gradients that end in it ---------------------------------------------------------------------
-_ROOTS = 64  # sets of roots whose graphs a context remembers
+# -- a context and its gradients ---------------------------------------------------------------------
+_ROOTS = 64  # sets of roots whose graphs a context caches
 
 
 class DistAutogradContext:
-    """What this worker knows of one context. The methods with a leading underscore answer as PyTorch's do.
+    """This worker's share of one context. Methods with a leading underscore are PyTorch's.
 
-    Invariants: `sends` and `recvs` only grow while the context lives; `gradients` is changed under `lock`; a context
-    that was `released` takes part in nothing new, and is freed when no pass works on it any more.
+    Invariants: `sends` and `recvs` only grow; `gradients` is changed under `lock`; nothing new starts in a `released` context,
+    and it is freed when no pass uses it any more.
     """
 
     __slots__ = (
@@ -81,16 +81,16 @@ class DistAutogradContext:
         self.recvs: dict[int, RecvRpcBackward] = {}
         self.known_workers: set[int] = set()
         self.gradients: dict[Tensor, Tensor] = {}
-        self.missing: set[int] | None = None  # workers that had released this context: calls there were not recorded
+        self.missing: set[int] | None = None  # workers that had released this context, so that calls to them were not recorded
         self.lock = Mutex()
-        self.origins: dict[int, list[device]] | None = None  # by message: the senders' devices that tensors have left
-        self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id: parts that wait for gradients of their sources
+        self.origins: dict[int, list[device]] | None = None  # by message id: the senders' devices of its tensors
+        self.joined: dict[int, dict[Source, JoinedPart]] = {}  # by pass id and source: joined parts that wait for gradients
         self.parts = Parts(self.sends, self.joined, self.lock)
-        self.reached: dict[int, set[int]] = {}  # by reach id: the send functions that a pass will bring gradients to
-        self.roots: dict[tuple[Edge, ...], Source] = {}  # what is below the roots of earlier passes, which never changes
+        self.reached: dict[int, set[int]] = {}  # by reach id: message ids of the send functions that will get gradients
+        self.roots: dict[tuple[Edge, ...], Source] = {}  # cache of the graphs below roots, which never change
         self.released = False
 
-    # -- what tests and debuggers ask ------------------------------------------------------------------------------
+    # -- PyTorch's methods for debugging ------------------------------------------------------------------------------
     def _context_id(self) -> int:
         return self.context_id
 
@@ -114,21 +114,21 @@ class DistAutogradContext:
 
     # -- the graph -------------------------------------------------------------------------------------------------
     def source_of_roots(self, edges: list[Edge]) -> Source:
-        """What is below the roots of a pass: walked once, since it never changes."""
+        """The source of a pass's roots; cached, since the graph below never changes."""
         key = tuple(edges)
         found = self.roots.get(key)
         if found is None:
             nodes = list(dict.fromkeys([edge[0] for edge in edges])) if len(edges) > 1 else [edges[0][0]]
             found = self.roots[key] = Source(nodes, len(edges), edges)
-            if len(self.roots) > _ROOTS:  # a context that lives long must not hold the graphs of all of its passes
+            if len(self.roots) > _ROOTS:  # a long-lived context must not keep the graphs of all its passes
                 self.roots.pop(next(iter(self.roots)), None)
         return found
 
     def joined_parts(self, pass_id: int | None = None) -> list[JoinedPart]:
-        """The parts of one pass (or of all) that wait for gradients on this worker."""
+        """The joined parts of one pass (or of all) that wait for gradients on this worker."""
         self.lock.acquire()
         try:
-            if not self.joined:  # nearly always, at each release
+            if not self.joined:  # the usual case, at each release
                 return []
             by_source = self.joined.values() if pass_id is None else [self.joined.get(pass_id, {})]
             return list(dict.fromkeys([part for parts in by_source for part in parts.values()]))
@@ -136,7 +136,7 @@ class DistAutogradContext:
             self.lock.release()
 
     def check_whole(self) -> None:
-        """Raise if a part of the graph is known to be missing: gradients would be wrong without anybody noticing."""
+        """RuntimeError if a part of the graph is known to be missing: gradients would be wrong without notice."""
         if self.missing is not None:
             raise RuntimeError(
                 f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
@@ -145,7 +145,8 @@ class DistAutogradContext:
 
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any, owned: bool = False) -> None:
-        """Add a gradient of a leaf, in the context and never in `.grad`. `owned`: nobody else holds the gradient."""
+        """Add a gradient of a leaf to the context, never to `.grad`. `owned`: there is no other reference, so it may be kept
+        without a copy."""
         before = enter()
         self.lock.acquire()
         try:
@@ -162,25 +163,25 @@ class DistAutogradContext:
             leave(before)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
-        """Remember which devices of its sender the tensors of a message have left: their gradients return there."""
+        """Remember the sender's devices of a message's tensors, to which their gradients return."""
         with self.lock:
             self.origins = {**(self.origins or {}), message_id: places}
 
     def give_gradients(self) -> dict[Tensor, Tensor]:
-        """What passes have gathered here, by leaf."""
+        """A copy of the accumulated gradients, by leaf."""
         with self.lock:
             return dict(self.gradients)
 
 
 class Sink:
-    """Takes the gradients of nodes without edges: called by the engine as `sink(node, grad, owned)`."""
+    """Receives the gradients of nodes without edges; the engine calls `sink(node, grad, owned)`."""
 
     __slots__ = ("F", "context", "discard", "outgoing")
 
     def __init__(self, context: DistAutogradContext, F: Any, discard: bool = False) -> None:
         self.context, self.F = context, F
-        self.discard = discard  # a pass that only computes what its caller captured keeps no gradient here
-        self.outgoing: Batches = {}  # for other workers
+        self.discard = discard  # for `grad`: leaves accumulate nothing
+        self.outgoing: Batches = {}  # gradients for other workers, by rank
 
     def __call__(self, node: Node, grad: Any, owned: bool = False) -> None:
         hooks = node.hooks
@@ -206,7 +207,7 @@ class Sink:
             self.outgoing[node.worker] = [leaving]
 
     def _watched(self, node: Node, grad: Any) -> None:
-        """Take a gradient with the node's hooks around it: those before may change it, those after see it."""
+        """Handle a gradient with the node's hooks: pre-hooks may change it, post-hooks see it."""
         assert node.hooks is not None
         raw = self.F is RAW
         given = tuple(
@@ -228,11 +229,11 @@ class Sink:
 
 # -- all contexts of a worker ------------------------------------------------------------------------------------------
 LOCAL_BITS = 48
-_REMEMBERED = 1 << 12  # released ids above the floor that are remembered for each worker; a message is never this late
+_REMEMBERED = 1 << 12  # released ids above the floor per worker; no message is this late
 
 
 class _Current(threading.local):
-    """The context of this thread."""
+    """The current context of this thread."""
 
     context: DistAutogradContext | None = None
 
@@ -251,14 +252,14 @@ class Container:
         self._lock = Mutex()
         start = worker_id << LOCAL_BITS
         self._next = start
-        self._floors = {worker_id: start}  # by the worker that made them: its contexts below were all released
-        self._released: dict[int, dict[int, None]] = {}  # the same worker's, above its floor
+        self._floors = {worker_id: start}  # worker id -> floor: its contexts below are all released
+        self._released: dict[int, dict[int, None]] = {}  # worker id -> released context ids above its floor, in order of release
         self._message_ids = itertools.count(start)
         self.max_id = start | ((1 << LOCAL_BITS) - 1)
         self.new_message_id = self._message_ids.__next__
 
     def new_context(self) -> DistAutogradContext:
-        """Make a context and make it this thread's."""
+        """Create a context and make it the current one of this thread."""
         if CURRENT.context is not None:
             raise RuntimeError(f"Already have an autograd context id for this thread: {CURRENT.context.context_id}")
         self._lock.acquire()
@@ -274,7 +275,7 @@ class Container:
         return made
 
     def get_or_create(self, context_id: int) -> DistAutogradContext | None:
-        """The context that a message names, made if it is the first to do so; None if it was released already."""
+        """The context that a message names; created for the first message, None if it has been released."""
         found = self.contexts.get(context_id)
         if found is not None:
             return found
@@ -287,7 +288,7 @@ class Container:
             self._lock.release()
 
     def retrieve(self, context_id: int) -> DistAutogradContext:
-        """The context with this id, or PyTorch's complaint."""
+        """The context with this id; PyTorch's error if there is none."""
         found = self.contexts.get(context_id)
         if found is None:
             if not hasattr(context_id, "__index__"):
@@ -298,7 +299,7 @@ class Container:
         return found
 
     def drop(self, context_id: int, floor: int = 0) -> DistAutogradContext | None:
-        """Forget a context for good, and note the `floor` of the worker that made it; gives it back if it was there."""
+        """Remove a context for good, and record the `floor` of the worker that created it; returns the context if it existed."""
         self._lock.acquire()
         try:
             found = self.contexts.pop(context_id, None)
@@ -316,22 +317,22 @@ class Container:
         return found
 
     def made_by(self, worker_id: int) -> list[int]:
-        """The ids of another worker's contexts that are here."""
+        """The ids of contexts on this worker that another worker created."""
         return [context_id for context_id in list(self.contexts) if context_id >> LOCAL_BITS == worker_id]
 
     def forget_maker(self, worker_id: int) -> None:
-        """A worker is gone: if it comes back, it numbers its contexts from the start again."""
+        """Drop the floor of a lost worker: a new incarnation numbers its contexts from the start."""
         with self._lock:
             self._floors.pop(worker_id, None)
             self._released.pop(worker_id, None)
 
     def floor_of(self, context_id: int) -> int:
-        """The floor of the worker that made a context, as far as it is known here."""
+        """The known floor of the worker that created a context."""
         return self._floors.get(context_id >> LOCAL_BITS, 0)
 
     def _was_released(self, context_id: int) -> bool:
         maker = context_id >> LOCAL_BITS
-        if maker == self.worker_id:  # it is not here, so it was released or never made
+        if maker == self.worker_id:  # not in `contexts`, so it was released or never existed
             return True
         return context_id < self._floors.get(maker, 0) or context_id in self._released.get(maker, ())
 
@@ -342,7 +343,7 @@ class Container:
         self._floors[self.worker_id] = floor
 
     def _note(self, maker: int, context_id: int, floor: int) -> None:
-        """Remember a release of another worker's context, and forget what its floor covers."""
+        """Record the release of another worker's context, and drop ids below the new floor."""
         known = self._floors.get(maker, 0)
         if floor > known:
             self._floors[maker] = known = floor
@@ -354,27 +355,27 @@ class Container:
 
 
 class Worker:
-    """One worker's state. Changes of sets and dictionaries are atomic, so counting what is under way needs no lock."""
+    """The state of one worker. Single operations on sets and dictionaries are atomic under the GIL, so they need no lock."""
 
     def __init__(self, worker_id: int, agent: Agent | None = None) -> None:
         self.worker_id = worker_id
         self.container = Container(worker_id)
         self.agent: Agent = agent  # type: ignore[assignment]  # None without rpc
-        self.live: set[Any] = set()  # branches of passes that are running here
-        self.initiated: dict[int, RootBranch] = {}  # passes that this worker began, by pass id
-        self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases not yet acknowledged
+        self.live: set[Any] = set()  # running branches
+        self.initiated: dict[int, RootBranch] = {}  # passes of which this worker is the initiator, by pass id
+        self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases that are not acknowledged
 
     def serves(self) -> bool:
-        """Whether it belongs to the current agent, or to no agent at all."""
+        """Whether it belongs to the current agent, or RPC is not used."""
         return self.agent is None or current.current.agent is self.agent
 
     @property
     def idle(self) -> bool:
-        """Whether no pass and no release is under way."""
+        """Whether no pass is running and no release is pending."""
         return not self.live and not self.releasing
 
 
-_without_rpc: Worker | None = None  # made by `init`
+_without_rpc: Worker | None = None  # created by `init`
 
 
 def init(worker_id: int) -> Worker:
@@ -408,12 +409,12 @@ def _agent_starts(agent: Agent) -> None:
 
 
 def _agent_stopped(agent: Agent) -> None:
-    """With the agent go all contexts of its world."""
+    """All contexts end with the agent."""
     CURRENT.context = None
 
 
 def _is_idle(agent: Agent) -> bool:
-    """Whether graceful shutdown may go on."""
+    """Whether graceful shutdown may continue."""
     return agent.autograd.idle
 
 
@@ -422,7 +423,7 @@ extensions.shutdown_hooks.append(_agent_stopped)
 extensions.quiet_hooks.append(_is_idle)
 
 
-# -- what happens with every message of rpc ----------------------------------------------------------------------------
+# -- recording messages ----------------------------------------------------------------------------
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
     needing = []
     for tensor in tensors:
@@ -432,7 +433,7 @@ def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
-    """Attach a send function to those tensors of a message that need gradients."""
+    """Create the send function of a message, above those of its tensors that require grad."""
     needing = _needing(tensors)
     if not needing:
         return None
@@ -444,7 +445,7 @@ def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence
 def record_recv(
     context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
 ) -> RecvRpcBackward | None:
-    """Attach a recv function to those tensors of a message that need gradients."""
+    """Create the recv function of a message, below those of its tensors that require grad."""
     needing = _needing(tensors)
     if not needing:
         return None
@@ -456,12 +457,12 @@ def record_recv(
 
 
 def _walk(context: DistAutogradContext) -> None:
-    """Walk the graph below new send functions while this worker waits, so that a pass need not."""
+    """Traverse the graph below new send functions; deferred work, so that a pass need not do it later."""
     context.parts.catch_up()
 
 
 class Running:
-    """Makes a context this thread's own for the time of a `with`; None means: no context."""
+    """A context manager that sets the current context of this thread; None for no context."""
 
     __slots__ = ("_before", "_context")
 
@@ -477,7 +478,7 @@ class Running:
 
 
 def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
-    """A callback of a future that runs in the context in which it was added, whichever thread completes the future."""
+    """Wrap a future's callback to run in the context in which it was added, on any thread."""
     context = CURRENT.context
 
     def inside(fut: Future) -> Any:
@@ -491,7 +492,7 @@ def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
 
 
 class _Interceptor:
-    """See `rpc._protocol.extensions.Interceptor`."""
+    """Records messages; see `rpc._protocol.extensions.Interceptor`."""
 
     running = Running
     current = CURRENT
@@ -501,7 +502,7 @@ class _Interceptor:
         if context is None:
             return None
         context.known_workers.add(dst)
-        if context.released:  # asked after the worker is known: a release that comes now will tell it
+        if context.released:  # checked after `known_workers.add`: a concurrent release either sees the worker or is seen here
             return None
         worker = agent.autograd
         message_id = worker.container.new_message_id()
@@ -514,7 +515,7 @@ class _Interceptor:
     ) -> DistAutogradContext | None:
         worker = agent.autograd
         context = worker.container.get_or_create(context_id)
-        if context is None:  # released before this message came
+        if context is None:  # released before this message arrived
             return None
         if tensors:
             record_recv(context, src, message_id, tensors)
@@ -530,13 +531,13 @@ extensions.install_interceptor(_Interceptor())
 set_carry_hook(carried)
 
 
-# -- the end of a context, on every worker it ever reached -------------------------------------------------------------
+# -- release -------------------------------------------------------------
 _RELEASE = int(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ)
 _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
 
 
 def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
-    """Forget a context here and have the others forget it; False if it was not here."""
+    """Drop a context and tell its known workers; False if this worker does not have it."""
     context = worker.container.drop(context_id, floor)
     if context is None:
         return False
@@ -548,7 +549,8 @@ def release(worker: Worker, context_id: int, told_by: int | None = None, floor: 
 
 
 def worker_left(worker: Worker, rank: int) -> None:
-    """Release the contexts of a worker that is gone; re-register with makers of contexts that came to us through it."""
+    """Release the contexts of a lost worker. For contexts of others that arrived through it, register with their creators, who
+    would otherwise not tell this worker of the release."""
     for context_id in worker.container.made_by(rank):
         release(worker, context_id, rank)
     worker.container.forget_maker(rank)
@@ -560,16 +562,16 @@ def worker_left(worker: Worker, rank: int) -> None:
 
 
 def _fail_joined_parts(context: DistAutogradContext) -> None:
-    """Drop the parts of passes that wait for gradients: messages will not find them any more.
+    """Fail the joined parts of a released context: messages for them will not find it any more.
 
-    The lock that `joined_parts` takes comes after `released` was set, so no part is made unseen.
+    `joined_parts` takes the lock after `released` was set, so no part can be created unseen.
     """
     for part in context.joined_parts():
         part.fail(RuntimeError(f"Could not find autograd context with id: {context.context_id}"))
 
 
 def _tell(worker: Worker, rank: int, context_id: int) -> None:
-    """Tell a worker of the release, the next time that a thread of ours waits."""
+    """Tell a worker of the release, as deferred work: no caller waits for it."""
     agent = worker.agent
     if agent is None or rank in agent.gone:
         return
@@ -588,12 +590,12 @@ def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: 
 
 
 def _handle_know(agent: Agent, message: RawMessage) -> None:
-    """Note that a worker has a context of ours, which came to it through a worker that is gone."""
+    """Register a worker that got one of our contexts through a lost worker."""
     worker: Worker = agent.autograd
     context = worker.container.contexts.get(message.extra)
     if context is not None:
         context.known_workers.add(message.src)
-    if context is None or context.released:  # asked after the worker is known, as a release may come in between
+    if context is None or context.released:  # checked after `known_workers.add`, as a release may happen in between
         _tell(worker, message.src, message.extra)
 
 

@@ -1,9 +1,9 @@
-"""The distributed engine and what users call: passes that begin at roots here, and those that others began.
+"""The distributed engine and the public functions: passes with roots on this worker, and messages of other passes.
 
-`RootBranch` is the initiator's side of a pass. It knows every part that waits on any worker, and so when the pass is
-over: when the branch of its own roots has ended and no worker holds a part of it. Workers that hold gradients register
-here before the branch that brought them is answered; the first registration starts the reach phase, whose end is told
-to all. An error anywhere is told to the initiator at once, which then has all parts dropped.
+`RootBranch` is the initiator's side of a pass. It counts the joined parts that wait on any worker. The pass is over when the
+branch of its roots has ended and no worker holds a part. A worker that holds gradients registers with the initiator before it
+answers the message that brought them. The first registration starts the reach phase, whose end is told to all holders. An error
+on any worker is reported to the initiator at once, which then tells all holders to drop their parts.
 """
 
 from __future__ import annotations
@@ -56,24 +56,24 @@ if TYPE_CHECKING:
 
 # -- the initiator of a pass -------------------------------------------------------------------------------------------
 class RootBranch(Branch):
-    """The branch of a pass's roots, on the worker that began the pass."""
+    """The branch of a pass's roots, on the initiator."""
 
     __slots__ = ("_future", "_reach_id", "_reach_over", "holders", "over", "roots")
 
     def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, roots: Source) -> None:
         Branch.__init__(self, worker, context, pass_)
         self.roots = roots
-        self.holders: dict[int, int] = {}  # rank -> how many parts it holds
+        self.holders: dict[int, int] = {}  # rank -> number of parts that it holds
         self.over = self._reach_over = False
-        self._future: Future | None = None  # made when a thread has to wait for it
+        self._future: Future | None = None  # created when a thread has to wait
         self._reach_id: int | None = None
         worker.initiated[pass_.id] = self
 
     # -- the roots -----------------------------------------------------------------------------------------------------
     def run_roots(self, grads: list[Any]) -> CallFuture | None:
-        """Run the graph below the roots, or hold it where send functions of this worker share nodes with it.
+        """Run the graph below the roots, or hold it if send functions of this worker share nodes with it.
 
-        Returns the future of the answer that the calling thread shall wait for: see `_send_on`.
+        Returns the future of the answer for which the calling thread has to wait: see `_send_on`.
         """
         observers = INSTRUMENTS.active
         if observers:
@@ -103,10 +103,10 @@ class RootBranch(Branch):
         part.deliver(self.roots, grads)
 
     def take_answer(self, reply: CallFuture) -> CallFuture | None:
-        """Wait for an answer and go on with the gradients that it carries; returns the future of the next answer."""
+        """Wait for an answer and continue with its gradients; returns the future of the next answer."""
         context = self.context
         try:
-            self.worker.agent.wait_for(reply)  # an interruption ends the pass, too
+            self.worker.agent.wait_for(reply)  # an interrupt here fails the pass
             batch = self.answered_gradients(reply)
             if batch:
                 if not context.parts.runs_user_code():
@@ -119,8 +119,8 @@ class RootBranch(Branch):
         return None
 
     def _send_on(self, batches: Batches) -> CallFuture | None:
-        """Send gradients to other workers. If they are all for one, as most often, return the future of its answer, with
-        which the thread that began the pass goes on itself. Otherwise answers are taken as they come, on any thread."""
+        """Send gradients to other workers. If all are for one worker, the usual case, return the future of its answer, with which
+        the calling thread continues. Otherwise answers are handled as they arrive, on any thread."""
         if len(batches) == 1:
             ((rank, batch),) = batches.items()
             return self.send(rank, batch)
@@ -130,7 +130,7 @@ class RootBranch(Branch):
 
     # -- the reach phase -----------------------------------------------------------------------------------------------
     def add_holder(self, rank: int) -> ReachState:
-        """Wait for one more part; returns the state of the reach phase, which the first part starts."""
+        """Count a part of a worker; returns the state of the reach phase, which the first part starts."""
         with self.lock:
             if self.over or self.error is not None:
                 raise RuntimeError(f"backward pass {self.pass_.id} has ended already: {self.error or 'it is over'}")
@@ -170,7 +170,7 @@ class RootBranch(Branch):
         tell(INSTRUMENTS.active, "reach_ended", self.worker, self.pass_.id)
 
     def _reached(self) -> None:
-        """Every send function that will get gradients is marked: let the parts run."""
+        """The reach phase is over, all send functions that will get gradients are marked: tell the holders."""
         self._observe_reach_end()
         assert self._reach_id is not None
         with self.lock:
@@ -182,7 +182,7 @@ class RootBranch(Branch):
 
     # -- the end -------------------------------------------------------------------------------------------------------
     def part_done(self, rank: int) -> None:
-        """A part of this worker has run."""
+        """A part of a worker has run."""
         with self.lock:
             left = self.holders.get(rank, 0) - 1
             if left > 0:
@@ -192,7 +192,7 @@ class RootBranch(Branch):
         self._end()
 
     def fail(self, error: BaseException) -> None:
-        """The pass failed on some worker: have all parts dropped."""
+        """Fail the pass: tell all holders to drop their parts."""
         with self.lock:
             if self.error is not None or self.over:
                 return
@@ -203,7 +203,7 @@ class RootBranch(Branch):
         self._end()
 
     def _end(self) -> None:
-        """End the pass, once: when the branch has ended and no worker holds a part."""
+        """End the pass, once, if the branch has ended and no worker holds a part."""
         self.lock.acquire()
         try:
             if self.over or not self.ended or self.holders:
@@ -218,7 +218,7 @@ class RootBranch(Branch):
                 future._run_callbacks()
 
     def future(self) -> Future:
-        """Completes when the pass is over."""
+        """A future that completes when the pass is over."""
         with self.lock:
             if self._future is None:
                 self._future = Future()
@@ -230,7 +230,7 @@ class RootBranch(Branch):
         future._finish(1, None) if self.error is None else future._finish(2, self.error)
 
     def wait(self, deadline: float | None) -> None:
-        """Wait for the end, making progress; the pass fails when the deadline has passed without it, or by an interrupt."""
+        """Wait for the end of the pass while making progress; the pass fails after the deadline or by an interrupt."""
         try:
             self.future()._block(deadline)
         except BaseException as error:
@@ -242,12 +242,12 @@ class RootBranch(Branch):
     def _give_up(self, error: BaseException) -> None:
         self.fail(error)
         with self.lock:
-            self.ended = True  # although some messages have not been answered
+            self.ended = True  # although some messages are not answered
         self.worker.live.discard(self)
         self._end()
 
     def _describe(self) -> str:
-        """Which workers are still waited for."""
+        """A description of what the pass waits for."""
         held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
         return f"backward pass of context {self.context.context_id}: " + (
             f"gradients are awaited on {held}"
@@ -257,12 +257,12 @@ class RootBranch(Branch):
 
 
 # -- the engine --------------------------------------------------------------------------------------------------------
-_numbers = itertools.count(1)  # of the passes that this worker begins
-_GRACE = 1.0  # messages have the same timeout, and their own errors say more: let them come first
+_numbers = itertools.count(1)  # numbers of the passes of this worker
+_GRACE = 1.0  # seconds; messages have the same timeout and better errors, so these should come first
 
 
 class DistEngine:
-    """This worker's engine; PyTorch's class of the same name is one per process, and so is this."""
+    """The engine of this process, under PyTorch's name."""
 
     @classmethod
     def get_instance(cls) -> DistEngine:
@@ -270,7 +270,7 @@ class DistEngine:
         return ENGINE
 
     def num_backward_passes(self) -> int:
-        """How many passes (or branches of others' passes) are running on this worker."""
+        """The number of passes (or branches of other workers' passes) that run on this worker."""
         return len(this_worker().live)
 
     def execute(
@@ -290,7 +290,7 @@ class DistEngine:
         try:
             if worker.agent is None or worker.agent.computing is None:
                 return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
-            with worker.agent.computing():  # on the streams of this worker's passes
+            with worker.agent.computing():  # sets the CUDA streams of passes
                 return self._execute(worker, context_id, roots, retain_graph, create_graph, capture)
         finally:
             leave(before)
@@ -330,13 +330,13 @@ class DistEngine:
             try:
                 raise error
             finally:
-                del error, branch, reply  # the error's traceback has this frame: together they would be a cycle
+                del error, branch, reply  # the traceback refers to this frame: a reference cycle otherwise
         return [] if capture is None else [pass_.captured.get(place) for place in range(len(capture))]
 
     def execute_send_function_async(
         self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
     ) -> Future:
-        """Pass on the gradients stored in a send function, as if they had come in a message."""
+        """Run a send function with its stored gradients, as if they had arrived in a message."""
         worker = this_worker()
         grads = [grad._array for grad in send_function.apply([])]
         message_id = next((key for key, each in context._send_functions().items() if each is send_function), None)
@@ -364,7 +364,7 @@ def _check_types(roots: Any) -> None:
 
 
 def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
-    """The roots' edges, or PyTorch's errors; it allows no `leaves` as roots of backward passes."""
+    """The roots' edges, with PyTorch's checks; leaves are allowed as roots only with `leaves`."""
     if not roots:
         raise RuntimeError("No tensors provided for gradient computation.")
     edges = []
@@ -385,7 +385,7 @@ def _name(root: Tensor) -> str:
     return f"root of shape {list(root.shape)}"
 
 
-_ONES: dict[Any, Any] = {}  # dtype -> a one to copy: five times faster than making it
+_ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as creating one
 
 
 def _ones_like(root: Tensor) -> Any:
@@ -412,7 +412,7 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
 
 # -- gradients from other workers -------------------------------------------------------------------------------------
 def _handle(agent: Agent, message: RawMessage) -> Any:
-    """Run send functions of this worker with the gradients of a message, and answer when all work that they started is done."""
+    """Run send functions with the gradients of a message; the answer is sent when all the work that they started is done."""
     worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
     context.check_whole()
@@ -433,7 +433,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
             outgoing = _run_independent(worker, context, pass_, source, single.grads)
             if not outgoing:
                 return None
-            if len(outgoing) == 1 and message.src in outgoing:  # no branch is needed: nothing has to be waited for
+            if len(outgoing) == 1 and message.src in outgoing:  # no branch needed: all is in the answer
                 return encode(outgoing[message.src], context, pass_)
             branch = Branch(worker, context, pass_, message.src)
             branch.finish(outgoing)
@@ -446,7 +446,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
 def _run_independent(
     worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source, grads: list[Any]
 ) -> Batches:
-    """Run an independent source, counted as a running pass meanwhile."""
+    """Run an independent source; the pass counts as running meanwhile."""
     worker.live.add(pass_)
     try:
         return pass_.run(context, source, grads)
@@ -460,7 +460,7 @@ def _run_independent(
 register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)
 
 
-# -- what users call ---------------------------------------------------------------------------------------------------
+# -- public functions ---------------------------------------------------------------------------------------------------
 class context:
     """A distributed autograd context: calls made inside are recorded, on every worker they reach.
 
@@ -486,7 +486,7 @@ class context:
         finally:
             try:
                 leave(before)
-            except BaseException:  # an interrupt: `with` will not call `__exit__`
+            except BaseException:  # an interrupt during `__enter__`: Python does not call `__exit__`
                 self.__exit__()
                 raise
         return self.autograd_context.context_id
@@ -500,7 +500,7 @@ class context:
             leave(before)
 
     def _end(self) -> None:
-        """Release the context; another worker may have done so already, or RPC may have ended, and all contexts with it."""
+        """Release the context, unless another worker has released it or RPC has ended."""
         if self.autograd_context is None:
             return
         if self._worker.serves():
@@ -543,7 +543,7 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Give the gradients of `outputs` with respect to `inputs`, tensors of this worker, through every worker in between.
+    """Return the gradients of `outputs` with respect to `inputs`, tensors of this worker, through all workers in between.
 
     The distributed `mpigrad.autograd.grad`; an addition to PyTorch. The context's gradients are left alone.
 
@@ -580,7 +580,7 @@ extensions.debug_info_hooks.append(lambda: _get_debug_info())
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
-    """The gradients that passes in this context gathered on this worker, by leaf.
+    """The gradients that passes in this context have accumulated on this worker, by leaf.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -647,5 +647,5 @@ def _get_debug_info() -> dict[str, Any]:
 
 
 def _num_unacknowledged_releases() -> int:
-    """How many workers have been told to release a context and have not said that they did."""
+    """The number of releases that other workers have not acknowledged."""
     return len(this_worker().releasing)

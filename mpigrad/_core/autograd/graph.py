@@ -1,24 +1,23 @@
-"""One worker's part of a distributed graph: its ends, and which parts of it a pass can run on their own.
+"""One worker's share of a distributed graph: send and recv functions, paths, and the division into parts.
 
-`SendRpcBackward` and `RecvRpcBackward` are the two ends of a tensor's journey; each one's gradient is the other's
-message. A send function sits where tensors left this worker: gradients come back to it in a message and go on along its
-edges. A recv function sits where tensors arrived: the gradients that reach it leave in a message to the matching send
-function. Both are found by the autograd message id of the message that carried the tensors.
+`SendRpcBackward` and `RecvRpcBackward` connect the graphs of two workers. A send function is above tensors that this worker has
+sent: gradients arrive for it in a message and continue along its edges. A recv function is below tensors that this worker has
+received: gradients that reach it are sent to the matching send function. Both have the autograd message id of the message that
+carried the tensors.
 
-`Path`: below the roots or a send function there is often no more than one path: a loss made from the result of a call,
-a function that combines what it was given, leaves that were sent as they are. It runs node by node, without the
-engine's queue and counts. The last node may reach several ends, and several outputs of the recv functions among them.
+`Path`: the graph below the roots or a send function is often a single path: a loss computed from the result of a call, a function
+of its arguments, leaves that were sent directly. It runs node by node, without the engine's queue and dependency counts. The last
+node may have several ends below it, including several outputs of one recv function.
 
-`Source` and `Parts`: below a send function hangs the graph of what was sent. Most such graphs have no node in common
-with another's but leaves, where gradients may be added in any order: such a send function is *independent*, and its
-gradients can be passed on the moment they arrive. Send functions that do share a node form a *joined* part with several
-sources: there each node must know how many gradients the pass at hand will bring, which only the reach phase can tell
-(see `_core/autograd/passes.py`).
+`Source` and `Parts`: most graphs below send functions share no nodes with others except leaves, where gradients may be added in
+any order. Such a send function is *independent*, and its gradients are passed on as soon as they arrive. Send functions that
+share a node form a *joined part* with several sources: each node must know how many gradients the pass will bring, which only
+the reach phase finds out (see `_core/autograd/passes.py`).
 
 Invariants
-- The graph below a send function never changes after the send, so each is walked once.
-- Nothing here refers back to the context, so that all of it is freed with the context, without waiting for Python's
-  search for cycles.
+- The graph below a send function never changes after the send, so it is traversed once.
+- Nothing here refers to the context, so there are no reference cycles: all is freed with the context, without the garbage
+  collector.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
     from .passes import JoinedPart
 
 
-# -- the two ends of a tensor's journey --------------------------------------------------------------------------------
+# -- send and recv functions --------------------------------------------------------------------------------
 class MessageGradients:
-    """Gradients on their way from a recv function to the send function of the same message: one for each tensor sent."""
+    """Gradients from a recv function for the send function of the same message: one for each tensor sent."""
 
     __slots__ = ("grads", "message_id")
 
@@ -56,7 +55,7 @@ Batches = dict[int, list[MessageGradients]]  # by the rank of the worker that se
 
 
 class SendRpcBackward(Node):
-    """Where tensors left. It has no gradients of its own to wait for: they are given to it by a message."""
+    """The send function above tensors that were sent. Its gradients come from a message, not from the local graph."""
 
     __slots__ = ("_grads", "outputs")
     outputs: int  # type: ignore[misc]
@@ -73,7 +72,7 @@ class SendRpcBackward(Node):
         return "torch::distributed::autograd::SendRpcBackward"
 
     def set_grads(self, grads: Sequence[Tensor | None]) -> None:
-        """Store the gradients that arrived for the tensors sent."""
+        """Store received gradients of the sent tensors (PyTorch's interface)."""
         self._grads = list(grads)
 
     def get_grads(self) -> list[Tensor | None]:
@@ -81,7 +80,7 @@ class SendRpcBackward(Node):
         return list(self._grads)
 
     def apply(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Give the stored gradients on. Nothing may come in along the local graph, and all of them must be there."""
+        """Return the stored gradients; RuntimeError if `inputs` is not empty or a gradient is missing."""
         if len(inputs) != 0:
             raise RuntimeError(f"SendRpcBackward should receive no inputs, instead received {len(inputs)}")
         for place, grad in enumerate(self._grads):
@@ -91,13 +90,13 @@ class SendRpcBackward(Node):
 
 
 class RecvRpcBackward(Node):
-    """Where tensors arrived: the end of this worker's graph, and the way back to the worker that sent them."""
+    """The recv function below tensors that were received: an end of this worker's graph."""
 
     __slots__ = ("message_id", "metas", "outputs", "worker")
     outputs: int  # type: ignore[misc]
     worker: int  # the rank that sent the tensors
-    message_id: int  # names the send function there
-    metas: list[Any]  # shape, dtype, and the device unless it is the host
+    message_id: int  # identifies the send function on that worker
+    metas: list[Any]  # shape, dtype, and device (None for the host) of each tensor
 
     def __init__(self, worker: int, message_id: int, tensors: Sequence[Tensor]) -> None:
         self.edges, self.hooks = (), None
@@ -105,13 +104,13 @@ class RecvRpcBackward(Node):
         self.metas = _attach(self, tensors)
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return (grad,) if self.outputs == 1 else tuple(grad)  # they go no further here
+        return (grad,) if self.outputs == 1 else tuple(grad)  # only for tracing: the sink sends the gradients
 
     def name(self) -> str:
         return "torch::distributed::autograd::RecvRpcBackward"
 
     def complete(self, grad: Any, F: Any) -> list[Any]:
-        """The gradients for every tensor received: zeros where nothing arrived, as in PyTorch."""
+        """The gradients of all received tensors, with zeros for missing ones, as in PyTorch."""
         grads = [grad] if self.outputs == 1 else [None] * self.outputs if grad is None else grad
         for place, value in enumerate(grads):
             if value is None:
@@ -121,7 +120,7 @@ class RecvRpcBackward(Node):
 
 
 def _attach(node: RecvRpcBackward, tensors: Sequence[Tensor]) -> list[Any]:
-    """Make tensors outputs of a node; gives what there is to know about gradients of them."""
+    """Make tensors outputs of a node; returns shape, dtype and device of each, for zero gradients."""
     metas = []
     for nr, tensor in enumerate(tensors):
         tensor._grad_fn, tensor._nr, tensor._requires = node, nr, True
@@ -137,18 +136,18 @@ def _zeros(shape: tuple[int, ...], kind: Any, place: Any) -> Any:
         return module_for(place).zeros(shape, kind)
 
 
-# -- a graph that is one path ------------------------------------------------------------------------------------------
-Place = int | list[tuple[int, int]]  # of an end's gradient among the last node's; for several outputs (place, output)
+# -- paths ------------------------------------------------------------------------------------------
+Place = int | list[tuple[int, int]]  # index of an end's gradient among the last node's; for several outputs pairs (index, output)
 
 
 class Path:
-    """The nodes from a start to the ends below it. A send function at the start only hands gradients on, and is left out."""
+    """The nodes from a start to the ends below it. A send function at the start is left out: it only passes gradients on."""
 
     __slots__ = ("_last", "_steps", "ends")
 
     def __init__(self, steps: list[tuple[Node, int]], last: Node | None, ends: list[tuple[Node, Place]]) -> None:
-        self._steps = steps  # each node but the last, and which of its gradients goes on
-        self._last = last  # None: gradients enter at the ends
+        self._steps = steps  # each node except the last, and the index of the gradient that continues
+        self._last = last  # None: gradients go directly to the ends
         self.ends = ends
 
     def nodes(self) -> list[Node]:
@@ -160,7 +159,7 @@ class Path:
         return found
 
     def run(self, F: Any, keep: bool, grads: list[Any], sink: Callable[[Node, Any, bool], None]) -> None:
-        """Bring what comes out of the path to `sink` when `grads`, which are used up, enter at its start."""
+        """Run the path with `grads`, which is emptied, and pass the results to `sink`."""
         if self._last is None:
             outs = grads
         else:
@@ -174,7 +173,7 @@ class Path:
             del grad
         for end, place in self.ends:
             if type(place) is int:
-                out, outs[place] = outs[place], None  # it has no other holder then, and the context may keep it
+                out, outs[place] = outs[place], None  # so that `out` is the only reference, and the context may reuse its memory
             else:
                 out = [None] * end.outputs
                 for each, nr in place:  # type: ignore[union-attr]
@@ -193,7 +192,7 @@ class Path:
 
 
 def path_below(start: Node) -> Path | None:
-    """The path that begins at `start`; None if the graph forks, joins or has nothing to run."""
+    """The path below `start`; None if the graph branches, joins, or has nothing to run."""
     node = start
     steps: list[tuple[Node, int]] = []
     if type(start) is SendRpcBackward:
@@ -205,7 +204,7 @@ def path_below(start: Node) -> Path | None:
         node, nr = start.edges[0]  # type: ignore[misc]
         if nr or not node.edges:
             return None
-    if is_loaded():  # with GPUs the engine sees to it that nodes run where their gradients are
+    if is_loaded():  # with GPUs the engine is needed, which sets the current device for each node
         return None
     while node.outputs == 1:
         found = _ends(node)
@@ -225,7 +224,7 @@ def path_below(start: Node) -> Path | None:
 
 
 def _ends(node: Node) -> list[tuple[Node, Place]] | None:
-    """The ends that a node's gradients go to, each output at most once; None if there are none or the graph goes on."""
+    """The ends directly below a node, each output at most once; None if there are none or the graph continues."""
     found: dict[Node, Place] = {}
     for place, edge in enumerate(node.edges):
         if edge is None:
@@ -235,7 +234,7 @@ def _ends(node: Node) -> list[tuple[Node, Place]] | None:
             return None
         if end.outputs == 1:
             if end in found:
-                return None  # gradients that meet
+                return None  # two gradients would have to be added
             found[end] = place
         else:
             places = found.setdefault(end, [])
@@ -246,12 +245,12 @@ def _ends(node: Node) -> list[tuple[Node, Place]] | None:
     return list(found.items()) or None
 
 
-# -- parts: which send functions share nodes ---------------------------------------------------------------------------
-_AT_ONCE = 256  # passes that may run in one context at the same time
+# -- parts ---------------------------------------------------------------------------
+_AT_ONCE = 256  # passes of one context that are remembered in `ran`
 
 
 class Source:
-    """Where gradients enter this worker's graph in a pass: a send function, or the pass's own roots.
+    """An entry point of gradients into this worker's graph: a send function, or the roots of a pass.
 
     `inputs` gradients enter at `nodes`: along `edges` for roots, one for each output for a send function, which has a message id.
     """
@@ -264,23 +263,23 @@ class Source:
         self.path = path_below(nodes[0]) if inputs == 1 or message_id is not None else None
         self._counts = count_dependencies(self.nodes) if self.path is None else None
         self.below: Collection[Node] = self._counts if self.path is None else self.path.nodes()  # type: ignore[assignment]
-        self._user_code = False  # without hooks, which may come at any time
+        self._user_code = False  # without hooks, which may be added at any time
         for node in self.below:
             if node.user_code:
                 self._user_code = True
-        self._hooks = -1  # how many nodes of the process had hooks when none of these had
-        self.ran: dict[int, None] = {}  # the last passes in which it ran on its own
-        self.reach_id: int | None = None  # of a reach phase from here that is over: what is below never changes
+        self._hooks = -1  # value of `Hooks.made` when none of these nodes had hooks: no check is needed until it changes
+        self.ran: dict[int, None] = {}  # the last passes in which it ran as an independent source
+        self.reach_id: int | None = None  # id of a completed reach phase from here; reusable, as the graph below never changes
 
     @property
     def counts(self) -> dict[Node, int]:
-        """How many gradients each node below gets from those above it."""
+        """The number of gradients that each node below receives."""
         if self._counts is None:
             self._counts = count_dependencies(self.nodes)
         return self._counts
 
     def feed(self, task: GraphTask, grads: list[Any]) -> None:
-        """Give gradients to a task. They are taken out of the list: the context may keep one that has no other holder."""
+        """Pass gradients to a task. They are removed from the list, so that the task may have the only reference to each."""
         edges = self._edges
         if edges is None:
             edges = [(self.nodes[0], nr) for nr in range(self.inputs)]
@@ -296,10 +295,10 @@ class Source:
         return [node for node in self.below if type(node) is RecvRpcBackward]  # type: ignore[misc]
 
     def runs_user_code(self) -> bool:
-        """Whether functions of the user's run below it, now."""
+        """Whether user code runs below it at present: custom functions or hooks."""
         made = Hooks.made
         if not self._user_code and made != self._hooks:
-            if self.nodes[0].hooks is not None:  # of a send function, which a path leaves out
+            if self.nodes[0].hooks is not None:  # hooks of a send function, which a path leaves out
                 return True
             for node in self.below:
                 if node.hooks is not None:
@@ -308,37 +307,37 @@ class Source:
         return self._user_code
 
     def shared(self) -> list[Node]:
-        """The nodes at which gradients of several sources must meet: hooks of leaves are called once, with the sum."""
+        """The nodes that independent sources must not share. Leaves only if they have hooks, which must get the sum."""
         found = []
         for node in self.below:
-            kind = type(node)  # nothing leads to a send function
+            kind = type(node)  # no edge leads to a send function
             if kind is not SendRpcBackward and (kind is not AccumulateGrad or node.hooks is not None):
                 found.append(node)
         return found
 
 
 class Parts:
-    """The parts of one context on this worker, kept up to date with its send functions. Call with the context's lock."""
+    """The parts of one context on this worker. Updated lazily; call it under the context's lock, unless stated otherwise."""
 
     __slots__ = ("_hooks", "_joined", "_lock", "_new", "_owner", "_sends", "_together", "_user_code", "sources")
 
     def __init__(
         self, sends: dict[int, SendRpcBackward], joined: dict[int, dict[Source, JoinedPart]], lock: Mutex
     ) -> None:
-        self._sends, self._joined, self._lock = sends, joined, lock  # the context's
+        self._sends, self._joined, self._lock = sends, joined, lock  # shared with the context
         self.sources: dict[int, Source] = {}
-        self._new: deque[int] = deque()  # ids of messages whose send functions have not been walked yet
-        self._owner: dict[Node, int] = {}  # the first source that has a node, by the id of its message
-        self._together: dict[int, list[int]] = {}  # id of a source -> those of its part; not of independent ones
-        self._user_code = False  # whether the graph below any send function runs functions of the user's
-        self._hooks = Hooks.made  # how many nodes of the process had hooks when that was looked up
+        self._new: deque[int] = deque()  # message ids of send functions that have not been traversed
+        self._owner: dict[Node, int] = {}  # node -> message id of the first source that contains it
+        self._together: dict[int, list[int]] = {}  # message id -> message ids of its joined part; independent sources are missing
+        self._user_code = False  # whether user code runs below any send function
+        self._hooks = Hooks.made  # value of `Hooks.made` at the last check
 
     def add(self, message_id: int) -> None:
-        """Note a new send function, which is among the context's already. Needs no lock."""
+        """Add a send function that the context already has. Needs no lock."""
         self._new.append(message_id)
 
     def catch_up(self) -> None:
-        """Walk new send functions and look for new hooks, if there are any: without the lock that `update` wants."""
+        """`update` if there are new send functions or hooks. Takes the lock itself."""
         if self._new or Hooks.made != self._hooks:
             self._lock.acquire()
             try:
@@ -347,15 +346,15 @@ class Parts:
                 self._lock.release()
 
     def runs_user_code(self) -> bool:
-        """Whether functions of the user's run below any send function, now."""
+        """Whether user code runs below any send function at present. Takes the lock itself."""
         if self._new or Hooks.made != self._hooks:
             self.catch_up()
         return self._user_code
 
     def update(self) -> None:
-        """Walk the send functions that were made since the last time; leaves that have got hooks join parts."""
+        """Traverse new send functions; after new hooks, check all sources again, as leaves with hooks join parts."""
         sources, hooks, new = self.sources, Hooks.made, self._new
-        while new:  # a context may have many send functions: the walked ones are not looked at again
+        while new:  # only new ones: a context may have many send functions
             self._walk(new[0])
             new.popleft()
         if hooks != self._hooks:
@@ -370,7 +369,7 @@ class Parts:
             self._look_at(source)
 
     def _look_at(self, source: Source) -> None:
-        """Put a source together with all that share nodes with it."""
+        """Join a source with all sources that share nodes with it."""
         if not self._user_code and source.runs_user_code():
             self._user_code = True
         message_id = source.message_id
@@ -391,7 +390,7 @@ class Parts:
             self._together[message_id] = large
 
     def joined_with(self, source: Source) -> list[Source]:
-        """The sources of the part that a source belongs to."""
+        """All sources of the part to which a source belongs."""
         message_id = source.message_id
         assert message_id is not None
         return [self.sources[each] for each in self._together.get(message_id, (message_id,))]
@@ -408,9 +407,9 @@ class Parts:
         return list(found)
 
     def claim_independent(self, source: Source, pass_id: int) -> bool:
-        """Whether gradients of a source can be passed on at once in this pass, whose own roots may share nodes with it.
+        """Whether gradients of a source can be passed on at once in this pass (its roots may also share nodes with the source).
 
-        If so, the source counts as run from now on: parts that it is joined to later do not wait for it.
+        If so, the source counts as run from now on: a part that it joins later does not wait for it. Takes the lock itself.
         """
         self._lock.acquire()
         try:
@@ -425,7 +424,7 @@ class Parts:
             self._lock.release()
 
     def source_for(self, message_id: int, grads: list[Any]) -> Source:
-        """The source that gradients came for; raises if they cannot be its own."""
+        """The source for received gradients; RuntimeError if their number is wrong."""
         source = self.sources.get(message_id) or self.source(message_id)
         if len(grads) != source.inputs:
             raise RuntimeError(
@@ -446,5 +445,5 @@ class Parts:
 
 
 def merged_counts(sources: Iterable[Source]) -> dict[Any, int]:
-    """How many gradients each node gets when exactly these sources bring some."""
+    """The number of gradients that each node receives if exactly these sources get gradients."""
     return count_dependencies([node for source in sources for node in source.nodes])

@@ -1,35 +1,32 @@
 """The work of one distributed backward pass on this worker.
 
-`Pass` is what every worker needs to know of a pass. A `Branch` is the work that one message of it (or the caller's
-roots) started here, until all of it is done: it runs the send functions whose gradients it got, sends the resulting
-gradients to the workers concerned, and is answered only when they have answered. So the initiator knows that the whole
-pass is over when its own branch is. Gradients for the worker that asked travel in the answer itself: one round trip per
-hop.
+`Pass` is the description of a pass that every worker has. A `Branch` is the work that one message of the pass (or the roots)
+starts on a worker: it runs the send functions whose gradients arrived, sends the resulting gradients to other workers, and is
+answered when these have answered. So the whole pass is over when the initiator's own branch is. Gradients for the worker that
+sent the message are returned in the answer, which saves a message.
 
-Gradients on the wire: nothing is pickled. `kind | (message id, count) ... | extras`, then bare arrays; the most
-frequent message, plain arrays for one send function, has only the message id before them. A sparse gradient travels as
-two arrays, its indices and its values. With `create_graph=True` the gradients themselves carry a graph; then the
-message is recorded like any other that carries tensors, and says which of its gradients need gradients.
+Gradients on the wire, without pickle: `kind | (message id, count) ... | extras`, followed by arrays. The most frequent message,
+plain arrays for one send function, contains only the message id. A sparse gradient is sent as two arrays, indices and values.
+With `create_graph=True` gradients have a graph themselves; then the message is recorded like any other message with tensors, and
+contains which of its gradients require grad.
 
-Send functions that share nodes wait for each other in a `JoinedPart`. The reach phase tells how many gradients will
-come: from some sources walk down the local graph to its recv functions, and ask their senders to walk on from the
-matching send functions; a worker answers when all it asked have answered. What is below given roots never changes, so
-the marks stay with the context under the reach's id, and later passes from the same roots find them there. The workers
-that hold parts of a pass and its initiator tell each other (an initiator that holds parts itself calls the same methods
-directly):
+Send functions that share nodes wait for each other in a `JoinedPart`. The reach phase finds out how many gradients will arrive:
+it traverses the local graph from some sources down to the recv functions, and asks their senders to continue from the matching
+send functions; a worker answers when all the workers that it has asked have answered. The graph below given roots never changes,
+so the marks are kept in the context under the id of the reach phase, for later passes from the same roots. Messages between the
+workers that hold parts and the initiator (an initiator that holds parts calls the same methods directly):
 
-    holder -> initiator   HOLD     a part waits here; the answer is the state of the reach phase
+    holder -> initiator   HOLD     this worker holds a part; the answer is the state of the reach phase
                           DONE     a part has run
                           FAILED   the pass failed on this worker
     initiator -> holder   REACHED  the reach phase is over: parts may run
                           ABORT    the pass has failed: drop its parts
 
 Invariants
-- A branch's `pending` counts messages not yet answered, plus one while the branch's own work runs. At 0 the branch
-  ends, once.
-- Gradients that must wait for others do not keep the branch waiting: the initiator knows of the wait before the branch
-  ends. Otherwise two branches could wait for each other.
-- User code (custom functions, hooks) never runs on the stack of a thread that waits for something else.
+- `pending` of a branch counts unanswered messages, plus one while the branch's own work runs. At 0 the branch ends, once.
+- A branch does not wait for gradients that are held in a joined part, or two branches could wait for each other (deadlock).
+  Instead, the initiator knows of the hold before the branch ends.
+- User code (custom functions, hooks) never runs on a thread that waits for something else.
 """
 
 from __future__ import annotations
@@ -72,36 +69,36 @@ if TYPE_CHECKING:
 
 # -- one pass ----------------------------------------------------------------------------------------------------------
 _KEEP, _CREATE, _DISCARD, _BITS = 1, 2, 4, 3
-_RANK_SHIFT = 44  # pass ids: the initiator's rank above a counter, three flags below
+_RANK_SHIFT = 44  # a pass id: the initiator's rank, a counter, three flags
 
-_capturing = threading.Lock()  # threads of one pass may meet at a captured leaf
+_capturing = threading.Lock()  # several threads of a pass may add to a captured gradient
 
 
 class Pass:
-    """One backward pass: its id (with the rank that began it), and how it runs."""
+    """One backward pass: its id (which contains the initiator's rank), and its options."""
 
     __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "thread")
 
     def __init__(self, pass_id: int) -> None:
-        self.id = pass_id  # with the flags: travels in the header of every message of the pass
+        self.id = pass_id  # includes the flags; in the header of every message of the pass
         self.initiator = pass_id >> _RANK_SHIFT
         self.keep = bool(pass_id & _KEEP)
         self.F: Any = DIFF if pass_id & _CREATE else RAW
-        self.discard = bool(pass_id & _DISCARD)  # keep no gradients in contexts: the initiator captures what it wants
-        self.captures: Captures | None = None  # on the initiator: the nodes whose gradients it wants
+        self.discard = bool(pass_id & _DISCARD)  # for `grad`: contexts accumulate nothing, and the initiator captures gradients
+        self.captures: Captures | None = None  # on the initiator: the nodes whose gradients are captured
         self.captured: dict[int, Any] = {}
-        self.thread = 0  # on the initiator: the one that began it, and that an interrupt may end it on
+        self.thread = 0  # on the initiator: the calling thread, the only one on which interrupts are allowed during the pass
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
-        """A new pass, numbered by its initiator."""
+        """Create a pass, numbered by its initiator."""
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
         return cls(rank << _RANK_SHIFT | (number << _BITS) & ((1 << _RANK_SHIFT) - 1) | flags)
 
     def run(self, context: DistAutogradContext, source: Source, grads: list[Any]) -> Batches:
-        """Run the graph below a source with its gradients, which are used up; returns the gradients for other workers.
+        """Run the graph below a source with its gradients (the list is emptied); returns the gradients for other workers.
 
-        A single path runs without the engine, unless something on it is recorded, watched or captured.
+        A path runs without the engine, unless it is recorded, traced, captured or has user code.
         """
         sink, user_code = Sink(context, self.F, self.discard), source.runs_user_code()
         path = source.path
@@ -118,7 +115,7 @@ class Pass:
         return sink.outgoing
 
     def run_task(self, task: GraphTask, user_code: bool) -> None:
-        """Run what is ready in a task of this pass, recording if its gradients shall have a graph."""
+        """Run the ready nodes of a task of this pass; records with `create_graph`."""
         suspended = suspend() if self.thread and self.thread == get_ident() else -1
         try:
             self._run_task(task, user_code)
@@ -139,7 +136,7 @@ class Pass:
             task.captured = {}
 
     def _capture(self, found: dict[int, Any]) -> None:
-        """Add the gradients that one part of the graph gave to captured nodes."""
+        """Add the gradients of captured nodes from one task."""
         with _capturing:
             for place, grad in found.items():
                 if grad is not None:
@@ -148,8 +145,8 @@ class Pass:
 
 
 # -- gradients on the wire ---------------------------------------------------------------------------------------------
-_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or the layout of every gradient is among the extras
-_SINGLE = struct.Struct("<q")  # shorter than any other body
+_DENSE, _MIXED = b"\0", b"\1"  # kinds: plain arrays only; or with the layout of every gradient in the extras
+_SINGLE = struct.Struct("<q")  # message id; shorter than any other body
 _MESSAGE = struct.Struct("<qI")  # autograd message id, number of gradients
 _COUNT = struct.Struct("<I")
 _RECORDED = struct.Struct("<q")
@@ -159,7 +156,7 @@ _LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0:
 def encode(
     batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
 ) -> tuple[bytes, list[Any]]:
-    """Bytes and arrays of a message that carries gradients of a pass."""
+    """Encode gradients of a pass: bytes and arrays of a message."""
     if len(batch) == 1 and pass_.F is RAW and context.origins is None:
         single = batch[0]
         for grad in single.grads:
@@ -173,7 +170,7 @@ def encode(
 def _encode(
     batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
 ) -> tuple[bytes, list[Any]]:
-    """`encode` in the general form."""
+    """`encode` in the general case."""
     head = _COUNT.pack(len(batch)) + b"".join(_MESSAGE.pack(each.message_id, len(each.grads)) for each in batch)
     flat = [grad for each in batch for grad in each.grads]
     values = [as_array(grad) for grad in flat] if pass_.F is RAW else [grad._array for grad in flat]
@@ -187,7 +184,7 @@ def _encode(
 
 
 def _directed(batch: Sequence[MessageGradients], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
-    """The arrays, each for the device that its tensor has left."""
+    """The arrays with their target devices, from which their tensors were sent."""
     targets = [place for each in batch for place in origins.get(each.message_id) or [CPU] * len(each.grads)]
     return [ArrayForDevice(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
 
@@ -206,7 +203,7 @@ def _flattened(values: list[Any]) -> list[Any]:
 
 
 def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
-    """Record that gradients with a graph of their own leave here."""
+    """Record the sending of gradients that have a graph (`create_graph=True`)."""
     message_id = this_worker().container.new_message_id()
     record_send(context, message_id, tensors)
     return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
@@ -215,7 +212,7 @@ def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
 def decode(
     body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
 ) -> list[MessageGradients]:
-    """The gradients that a message of rank `src` carries; RuntimeError if it does not carry as many as it names."""
+    """Decode the gradients of a message from rank `src`; RuntimeError if their number is wrong."""
     if len(body) == _SINGLE.size:
         return [MessageGradients(_SINGLE.unpack(body)[0], arrays)]
     return _decode(body, arrays, src, context, pass_)
@@ -224,7 +221,7 @@ def decode(
 def _decode(
     body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
 ) -> list[MessageGradients]:
-    """`decode` in the general form."""
+    """`decode` in the general case."""
     (count,) = _COUNT.unpack_from(body, 1)
     place = 1 + _COUNT.size
     heads = [_MESSAGE.unpack_from(body, place + i * _MESSAGE.size) for i in range(count)]
@@ -243,7 +240,7 @@ def _decode(
     for message_id, many in heads:
         batch.append(MessageGradients(message_id, values[taken : taken + many]))
         taken += many
-    arrays.clear()  # the gradients have no other holder then, and the context may keep them
+    arrays.clear()  # so that the gradients have no other reference, and the context may keep them without a copy
     return batch
 
 
@@ -282,7 +279,7 @@ _MESSAGE_ID = struct.Struct("<q")
 
 
 class _Gather:
-    """Completes `future` when `count` requests were answered."""
+    """Completes `future` when `count` requests have been answered."""
 
     def __init__(self, count: int) -> None:
         self._left, self._lock = count, threading.Lock()
@@ -305,7 +302,7 @@ class _Gather:
 
 
 def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Future | None:
-    """Mark everything below `sources`, here and on other workers. None when done, else a Future."""
+    """Mark all send functions below `sources`, on this and other workers. None if done, else a Future."""
     elsewhere: dict[int, list[int]] = {}
     with context.lock:
         context.parts.update()
@@ -359,18 +356,18 @@ class ReachState(NamedTuple):
     reach_id: int
 
     def encode(self) -> bytes:
-        """As bytes of a message."""
+        """Encode as bytes."""
         return _REACH_STATE.pack(self.over, self.reach_id)
 
     @classmethod
     def decode(cls, body: bytes) -> ReachState:
-        """From bytes of a message."""
+        """Decode from bytes."""
         return cls(*_REACH_STATE.unpack(body))
 
 
 # -- from a holder to the initiator -----------------------------------------------------------------------------------
 def register_hold(part: JoinedPart) -> None:
-    """Make a part known to the initiator of its pass, which then accepts or refuses to wait for it."""
+    """Register a part with the initiator of its pass, which accepts or refuses it."""
     branch = part.branch
     worker, pass_ = branch.worker, branch.pass_
     if pass_.initiator == worker.worker_id:
@@ -443,7 +440,7 @@ def _handle_failed(agent: Agent, message: RawMessage) -> None:
 
 # -- from the initiator to a holder -----------------------------------------------------------------------------------
 def tell_reached(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int, reach_id: int) -> None:
-    """Let the parts of a pass run on a worker: the reach phase is over."""
+    """Tell a worker that the reach phase is over, so that the parts of the pass may run."""
     if rank == worker.worker_id:
         _start_parts(context, pass_id, reach_id)
     else:
@@ -457,7 +454,7 @@ def _start_parts(context: DistAutogradContext, pass_id: int, reach_id: int) -> N
 
 
 def tell_abort(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int) -> None:
-    """Drop the parts of a pass on a worker: the pass has failed."""
+    """Tell a worker that the pass has failed, so that it drops its parts."""
     if rank == worker.worker_id:
         _abort_parts(context, pass_id)
     else:
@@ -481,9 +478,9 @@ def _handle_abort(agent: Agent, message: RawMessage) -> None:
         _abort_parts(context, message.extra)
 
 
-# -- a worker is gone -------------------------------------------------------------------------------------------------
+# -- loss of a worker -------------------------------------------------------------------------------------------------
 def _worker_lost(agent: Agent, rank: int) -> None:
-    """Passes that wait for parts of a lost worker fail; parts of passes that it began are dropped, as are its contexts."""
+    """Fail passes that wait for parts of a lost worker; drop parts of passes that it initiated, and its contexts."""
     worker: Worker = agent.autograd
     for branch in list(worker.initiated.values()):
         if rank in branch.holders:
@@ -497,7 +494,7 @@ def _worker_lost(agent: Agent, rank: int) -> None:
 
 register_handler(_HOLD, _handle_hold)
 register_handler(_DONE, _handle_done)
-register_handler(_FAILED, _handle_failed, in_place=False)  # makes the exception again, whose class may be a user's
+register_handler(_FAILED, _handle_failed, in_place=False)  # decodes an exception, which may run user code
 register_handler(_REACHED, _handle_reached, in_place=False)
 register_handler(_ABORT, _handle_abort)
 worker_lost_hooks.append(_worker_lost)
@@ -510,15 +507,15 @@ class _Delivery(NamedTuple):
 
 
 class JoinedPart:
-    """A part of this worker's graph where gradients of several sources meet in one pass.
+    """A part of this worker's graph in which gradients of several sources must be added in one pass.
 
     When the first gradient for such a part arrives, the worker registers a *hold* with the initiator of the pass. From then on
-    the initiator waits for this part too, and the branch that brought the gradient can be answered at once: no branch waits for
-    gradients that another branch brings. Once the initiator says that the reach phase is over, the part knows which of its
-    sources this pass will bring gradients to, runs as they come, and reports when it is done.
+    the initiator waits for this part too, and the branch that brought the gradient can be answered at once, so that no branch
+    waits for gradients of another branch. When the reach phase is over, the part knows which of its sources will get gradients
+    in this pass. It runs nodes as these arrive, and reports when it is done.
 
-    Gradients queue in `_waiting`; one thread at a time runs them, without holding the lock, so that parts never wait for
-    each other's locks. There is no task, and nothing runs, until the reach phase is over.
+    Gradients are queued in `_waiting`; one thread at a time runs them, without holding the lock, so that parts never wait for
+    each other's locks. Nothing runs, and there is no task, until the reach phase is over.
     """
 
     __slots__ = (
@@ -538,11 +535,11 @@ class JoinedPart:
     )
 
     def __init__(self, branch: Branch, sources: list[Source]) -> None:
-        self.branch, self.sources = branch, sources  # the branch is pending until the part has run or was dropped
+        self.branch, self.sources = branch, sources  # the branch ends when the part has run or was dropped
         branch.on_end = self._report
-        self.registered = Future()  # completes when the initiator knows of this part
+        self.registered = Future()  # completes when the initiator has accepted or refused this part
         self._waiting: list[_Delivery] = []
-        self._missing: set[Source] = set()  # sources whose gradients are still to come
+        self._missing: set[Source] = set()  # sources whose gradients have not arrived
         self._sink = Sink(branch.context, branch.pass_.F, branch.pass_.discard)
         self._task: GraphTask | None = None
         self._lock = threading.Lock()
@@ -550,20 +547,20 @@ class JoinedPart:
         self._user_code = any(source.runs_user_code() for source in sources)
         tell(INSTRUMENTS.active, "part_held", branch.worker, self)
 
-    # -- what the initiator says ---------------------------------------------------------------------------------------
+    # -- messages of the initiator ---------------------------------------------------------------------------------------
     def accept(self, reach: ReachState) -> None:
-        """The initiator waits for this part from now on."""
+        """The initiator has accepted this part and waits for it."""
         self.registered.set_result(None)
         if reach.over:
             self.start(reach.reach_id)
 
     def refuse(self, error: BaseException) -> None:
-        """The initiator will not wait for this part: branches that brought gradients get the error."""
+        """The initiator has refused this part: branches that brought gradients fail with the error."""
         self.registered._set(2, error)
         self.fail(error)
 
     def start(self, reach_id: int) -> None:
-        """The reach phase is over: it has marked the send functions that will get gradients. Roots always do."""
+        """The reach phase is over and has marked the send functions that will get gradients (roots always do): start to run."""
         branch = self.branch
         reached = branch.context.reached.get(reach_id, set())
         with self._lock:
@@ -575,19 +572,19 @@ class JoinedPart:
         self._work()
 
     def abort(self) -> None:
-        """The pass failed: drop everything. The initiator knows, and does not wait for this part any more."""
+        """The pass has failed: drop everything. The initiator no longer waits for this part."""
         with self._lock:
             self._over = self._aborted = True
         self._settle()
 
-    # -- the part's own work -------------------------------------------------------------------------------------------
+    # -- running -------------------------------------------------------------------------------------------
     def deliver(self, source: Source, grads: list[Any]) -> None:
-        """Take the gradients of one source: run what they make ready, or keep them until the reach phase is over."""
+        """Add the gradients of one source: run the nodes that become ready, or hold them until the reach phase is over."""
         self._waiting.append(_Delivery(source, grads))
         self._work()
 
     def _work(self) -> None:
-        """Run everything that arrived, unless another thread does so or it is too early."""
+        """Run all gradients that have arrived, unless another thread does so or the reach phase is not over."""
         if self._user_code and self.branch.defer(self._work):
             return
         while True:
@@ -617,12 +614,12 @@ class JoinedPart:
             branch.send_all(branch.route(outgoing))
 
     def fail(self, error: BaseException) -> None:
-        """The part cannot go on: tell the initiator, drop everything."""
+        """Fail the pass because of an error in this part, and drop everything."""
         self.branch.fail(error)
         self.abort()
 
     def _settle(self) -> None:
-        """End the part's own work, once: when it is over and no thread runs it any more."""
+        """End the part, once, when it is over and no thread runs it."""
         with self._lock:
             if self._running or self._settled or not self._over:
                 return
@@ -632,7 +629,7 @@ class JoinedPart:
     def _report(self, branch: Branch) -> None:
         tell(INSTRUMENTS.active, "part_done", branch.worker, self)
         self._leave_context()
-        if branch.error is None and not self._aborted:  # a failure was reported already, and might come after this
+        if branch.error is None and not self._aborted:  # a failure has been reported already, and might arrive after this
             report_done(branch.worker, branch.pass_)
 
     def _leave_context(self) -> None:
@@ -668,7 +665,7 @@ class Branch:
 
     def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, requester: int | None = None) -> None:
         self.worker, self.context, self.pass_ = worker, context, pass_
-        self.requester = requester  # the rank whose gradients may travel in the answer
+        self.requester = requester  # the rank that sent the message; its gradients are returned in the answer
         self.answer: list[MessageGradients] = []
         self.error: BaseException | None = None
         self.pending, self.ended = 1, False
@@ -676,9 +673,9 @@ class Branch:
         self.on_end: Callable[[Branch], None] | None = None
         worker.live.add(self)
 
-    # -- the branch's own work -----------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------------
     def run(self, batch: list[MessageGradients]) -> None:
-        """Bring gradients to send functions of this worker and send on what comes out."""
+        """Run send functions of this worker with gradients, and send the results to other workers."""
         try:
             self.send_all(self.process(batch))
         except BaseException as error:
@@ -686,7 +683,7 @@ class Branch:
         self.settle()
 
     def finish(self, outgoing: Batches) -> None:
-        """Send on what came out of the branch's own work."""
+        """Send the results of the branch's own work to other workers."""
         try:
             self.send_all(self.route(outgoing))
         except BaseException as error:
@@ -694,7 +691,7 @@ class Branch:
         self.settle()
 
     def process(self, batch: list[MessageGradients]) -> Batches:
-        """Bring gradients to send functions of this worker; returns what comes out for other workers."""
+        """Run send functions of this worker with gradients; returns the gradients for other workers."""
         elsewhere: Batches = {}
         context, pass_ = self.context, self.pass_
         parts = context.parts
@@ -717,7 +714,7 @@ class Branch:
         self._sort(outgoing, here, elsewhere)
         if not here:
             return elsewhere
-        self.send_all(elsewhere)  # others work while this worker does
+        self.send_all(elsewhere)  # first, so that the other workers can start
         return self.process(here)
 
     def _sort(self, outgoing: Batches, here: list[MessageGradients], elsewhere: Batches) -> None:
@@ -732,13 +729,13 @@ class Branch:
                 elsewhere[rank] = batch
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Have the pool `run` user code in the branch's context, if this thread waits or leads; False if it may run here."""
+        """If this thread must not run user code, let the pool `run` it in the branch's context; False if it may run here."""
         agent = self.worker.agent
         return agent is not None and agent.defer(partial(_run_within, self.context, run))
 
     # -- joined parts --------------------------------------------------------------------------------------------------
     def _hold(self, source: Source, grads: list[Any]) -> None:
-        """Keep gradients until the sources that share nodes with theirs have got theirs."""
+        """Hold gradients in a joined part until the other sources of the part have theirs."""
         part, new = find_part(self.worker, self.context, self.pass_, source)
         if new:
             register_hold(part)
@@ -777,7 +774,7 @@ class Branch:
     def send(
         self, rank: int, batch: list[MessageGradients], then: Callable[[Any], None] | None = None
     ) -> CallFuture:
-        """Send gradients to another worker; the future of its answer."""
+        """Send gradients to another worker; returns the future of its answer."""
         context, pass_ = self.context, self.pass_
         body, arrays = encode(batch, context, pass_)
         context.known_workers.add(rank)
@@ -786,7 +783,7 @@ class Branch:
         )
 
     def answered_gradients(self, reply: CallFuture) -> list[MessageGradients]:
-        """The gradients that another worker's answer carries."""
+        """The gradients in another worker's answer."""
         answer = reply.value()
         if answer is None:
             return []
@@ -806,14 +803,14 @@ class Branch:
 
     # -- the end -------------------------------------------------------------------------------------------------------
     def fail(self, error: BaseException) -> None:
-        """Note that the pass failed here, and tell the initiator; the first error counts."""
+        """Record an error, if it is the first, and report it to the initiator."""
         with self.lock:
             if self.error is None:
                 self.error = error
         report_failure(self.worker, self.pass_, error)
 
     def settle(self) -> None:
-        """Count one pending thing as done; after the last the branch ends."""
+        """Decrement `pending`; at 0 the branch ends."""
         self.lock.acquire()
         try:
             self.pending -= 1
@@ -827,11 +824,11 @@ class Branch:
 
     def _end(self) -> None:
         if self.on_end is not None:
-            on_end, self.on_end = self.on_end, None  # which may refer to the branch in turn
+            on_end, self.on_end = self.on_end, None  # breaks the reference cycle with the branch
             on_end(self)
 
     def reply(self) -> Any:
-        """The answer to the requester, or its Future while the branch runs."""
+        """The answer for the requester, or its Future while the branch runs."""
         self.lock.acquire()
         try:
             if not self.ended:
@@ -843,7 +840,7 @@ class Branch:
         return self.result()
 
     def result(self) -> Any:
-        """The answer to the requester: its gradients, if there are any. Raises if the branch failed."""
+        """The answer for the requester: its gradients, or None. Raises if the branch has failed."""
         if self.error is not None:
             raise self.error
         return encode(self.answer, self.context, self.pass_) if self.answer else None
@@ -862,23 +859,23 @@ def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:
 
 
 def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> tuple[JoinedPart, bool]:
-    """The joined part of a pass that `source` belongs to, and whether it was made just now."""
+    """The joined part of a pass to which `source` belongs, and whether it is new."""
     with context.lock:
         joined = context.joined.get(pass_.id, {})
         found = joined.get(source)
         if found is not None:
             return found, False
-        # sends since the pass began may have joined parts: those that wait already go on as they are
+        # sends during the pass may have joined more sources to the part; parts that already exist are not changed
         sources = [each for each in context.parts.joined_with(source) if each not in joined]
         return make_part(worker, context, pass_, sources), True
 
 
 def make_part(worker: Worker, context: DistAutogradContext, pass_: Pass, sources: list[Source]) -> JoinedPart:
-    """A part that waits for the gradients of `sources`. Call with the context's lock.
+    """Create a part that waits for the gradients of `sources`. Call it under the context's lock.
 
-    A source that ran on its own earlier in this pass shares nodes only with later sends: the part does not wait for it.
+    A source that ran independently earlier in this pass shares nodes only with later sends, so the part does not wait for it.
     """
-    if context.released:  # no message could start or stop the part
+    if context.released:  # no message would find the part
         raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")
     sources = [each for each in sources if pass_.id not in each.ran]
     part = JoinedPart(Branch(worker, context, pass_), sources)
