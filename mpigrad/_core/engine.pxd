@@ -1,4 +1,4 @@
-# What has a fixed place in memory when the module is compiled, and what C calls directly; see docs/compiled.md.
+# C declarations: fields with a fixed offset, and functions that C calls directly; see docs/compiled.md.
 cimport cython
 
 from mpigrad._core.node cimport owns_memory

@@ -1,4 +1,4 @@
-# What C calls directly; see docs/compiled.md. Variables of C: entering and leaving cost a few nanoseconds.
+# C declarations, see docs/compiled.md. With C variables, entering and leaving a section costs a few nanoseconds.
 from mpigrad._core.objects cimport Mutex, thread_id
 
 cdef list _noted

@@ -1,6 +1,6 @@
-"""Kernel bodies on the host, compiled from the text of the GPU's kernels (`mpigrad/_kernels/on_host.py`).
+"""Kernels for the host, compiled from the source of the GPU kernels (`mpigrad/_kernels/on_host.py`).
 
-`run` checks what a body relies on, and says no if it is not given: who calls goes on with NumPy then.
+`run` checks the requirements of a kernel, and returns False if they are not met; the callers then use NumPy.
 """
 
 cimport numpy as np
@@ -40,9 +40,9 @@ def find(str name):
 
 
 def run(int number, tuple arguments not None):
-    """Run a kernel on NumPy arrays of one type, float or double, contiguous and writeable where it writes; whether that was possible.
+    """Run a kernel on contiguous NumPy arrays of one type, float or double; returns whether it ran. Outputs must be writeable.
 
-    The first argument decides the type. Arrays may be None where a body allows it."""
+    The first argument determines the type. Arrays may be None where the kernel allows it."""
     cdef HostArgument given[MOST]
     cdef const char *kinds
     cdef np.ndarray array

@@ -1,12 +1,12 @@
 """Loops over the rows of tables, in C.
 
-NumPy has no loop that reads a row, changes it and writes it back, nor one that adds up rows on the way: it makes arrays of the
-rows in between. These go over the rows once, and ask memory for each some steps before its turn. (Rows that are only read
-or only written NumPy copies as fast.)
+NumPy has no loop that reads, changes and writes back rows, nor one that sums rows while reading them: it creates intermediate
+arrays. These loops visit each row once and prefetch rows some steps ahead. (Rows that are only read or only written NumPy copies
+as fast.)
 
-Each function does its work and returns True, or does nothing and returns False: unless all arrays are contiguous, the rows
-float32 or float64 and the places int64. A place that does not exist is an IndexError, before anything is changed; the loops
-look once more, because another thread may write to the places meanwhile. Products and sums are rounded one by one, as NumPy's are.
+Each function does its work and returns True, or does nothing and returns False if the arrays are not contiguous, the rows not
+float32 or float64, or the indices not int64. An index out of range raises IndexError before anything is changed; the loops check
+again, because another thread may change the indices meanwhile. Products and sums are rounded one by one, as NumPy does.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -96,12 +96,12 @@ cdef extern from *:
 
 
 cdef class Block:
-    """The memory of one contiguous array, as long as this lives."""
+    """The memory of one contiguous array, kept alive by this object."""
 
     cdef Py_buffer view
     cdef bint held
     cdef char* data
-    cdef Py_ssize_t rows, row  # how many, and the bytes of one
+    cdef Py_ssize_t rows, row  # number of rows, and bytes per row
     cdef char kind
 
     def __cinit__(self, array, bint writable=False):
@@ -132,7 +132,7 @@ cdef int check(const long long* place, Py_ssize_t count, Py_ssize_t rows) except
     cdef Py_ssize_t i
     cdef unsigned long long largest = 0
     for i in range(count):
-        if <unsigned long long>place[i] > largest:  # a negative one is very large
+        if <unsigned long long>place[i] > largest:  # as unsigned numbers, negative indices are too large
             largest = <unsigned long long>place[i]
     if count and largest >= <unsigned long long>rows:
         raise missing(rows)

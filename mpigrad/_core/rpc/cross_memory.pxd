@@ -1,15 +1,15 @@
-# What compiled modules know of slots; see docs/compiled.md.
+# C declarations of slots; see docs/compiled.md.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef struct Slot:
-    uint64_t work  # number << 32 | chunks claimed by the sender << 16 | and by the receiver
+    uint64_t work  # number << 32 | chunks claimed by the sender << 16 | chunks claimed by the receiver
     uint64_t stage  # number << 32 | stage
     uint64_t size
-    uint64_t pid  # this and what follows: of the receiver
+    uint64_t pid  # this and the following fields describe the receiver
     uint64_t into
     uint64_t token_address
     char token[16]
-    uint64_t copied  # in a cache line of its own
+    uint64_t copied  # in a separate cache line: the sender writes it while the receiver reads the others
     uint64_t rest[7]
 
 cdef class Array:

@@ -1,18 +1,19 @@
-"""One array, copied from process to process by both ends at once; in C, without the GIL.
+"""Copies one array between two processes, by both at the same time; in C, without the GIL.
 
-The system copies between the memories of two processes, for either of them (`process_vm_readv`, `process_vm_writev`). The array is
-cut into chunks. The sender writes chunks from the front, the receiver reads chunks from the back, until they meet. Which chunk is
-whose is agreed upon in a *slot*: some words in memory that both have mapped, so that atomic operations mean the same to both.
+Cross-memory attach (`process_vm_readv`, `process_vm_writev`) lets a process read and write another's memory. The array is divided
+into chunks. The sender writes chunks from the front, the receiver reads chunks from the back, until they meet. They claim chunks
+in a *slot*: some words in memory that both have mapped, with atomic operations.
 
 A slot
-- `work` is the number of the transfer, and how many chunks each end has claimed: one word, so that claiming is one exchange
-  and no chunk has two owners, or none.
-- `copied` is how many of its claims the sender has completed. It claims one at a time, and between two calls from here it has none.
-- `stage` is the number of the transfer, and how far it is. The sender makes it OFFERED, everything else is the receiver's
-  word: ACCEPTED (the rest of the slot is filled in, the sender may help), OVER, or REFUSED (by other means, please).
+- `work` contains the number of the transfer and the numbers of chunks that sender and receiver have claimed. It is one word, so
+  that a claim is one compare-and-exchange, and every chunk has exactly one owner.
+- `copied` is the number of claimed chunks that the sender has copied. It claims one chunk at a time, and has none between calls.
+- `stage` contains the number of the transfer and its stage. The sender sets OFFERED, all other stages are set by the receiver:
+  ACCEPTED (the other fields are set, and the sender may help), OVER, or REFUSED (send the array by MPI).
 
-So the receiver alone may finish, whatever the sender does: once all chunks are claimed and the sender's are copied, nobody will
-write into the array again. The sender never waits; a claim that it cannot copy it takes back, and the receiver finds it free.
+So the receiver can finish alone, even if the sender does nothing. Once all chunks are claimed and the sender's are copied, no
+process writes to the array any more. The sender never waits; if it cannot copy a chunk, it undoes the claim, and the receiver
+can claim it.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -60,17 +61,17 @@ cdef extern from *:
     void mpigrad_pause() noexcept nogil
 
 cdef enum:
-    done = 0  # what `give` and `take` say; larger numbers are the system's errors
+    done = 0  # results of `give` and `take`; positive numbers are errno values
     more = -1
     later = -2
     broken = -3
     CHUNK = 128 * 1024  # bytes, at least
-    PARTS_BITS = 6  # an array has at most two to the power of this many chunks
-    SPINS = 200  # looks at a chunk that the sender copies, some microseconds
+    PARTS_BITS = 6  # log2 of the maximal number of chunks
+    SPINS = 200  # checks of a chunk that the sender is copying: some microseconds
 
 CAN = MPIGRAD_CAN
 COUNT = 128  # slots of a process; the first holds its token
-TOKEN = 16  # bytes of it
+TOKEN = 16  # bytes of the token
 BYTES = COUNT * 128
 OFFERED, ACCEPTED, OVER, REFUSED = 1, 2, 3, 4
 DONE, MORE, LATER, BROKEN = done, more, later, broken
@@ -82,7 +83,7 @@ cdef uint64_t chunk_of(uint64_t size) noexcept nogil:
 
 
 cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwards) noexcept nogil:
-    """Copy all of it; 0, or the system's error."""
+    """Copy `size` bytes; returns 0 or errno. A system call may copy less than requested."""
     cdef Py_ssize_t moved
     while size:
         moved = mpigrad_move(pid, here, there, size, outwards)
@@ -99,7 +100,7 @@ cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwa
 
 
 cdef class Array:
-    """The memory of a contiguous array, as long as this lives."""
+    """The memory of a contiguous array, kept alive by this object."""
 
     def __cinit__(self, array, bint writable=False):
         PyObject_GetBuffer(array, &self.view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
@@ -114,7 +115,7 @@ cdef class Array:
 
 
 cdef class Slots:
-    """The slots of one process, in memory of `BYTES` bytes: its own, or another's."""
+    """The slots of this or another process, in `BYTES` bytes of shared memory."""
 
     def __cinit__(self, memory):
         self.memory = Array(memory, True)
@@ -131,7 +132,7 @@ cdef class Slots:
         return self.memory.data[:TOKEN]
 
     cpdef offer(self, int place, uint32_t number, uint64_t size):
-        """Open a slot for an array of some bytes: the sender's first word."""
+        """Sender: open a slot for an array of `size` bytes."""
         cdef Slot* slot = self.at(place)
         slot.size = size
         mpigrad_store(&slot.copied, 0)
@@ -139,12 +140,12 @@ cdef class Slots:
         mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)
 
     cpdef stage(self, int place, uint32_t number):
-        """How far a transfer is; BROKEN if the slot is another's."""
+        """The stage of a transfer; BROKEN if the slot has another number."""
         cdef uint64_t stage = mpigrad_load(&self.at(place).stage)
         return <int>(stage & 0xffff) if stage >> 32 == number else BROKEN
 
     cpdef accept(self, int place, uint32_t number, int64_t pid, Array into, Slots own):
-        """The receiver's first word: where it wants the array, and how the sender knows it by. False if nothing is offered."""
+        """Receiver: accept an offer, with the address of its memory and its token. False if nothing is offered."""
         cdef Slot* slot = self.at(place)
         if mpigrad_load(&slot.stage) != (<uint64_t>number << 32 | <uint64_t>OFFERED) or slot.size != into.size:
             return False
@@ -154,16 +155,16 @@ cdef class Slots:
         return True
 
     cpdef say(self, int place, uint32_t number, int stage):
-        """The receiver's word on how far a transfer is."""
+        """Receiver: set the stage of a transfer."""
         mpigrad_store(&self.at(place).stage, <uint64_t>number << 32 | <uint64_t>stage)
 
     cpdef receiver(self, int place):
-        """Process, address of the token and token of whoever accepted."""
+        """Process id, address of the token and token of the receiver."""
         cdef Slot* slot = self.at(place)
         return slot.pid, slot.token_address, slot.token[:TOKEN]
 
     cpdef give(self, int place, uint32_t number, Array array, uint64_t most):
-        """The sender's help: write some chunks into the receiver's memory. DONE means that no chunk is left to claim."""
+        """Sender: write some chunks to the receiver's memory. DONE means that no chunk is left to claim."""
         cdef Slot* slot = self.at(place)
         cdef int said
         with nogil:
@@ -171,9 +172,9 @@ cdef class Slots:
         return said
 
     cpdef take(self, int place, uint32_t number, int64_t pid, uint64_t origin, Array array, uint64_t most):
-        """The receiver's work: read some chunks. DONE means that all are there, and that nobody will write there again.
+        """Receiver: read some chunks. DONE means that all are copied and no process writes any more.
 
-        After an error all chunks are claimed, so that the sender ends its help: LATER until it has.
+        After an error all chunks are claimed, so that the sender stops; LATER until it has.
         """
         cdef Slot* slot = self.at(place)
         cdef int said
@@ -247,8 +248,8 @@ cdef void claim_the_rest(Slot* slot, uint64_t count) noexcept nogil:
 
 
 cpdef recognise(int64_t pid, uint64_t address, bytes token):
-    """Whether a process has this token at an address of its memory: it is the one that is meant, and lets us copy. 0, or an error;
-    BROKEN if it has something else there."""
+    """Check that a process has this token at an address of its memory, that is, it is the expected process and may be copied from.
+    Returns 0 or errno; BROKEN if the memory has another content."""
     cdef char found[16]
     cdef int error
     if len(token) != TOKEN:

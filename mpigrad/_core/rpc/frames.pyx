@@ -1,13 +1,12 @@
-"""Frames in C, compiled in the place of `frames.py`: their bytes, and MPI's functions for them.
+"""The bytes of frames in C, compiled instead of `frames.py`; and direct calls of MPI for frames.
 
-Headers are little-endian wherever they are read. Arrays that are not plain (other memory than a frame's, elements that are objects,
-not contiguous) go NumPy's usual way.
+Headers are little-endian on all machines. Arrays that are not plain (other memory than a frame's, elements that are objects, not
+contiguous) use NumPy's functions.
 
-MPI's functions are called with mpi4py's handles but without mpi4py in between, which takes several times as long. Handles are
-pointers (Open MPI) or 32-bit integers (MPICH). Both are passed on as integers of a pointer's size, of which MPICH reads the lower
-half, and requests stay where mpi4py's objects have them. The functions are those that the process finds first, so that tools which
-stand in for MPI's functions (PMPI) are called. Every function is called without the GIL: MPI may hold a lock of its own while
-another thread's callback waits for the GIL.
+MPI is called directly with mpi4py's handles, since calls through mpi4py take several times as long. Handles are pointers (Open
+MPI) or 32-bit integers (MPICH). Both are passed as integers of a pointer's size, of which MPICH reads the lower half; requests
+stay in mpi4py's objects. Symbols are looked up in the process's usual order, so that tools that intercept MPI functions (PMPI)
+work. All calls release the GIL: MPI may hold an internal lock while the callback of another thread waits for the GIL.
 """
 
 cimport cython
@@ -78,7 +77,7 @@ cpdef Header read_header(frame):
 
 
 cdef inline const unsigned char *_start(frame) except NULL:
-    """The first bytes of a frame, up to the field that holds its length."""
+    """The address of a frame's first 12 bytes: the fields before its length."""
     cdef Py_ssize_t size
     cdef const unsigned char *start
     if PyByteArray_Check(frame):
@@ -98,7 +97,7 @@ cpdef int kind_of(frame) except -1:
 
 
 cpdef int mode_of(frame) except -1:
-    """How a frame's payload is encoded."""
+    """The encoding of a frame's payload."""
     return _start(frame)[1]
 
 
@@ -109,13 +108,13 @@ cpdef int flags_of(frame) except -1:
 
 
 cpdef int epoch_of(frame) except -1:
-    """The incarnation of the receiver that a frame was meant for; 0 for any."""
+    """The incarnation of the receiver to which a frame was sent; 0 for any."""
     cdef const unsigned char *start = _start(frame)
     return start[4] | start[5] << 8
 
 
 cpdef int transfers_of(frame) except -1:
-    """How many transfers follow a frame."""
+    """The number of transfers that follow a frame."""
     cdef const unsigned char *start = _start(frame)
     return start[6] | start[7] << 8
 
@@ -161,7 +160,7 @@ cpdef bytes build_frame(
 
 
 cpdef bytes length_prefixed(bytes text, bytes rest):
-    """A text behind its length, and what comes after it."""
+    """The length of a text, the text, and the rest."""
     cdef Py_ssize_t text_length = len(text), rest_length = len(rest)
     cdef unsigned int length = <unsigned int>text_length
     cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>sizeof(length) + text_length + rest_length)
@@ -173,7 +172,7 @@ cpdef bytes length_prefixed(bytes text, bytes rest):
 
 
 cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
-    """The length of what `length_prefixed` has put behind a place in a text; ValueError if the text is too short for either."""
+    """The length that `length_prefixed` has written at a position; ValueError if the text is too short."""
     cdef unsigned int length
     cdef Py_ssize_t left = len(text) - place - <Py_ssize_t>sizeof(length)
     if place < 0 or left < 0:
@@ -185,7 +184,7 @@ cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
 
 
 cpdef bytes slice_bytes(buffer, Py_ssize_t start, Py_ssize_t end):
-    """Some of a buffer's bytes; ValueError if it does not have them."""
+    """A copy of some bytes of a buffer; ValueError if they are out of range."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     if not PyByteArray_Check(buffer):
@@ -232,7 +231,7 @@ cdef struct Key:
 
 
 cpdef layout_key(int kind, array):
-    """What arrays of one kind, dtype and shape have in common. It stands for them as long as the dtype is kept with it."""
+    """The cache key of arrays of one kind, dtype and shape. Valid as long as the dtype object is kept with it."""
     cdef Key key
     if type(array) is not _ndarray or (<np.ndarray>array).ndim > 8 or not mpigrad_is_one_of_a_kind(array):
         return kind, array.dtype, array.shape
@@ -244,7 +243,7 @@ cpdef layout_key(int kind, array):
 
 
 cpdef bytes padded_bytes(array, bytes padding):
-    """An array's elements as bytes, and some more."""
+    """An array's elements as bytes, followed by padding."""
     if type(array) is not _ndarray or not np.PyArray_IS_C_CONTIGUOUS(array):
         return array.tobytes() + padding
     cdef Py_ssize_t length = np.PyArray_NBYTES(array), more = len(padding)
@@ -255,7 +254,7 @@ cpdef bytes padded_bytes(array, bytes padding):
 
 
 cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes):
-    """An array in the memory of a buffer, of so many bytes from the offset on; ValueError or TypeError if there are fewer."""
+    """An array that is a view of a buffer from an offset on; ValueError or TypeError if the buffer is too short."""
     cdef np.npy_intp dims[8]
     cdef int nth, count = len(shape)
     if count > 8 or not PyByteArray_Check(buffer) or PyDataType_REFCHK(dtype) or PyDataType_HASSUBARRAY(dtype):
@@ -266,7 +265,7 @@ cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes):
         dims[nth] = shape[nth]
         if dims[nth] < 0:
             raise ValueError("negative dimensions are not allowed")
-    Py_INCREF(dtype)  # which the next line takes over
+    Py_INCREF(dtype)  # PyArray_NewFromDescr steals the reference
     made = PyArray_NewFromDescr(
         _ndarray, dtype, count, dims, NULL, PyByteArray_AS_STRING(buffer) + offset, NPY_ARRAY_WRITEABLE, NULL
     )
@@ -284,15 +283,15 @@ ctypedef int (*_Test)(void *request, int *flag, void *status) noexcept nogil
 ctypedef int (*_Start)(void *request) noexcept nogil
 
 cdef enum:
-    STATUS_SIZE = 256  # bytes, more than any MPI's status has
+    STATUS_SIZE = 256  # bytes, larger than MPI_Status of any implementation
 
-cdef list _unknown = []  # frames that MPI may still read, although it says that something is wrong with them
+cdef list _unknown = []  # frames of failed sends, kept because MPI may still read them
 cdef Py_ssize_t _header_size = HEADER_SIZE
 cdef Py_ssize_t _length_offset = LENGTH_OFFSET
 
 
 def connect(MPI, comm, int tag, list ring, list buffers):
-    """Direct calls for frames of this tag, received by a ring of started persistent receives into these buffers."""
+    """Direct calls for frames with this tag; `ring` are started persistent receives into `buffers`."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "MPI_Isend"):
         library = ctypes.CDLL(MPI.__file__)
@@ -316,10 +315,10 @@ cdef Py_ssize_t _handle(MPI, thing) except? -1:
 
 
 cdef class Direct:
-    """The frames of one transport, sent and received."""
+    """Sends and receives the frames of one transport."""
 
     cpdef send(self, frame, int dst):
-        """Send a frame. Returns None if that is over already, else what is to be tested, and kept until it is."""
+        """Send a frame. Returns None if the send is complete, else a request that must be tested, and kept until then."""
         cdef const char *start
         cdef Py_ssize_t length
         cdef int code, over = 0, tag = self._tag
@@ -345,7 +344,7 @@ cdef class Direct:
         return None if over else _sending(self, request, frame)
 
     cpdef take(self, int tries):
-        """The next frame, which is looked for so many times; None if there is none, empty if it has no header."""
+        """The next frame, tested up to `tries` times; None if there is none, empty if it has no header."""
         cdef int code, over = 0
         cdef void *request = self._requests[self._at]
         cdef unsigned int length
@@ -368,7 +367,7 @@ cdef class Direct:
         if length and not _header_size <= <Py_ssize_t>length <= PyByteArray_GET_SIZE(received):
             length = <unsigned int>_header_size
         frame = PyByteArray_FromStringAndSize(buffer, length)
-        memset(buffer, 0, _header_size)  # a message that is too short must not be taken for this one
+        memset(buffer, 0, _header_size)  # or a message that is too short would look like this one
         with nogil:
             code = start(request)
         if code != 0:
@@ -381,7 +380,7 @@ cdef class Direct:
 
 
 cdef class Sending:
-    """A frame on its way, with the interface of mpi4py's requests."""
+    """A pending send of a frame, with the interface of mpi4py's requests."""
 
     cdef Direct _direct
     cdef void *_request
