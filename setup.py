@@ -1,10 +1,10 @@
-"""Compiles the modules on the way of every message and every pass; everything else about the package is in setup.cfg.
+"""Compiles the modules of `_core`, through which every message and every pass goes; the package metadata is in setup.cfg.
 
-Cython translates the Python source as it is. MPIGRAD_COMPILED=0 leaves that out, MPIGRAD_COMPILED=1 makes a failure fatal;
-otherwise a machine without a C compiler gets plain Python, which does the same, and a warning that says so.
+Cython translates the unchanged Python source. MPIGRAD_COMPILED=0 skips the compilation, MPIGRAD_COMPILED=1 makes a failure fatal;
+otherwise a machine without a C compiler gets plain Python modules, which do the same, and a warning.
 
-With MPIGRAD_TRAINED=1 GCC compiles twice: first modules that count which ways they go, with which `tools/training.py` runs, then
-modules that are laid out for those ways. It takes twice as long, and calls and passes take about nine tenths of the time.
+MPIGRAD_TRAINED=1 enables profile-guided optimisation: GCC compiles instrumented modules, `tools/training.py` runs with them, and
+GCC compiles again with the recorded profile. The build takes twice as long; calls and passes take about 90 % of the time.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TRAINING = os.path.join("tools", "training.py")
 
 
 def plain_python(why: object) -> None:
-    """Say that the package will be plain Python; or stop, if that is not wanted."""
+    """Warn that the package will be plain Python, or fail if compiled modules are required."""
     if wanted:
         raise SystemExit(f"mpigrad: the modules could not be compiled: {why}")
     print(f"mpigrad: WARNING: installed as plain Python, with slower calls: {why}", file=sys.stderr)
 
 
 class Compile(build_ext):
-    """`build_ext` whose failure leaves plain Python, all of it or nothing, unless compiled modules are demanded."""
+    """`build_ext` that falls back to plain Python for all modules if one fails, unless compiled modules are required."""
 
     def run(self) -> None:
         self.parallel = self.parallel or os.cpu_count()
@@ -50,7 +50,7 @@ class Compile(build_ext):
             self.discard()
 
     def discard(self) -> None:
-        """Take back what was compiled before the failure: compiled modules rely on each other's form."""
+        """Remove the modules that were compiled before the failure: compiled and plain modules cannot be mixed."""
         for made in map(self.get_ext_fullpath, [extension.name for extension in self.extensions]):
             if os.path.exists(made):
                 os.remove(made)
@@ -58,10 +58,10 @@ class Compile(build_ext):
 
 
 class Train(Compile):
-    """`Compile` by GCC with a profile of the modules at work."""
+    """`Compile` with profile-guided optimisation by GCC."""
 
-    COUNTING = ("-fprofile-generate", "-fprofile-update=atomic")  # atomic: several threads count
-    # partial: what was not trained is compiled as without a profile; the record is by what `mpigrad doctor` knows trained modules
+    COUNTING = ("-fprofile-generate", "-fprofile-update=atomic")  # atomic: several threads increment the counters
+    # partial training: code that did not run is compiled as without a profile. Recorded switches: `mpigrad doctor` reads them
     KNOWING = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile", "-frecord-gcc-switches")
     SECONDS = 600
 
@@ -78,7 +78,7 @@ class Train(Compile):
         stamp.write_text(sources)
 
     def _sources(self) -> str:
-        """What stands for the C sources and the training, to see whether anything has changed."""
+        """A hash of the C sources and the training program, to detect changes."""
         files = ["setup.py", TRAINING, *(file for extension in self.extensions for file in extension.sources)]
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
@@ -92,7 +92,7 @@ class Train(Compile):
             extension.extra_compile_args = args
 
     def _run(self, place: Path) -> None:
-        """Run the training with the modules that count; they write down their counts when the process ends."""
+        """Run the training with the instrumented modules, which write their counters at exit."""
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree("mpigrad", place / "mpigrad", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         for made in self.get_outputs():
@@ -104,13 +104,13 @@ class Train(Compile):
 
 
 def source(name: str) -> str:
-    """The file of a module that is compiled: its own, or one that was written to be compiled in its place."""
+    """The source file of a compiled module: the Python file, or the `.pyx` file that replaces it."""
     stem = os.path.join("mpigrad", *name.split("."))
     return stem + (".pyx" if os.path.exists(os.path.join(HERE, stem + ".pyx")) else ".py")
 
 
 def translate(extensions: list[Extension], processes: int) -> None:
-    """Have the extensions' C written, below build/, and say where NumPy's headers are."""
+    """Translate the extensions to C, below build/, and set the include path of NumPy."""
     import numpy
     from Cython.Build import cythonize
 
@@ -122,9 +122,9 @@ def translate(extensions: list[Extension], processes: int) -> None:
         nthreads=processes,
         language_level=3,
         compiler_directives={
-            "emit_code_comments": False,  # of the source, in the C that is made of it
-            "annotation_typing": False,  # annotations are for readers and mypy; what C is to know is in `.pxd` files
-            "nonecheck": True,  # None where an object was expected is an error, as ever
+            "emit_code_comments": False,  # no source lines in the generated C
+            "annotation_typing": False,  # annotations are for readers and mypy; C types are in `.pxd` files
+            "nonecheck": True,  # None instead of an object raises an error, as in Python
         },
         quiet=True,
     )
@@ -134,13 +134,13 @@ def translate(extensions: list[Extension], processes: int) -> None:
         extension.include_dirs = [*extension.include_dirs, numpy.get_include()]
 
 
-# Rows and elements in any order, as NumPy's own loops take them; nan and inf stay what they are.
+# Sums may be reordered, as in NumPy's loops; nan and inf are respected.
 VECTORS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fassociative-math", "-fno-signed-zeros"]
 HOST_KERNELS = os.path.join("build", "host_kernels.cpp")
 
 
 def kernels() -> Extension:
-    """The kernels' bodies for the host, in C++ that is written from the text of the GPU's kernels; and what calls them."""
+    """The extension with the kernels for the host, whose C++ source is generated from that of the GPU kernels."""
     return Extension(
         "mpigrad._core.kernels",
         ["mpigrad/_core/kernels.pyx", HOST_KERNELS],
@@ -153,7 +153,7 @@ def kernels() -> Extension:
 
 def write_host_kernels() -> None:
     """Write the C++ of the kernels, with the package as plain Python."""
-    found = os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])  # with what pip gives a build
+    found = os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])  # includes the build environment of pip
     environment = {**os.environ, "PYTHONPATH": found, compiled["SETTING"]: "0"}
     os.makedirs("build", exist_ok=True)
     subprocess.run([sys.executable, "-W", "ignore", "-m", "mpigrad._kernels.on_host", HOST_KERNELS], env=environment, check=True)
@@ -162,13 +162,13 @@ def write_host_kernels() -> None:
 def extension(name: str) -> Extension:
     if name == "_core.kernels":
         return kernels()
-    loops = ["-O3", "-ffp-contract=off"] if name == "_core.loops" else ["-O2"]  # with each rounding of NumPy's
+    loops = ["-O3", "-ffp-contract=off"] if name == "_core.loops" else ["-O2"]  # rounds as NumPy does
     return Extension(
         f"mpigrad.{name}",
         [source(name)],
         # Cython takes methods that C calls for objects of another type when they are passed on, and only the compiler sees it
         extra_compile_args=[*loops, "-g0", "-fno-plt", "-Wno-unused-function", "-Werror=incompatible-pointer-types"],
-        # tracebacks name the Python source
+        # so that tracebacks name the Python source
         define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0"), ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
     )
 

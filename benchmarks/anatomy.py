@@ -1,8 +1,8 @@
-"""Where the microseconds of a call go: ``python -m benchmarks.anatomy`` times each stage alone, without MPI or threads.
+"""The cost of each stage of a call: ``python -m benchmarks.anatomy`` times each stage alone, without MPI or threads.
 
-Two agents live in this one process; what they send is caught and handed to the next stage by hand. A stage's time is
-the smallest of many batches, which a busy machine disturbs little. The floor below it all, a raw ping-pong, is measured
-by the family `calls` (`raw`).
+Two agents run in this process; what they send is intercepted and passed to the next stage explicitly. The time of a stage is
+the minimum over many batches, which a busy machine disturbs little. The lower bound, a raw ping-pong, is measured by the
+family `calls` (`raw`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def agents() -> tuple[Agent, Agent]:
     for agent in pair:
         for rank, other in enumerate(pair):
             agent.workers[rank] = WorkerInfo(other.info.name, rank)
-        agent.progress.lead.ticking = True  # no thread is wanted here
+        agent.progress.lead.ticking = True  # no monitor thread shall start
     return pair
 
 

@@ -41,7 +41,7 @@ class Table:
         self.measures.setdefault(measure, {}).setdefault(contestant, []).append(sample)
 
     def fail(self, measure: str, contestant: str, error: JobError) -> None:
-        """Keep the place in the round, so that ratios stay paired; keep one copy of the reason."""
+        """Record None for a failed measure, so that ratios stay paired by round, and store the reason once."""
         self.add(measure, contestant, None)
         if not any(text.startswith(f"{measure} {contestant}") for text in self.failures):
             self.failures.append(f"{measure} {contestant}\n{error}")
@@ -188,7 +188,7 @@ def main(words: list[str] | None = None) -> int:
         for family, measure, contestant in turns:
             print(f"{family.name}.{measure} {contestant}: {family.ranks} ranks, {arguments.rounds} rounds")
         return 0
-    # Jobs run in sessions of their own: whatever ends the runner must let it end them first.
+    # Jobs run in separate sessions, so a signal that ends the runner does not end them: it must do that first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     table = Table()
     with tqdm(total=len(turns) * arguments.rounds, unit="turn", smoothing=0) as bar:

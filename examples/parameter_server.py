@@ -78,7 +78,7 @@ def update_together(server, trainer: int, grads, loss: float):
 
 
 def update_now(server, trainer: int, grads, loss: float):
-    """One step with this gradient, whatever the others do."""
+    """One step with this gradient, without waiting for the other trainers."""
     self = server.local_value()
     with self.lock:
         return self.apply(grads, loss)

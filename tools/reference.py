@@ -113,7 +113,7 @@ def modules() -> list[str]:
 
 
 def listed(module: ModuleType) -> list[Any]:
-    """The functions and classes of ours that a module lists, or else has of its own."""
+    """The functions and classes in a module's `__all__`, or else those that it defines."""
     names = getattr(module, "__all__", None)
     values = [value for name, value in vars(module).items() if not name.startswith("_")] if names is None else [
         getattr(module, name) for name in names]  # fmt: skip
@@ -165,7 +165,7 @@ def page(module: ModuleType) -> Iterator[str]:
 
 
 def constants(module: ModuleType) -> list[tuple[str, Any]]:
-    """What a module offers that cannot be called: types of elements, layouts, numbers, objects that all share."""
+    """The public names of a module that are not callable: element types, layouts, numbers, shared objects."""
     names = getattr(module, "__all__", None)
     kinds = ("dtype", "layout", "memory_format", "float", "Generator")
     found = [(name, getattr(module, name)) for name in (vars(module) if names is None else names) if not name.startswith("_")]
@@ -177,7 +177,7 @@ def constants(module: ModuleType) -> list[tuple[str, Any]]:
 
 
 def public(module: ModuleType) -> list[tuple[str, Any]]:
-    """What a module offers to call, by name: what it lists, or else its functions and classes that are ours."""
+    """The public callables of a module by name: those in `__all__`, or else its own functions and classes."""
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
     full = {name: f"{module.__name__}.{name}" for name in names}
     order = sorted(full, key=lambda name: (FIRST.index(full[name]) if full[name] in FIRST else len(FIRST), name.lower()))
@@ -192,7 +192,7 @@ def is_ours(value: Any) -> bool:
 def methods(owner: type) -> list[tuple[str, Any]]:
     """The public methods and properties of a class that say what they do, those of our base classes left out.
 
-    Methods of tensors without words of their own are functions of the same name, too, and those are shown.
+    Methods of tensors without a docstring are also functions of the same name, whose docstring is shown.
     """
     import mpigrad
 
@@ -216,7 +216,7 @@ def entry(module: ModuleType, name: str, value: Any, level: str) -> Iterator[str
 
 
 def signature(value: Any) -> str:
-    """The arguments, without addresses of defaults and quotes of types; nothing for what has none."""
+    """The arguments, without addresses of defaults and quotes of types; empty for objects without a signature."""
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         return ""
     try:
@@ -229,7 +229,7 @@ def signature(value: Any) -> str:
 
 
 class _Words:
-    """A type as it is written."""
+    """A type as it is written in source code."""
 
     def __init__(self, text: str) -> None:
         self.text = text

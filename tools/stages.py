@@ -1,7 +1,7 @@
-"""Run make targets one after another, go on after a failure, and end with what failed: tools/stages.py TARGET...
+"""Run make targets one after another, continue after a failure, and end with a summary: tools/stages.py TARGET...
 
-Logs of continuous integration are cut at the front, so the ends of the failing stages are repeated last. A stage that this
-machine cannot run says so in a line that begins with "left out:"; the summary repeats it.
+Logs of continuous integration are truncated at the front, so the ends of failed stages are repeated last. A stage that this
+machine cannot run prints a line that begins with "left out:", which the summary repeats.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Write the type stubs of what type checkers cannot read from the source: python tools/stubs.py [--check]
+"""Write type stubs for what type checkers cannot read from the source: python tools/stubs.py [--check]
 
-Operators are attached to `Tensor` one by one, and many functions are made by others (`exp = unary("exp", ...)`). Here the
-package is imported, and the signatures it has are written down as `.pyi` files beside the source. Results that depend on
-arguments, and what signatures do not tell, are in `overloads.pyi` beside this file. `--check` writes nothing and fails if a
+Operators are attached to `Tensor` one by one, and many functions are created by other functions (`exp = unary("exp", ...)`). This
+tool imports the package and writes the signatures that it finds to `.pyi` files next to the source. Results that depend on
+arguments, and what signatures do not tell, are in `overloads.pyi` next to this file. `--check` writes nothing, and fails if a
 file is out of date.
 """
 
@@ -48,7 +48,7 @@ RESULTS = {
     "unsafe_chunk": "tuple[Tensor, ...]", "unsafe_split": "tuple[Tensor, ...]", "unsafe_split_with_sizes": "tuple[Tensor, ...]",
     **dict.fromkeys(("conj_physical", "resolve_conj", "resolve_neg"), "Tensor"),
 }  # fmt: skip
-# A flag that makes a tensor's place be taken by this.
+# Flags that replace the tensor result by another type.
 FLAGS = {"as_tuple": "tuple[Tensor, ...]", "return_indices": "tuple[Tensor, Tensor]"}
 COMPARISONS = {"__eq__", "__ne__"}  # of anything, as `object` has them
 UNARY = {"__neg__", "__pos__", "__invert__", "__abs__"}
@@ -418,7 +418,7 @@ def module_stub(name: str) -> str:
 
 
 def _exported(module: types.ModuleType, key: str, value: Any) -> bool:
-    """Whether a name is the module's to give away: not what it merely imports from the standard library."""
+    """Whether a name belongs to the module, and is not merely imported from the standard library."""
     if isinstance(value, types.ModuleType):
         return value.__name__ == f"{module.__name__}.{key}" and key in {*getattr(module, "_LAZY", ()), "autograd", "return_types"}
     listed = getattr(module, "__all__", None)

@@ -1,4 +1,4 @@
-"""Drawings as SVG: what goes on between workers (`Sequence`), and what threads do one beside the other (`Lanes`)."""
+"""Drawings as SVG: messages between workers (`Sequence`), and activities of threads (`Lanes`)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def main(path: str) -> None:
         for _ in range(50):
             step(stages, x)
         traces = []
-        for _ in range(20):  # the quickest: the machine did least else
+        for _ in range(20):  # keep the fastest, which was disturbed least
             with mpigrad.profiler.trace_workers() as trace:
                 step(stages, x)
             events = [event for event in trace.chrome["traceEvents"] if "release" not in event["name"]]

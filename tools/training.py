@@ -1,7 +1,7 @@
-"""The training of compiled modules: the ways that calls and passes usually go, gone some hundred times.
+"""The training run of profile-guided optimisation: typical calls and passes, some hundred times each.
 
-`MPIGRAD_TRAINED=1` (see setup.py) runs this with modules that count, and compiles them again for what they have counted. Several
-workers in one process are enough: there is no MPI where packages are built.
+`MPIGRAD_TRAINED=1` (see setup.py) runs this with instrumented modules, and compiles them again with the recorded profile. Several
+workers in one process are used, because there is no MPI where packages are built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Four ranks on whatever cores there are: calls between two of them, calls all around, and all of them training."""
+"""Four ranks on the cores of this machine: calls between two ranks, calls between all ranks, and training on all ranks."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STEPS = 4
 
 
 class Server:
-    """Holds the parameters; the last gradient of a round applies them all and answers everybody."""
+    """Holds the parameters; the last gradient of a round applies all gradients and answers all trainers."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -115,7 +115,7 @@ def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any, longest: in
     if longest == 0 or int(lengths.min()) == longest:
         return _layers(rows, places, starts, [count] * longest)
     several = np.flatnonzero(lengths != 1)
-    if several.shape[0] * 4 < count:  # rows of their own, most of them
+    if several.shape[0] * 4 < count:  # most bags have a single row
         made = take_rows(rows, places[np.minimum(starts, places.shape[0] - 1)])
         made[several] = _side_by_side(rows, places, starts[several], lengths[several], longest)
         return made

@@ -1,7 +1,7 @@
-"""What `mpigrad top` shows of a rank, written once a second by a thread of its own when MPIGRAD_TOP names a directory.
+"""The report of a rank for `mpigrad top`; a background thread writes it once a second to the directory MPIGRAD_TOP.
 
-A rank that waits, hangs or computes goes on reporting. One that is stuck outside of Python, stopped or dead does not, and the
-age of its last report says so.
+A rank that waits, hangs or computes continues to report. A rank that is stuck outside of Python, stopped or dead does not, which
+shows in the age of its last report.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _reporter: Reporter | None = None
 
 
 def start_reporting() -> None:
-    """Report from now on, if the environment asks for it; once for a process."""
+    """Start reporting, if MPIGRAD_TOP is set; once per process."""
     global _reporter
     directory = os.environ.get(VARIABLE)
     if directory and _reporter is None:
@@ -65,7 +65,7 @@ class Reporter:
                 if ended:
                     write(self._job, self.report(ended))
             except OSError as error:
-                if not self._end.is_set() and self._job.is_dir():  # it is removed when the launcher has been killed
+                if not self._end.is_set() and self._job.is_dir():  # the directory is removed if the launcher has been killed
                     log.warning("no more reports for `mpigrad top`: %s", error)
                 return
 
@@ -77,7 +77,7 @@ class Reporter:
         }  # fmt: skip
 
     def _cpu_share(self) -> float:
-        """How many cores were used since the last report."""
+        """The number of cores used since the last report."""
         before, self._cpu = self._cpu, time.process_time()
         then, self._time = self._time, time.monotonic()
         return (self._cpu - before) / max(self._time - then, 1e-3)
@@ -95,7 +95,7 @@ def of_rpc() -> Report:
     waits = [{"rank": each.rank, "function": each.function, "seconds": each.seconds} for each in waits_of(agent)]
     try:
         counters = _get_debug_info()
-    except (RuntimeError, AttributeError):  # the agent begins or ends just now, and has not all of its parts
+    except (RuntimeError, AttributeError):  # the agent is starting or stopping and is incomplete
         counters = {}
     return {"worker": agent.info.name, "waits": waits, "counters": counters}
 
@@ -107,7 +107,7 @@ def memory() -> int:
 
 
 def places() -> list[str]:
-    """Where the program's own code is: in the main thread, and in threads that serve other workers."""
+    """The position in the program's code: in the main thread, and in threads that serve other workers."""
     main = threading.main_thread()
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():

@@ -1,7 +1,7 @@
-"""`FirstRanks`: the first ranks of a communicator make one of their own, and no other rank takes part.
+"""`FirstRanks`: creates a communicator of the first ranks of another one, without the participation of other ranks.
 
-Making a communicator blocks until all its ranks have come. So they meet by messages first: each tells rank 0 how many they are to
-be, and rank 0 answers when all have come and agree. Only then the communicator is made, which takes a moment.
+Creating a communicator blocks until all its ranks have called it, without a timeout. So the ranks meet by messages first: each
+sends the expected number of ranks to rank 0, which answers when all have arrived and agree. Only then do they create it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 from ._mpi import mpi, mpi_turn
 
 FOR_RPC, FOR_GROUPS = 2, 3  # users of different messages: how far their tag is below those of dynamic worlds
-_NO = 0  # what rank 0 answers if the sizes differ
+_NO = 0  # the answer of rank 0 if the sizes differ
 
 
 def refuse(what: str, size: int, rank: int) -> None:
-    """RuntimeError, with PyTorch's words, if a rank is not among the first `size`."""
+    """PyTorch's RuntimeError if a rank is not among the first `size`."""
     if rank >= size:
         raise RuntimeError(
             f"{what} was given world_size={size}, but this process is rank {rank} of MPI, so it cannot be among them: "
@@ -24,7 +24,7 @@ def refuse(what: str, size: int, rank: int) -> None:
 
 
 def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
-    """Begin to meet, or go on after an interrupt or a deadline: what was sent and received then still counts."""
+    """Start to meet, or continue after an interrupt or a deadline with the messages that were already exchanged."""
     key = mpi()._handleof(parent), size, user
     if key not in _begun:
         _begun[key] = FirstRanks(parent, size, user)
@@ -32,7 +32,7 @@ def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
 
 
 class FirstRanks:
-    """Looks like a request of MPI: `Test` makes progress, and is true when `comm` is there. Call it in `mpi_turn`."""
+    """A request like MPI's: `Test` makes progress, and returns True when `comm` exists. Call it in `mpi_turn`."""
 
     def __init__(self, parent: Any, size: int, user: int) -> None:
         MPI = mpi()
@@ -49,7 +49,7 @@ class FirstRanks:
                 self._requests.append(parent.Isend([self._own, MPI.BYTE], 0, self._tag))
 
     def Test(self, status: Any = None) -> bool:
-        """Go on as far as possible; RuntimeError if the ranks do not agree on their number."""
+        """Make progress; RuntimeError if the ranks do not agree on their number."""
         MPI = mpi()
         if self.comm is not None:
             return True

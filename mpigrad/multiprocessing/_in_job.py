@@ -51,7 +51,7 @@ def refuse_pythons(args: Any) -> None:
     if found is not None:
         raise RuntimeError(
             f"a {type(found).__name__} of Python's multiprocessing cannot connect ranks that a launcher has started: each of "
-            "them has made one of its own. Start the program as plain `python main.py`, or use rpc, or send and recv of "
+            "them has created a separate one. Start the program as plain `python main.py`, or use rpc, or send and recv of "
             "mpigrad.distributed"
         )
 

@@ -1,4 +1,4 @@
-"""The ranks of a test job as a test sees them."""
+"""`World`: the ranks of a test job, for tests."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # they need pytest
 class World:
     """This rank among the others: names, neighbours, and meeting points that a failed rank cannot block.
 
-    The fixtures `rpc_world` and `mpi_world` of the pytest plugin give it. `barrier` and `gather` use a channel of their own, not
-    RPC, and raise when another rank's test has failed.
+    The fixtures `rpc_world` and `mpi_world` of the pytest plugin return it. `barrier` and `gather` use a separate channel, not
+    RPC, and raise an error if another rank's test has failed.
     """
 
     def __init__(self, channel: Channel | None, verdicts: JointVerdicts | None) -> None:

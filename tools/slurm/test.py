@@ -200,7 +200,7 @@ def commands(cluster: Cluster) -> None:
 
 
 def killed(cluster: Cluster) -> None:
-    """A rank that is killed without a word ends the step, and soon: long before the others' calls time out."""
+    """A killed rank ends the step, long before the others' calls time out."""
     output = cluster.batch(
         'SECONDS=0; timeout 100 "${LAUNCHER[@]}" python die.py; code=$?; echo; echo code $code after $SECONDS s'
     )
@@ -210,7 +210,7 @@ def killed(cluster: Cluster) -> None:
 
 
 def wrong_pmi(cluster: Cluster) -> None:
-    """srun without a PMI starts four worlds of one: everybody says so."""
+    """srun without a PMI starts four worlds of one rank: every rank reports it."""
     if cluster.launch == "srun":
         programs = ("-m mpigrad doctor", "hello.py", "placed.py")
         output = cluster.batch(*(f"srun --mpi=none python {program}" for program in programs))

@@ -1,7 +1,7 @@
 """A side channel between the ranks of a test job that never blocks in MPI.
 
-Messages are small pickles on a communicator of the channel's own. Each belongs to a round (one test) and a topic;
-whoever waits polls, with a deadline, and stops waiting when another rank reports that its test has failed.
+Messages are small pickles on a private communicator. Each belongs to a round (one test) and a topic. A rank that waits polls with
+a deadline, and stops waiting when another rank reports that its test has failed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.0005
 
 
 class PeerFailedError(Exception):
-    """Another rank's test has failed, so what this rank waits for may never come."""
+    """Raised if another rank's test has failed, so that this rank may wait for ever."""
 
 
 class Channel:

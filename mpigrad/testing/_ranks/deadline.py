@@ -1,4 +1,4 @@
-"""A deadline for every test: when it passes, all threads' stacks are dumped and the whole job ends."""
+"""A deadline for every test: after it, the stacks of all threads are dumped and the whole job ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Deadline:
         self._on_tick = action
 
     def on_expiry(self, describe: Callable[[], str], only_waits: Callable[[], bool]) -> None:
-        """What to ask when a test has not finished in time: more words, and whether this rank only waits for others."""
+        """Called when a test has not finished in time: returns more text, and whether this rank only waits for others."""
         self._describe, self._only_waits = describe, only_waits
 
     def start(self, name: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What pytest and its job of ranks tell each other: values as lines of JSON, over TCP."""
+"""The connection between pytest and its job of ranks: values as lines of JSON, over TCP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Link:
         self._connection.sendall(json.dumps(value).encode() + b"\n")
 
     def receive(self, goes_on: Callable[[], bool] = lambda: True) -> Any:
-        """The next value, or None when the other end is gone or `goes_on` says that nothing will come any more."""
+        """The next value; None if the connection is closed or `goes_on` returns False."""
         while b"\n" not in self._received:
             if select.select([self._connection], [], [], TICK)[0]:
                 data = self._connection.recv(1 << 16)
@@ -56,7 +56,7 @@ class Door:
         self.key = secrets.token_hex(16)
 
     def accept(self, goes_on: Callable[[], bool]) -> Link | None:
-        """The link to the rank that comes, or None when `goes_on` says that none will."""
+        """The link to the rank that connects; None if `goes_on` returns False."""
         while goes_on():
             if select.select([self._server], [], [], TICK)[0]:
                 link = Link(self._server.accept()[0])
@@ -66,7 +66,7 @@ class Door:
         return None
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more connections."""
         self._server.close()
 
 

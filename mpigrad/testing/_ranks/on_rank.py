@@ -1,4 +1,4 @@
-"""One rank of the job that `pytest --mpigrad` starts: pytest again, which runs the tests that it is told to, with all ranks.
+"""One rank of the job that `pytest --mpigrad` starts: runs pytest, which executes the requested tests on all ranks.
 
 Run by `mpigrad._launch.start`; what it needs is in the environment.
 """
@@ -48,7 +48,7 @@ class OnRank(RankSession):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.testsfailed and not session.config.option.continue_on_collection_errors:
-            return None  # pytest says what is wrong
+            return None  # pytest reports the error
         items = {item.nodeid: item for item in session.items}
         while (order := self._order()) is not None:
             if order["test"] not in items:

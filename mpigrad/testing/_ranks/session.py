@@ -20,7 +20,7 @@ NAME = "mpigrad-ranks"
 
 
 class RankSession:
-    """The pytest plugin of one rank; without a channel, of a process alone, which has deadlines and a world of one.
+    """The pytest plugin of one rank; without a channel, of a single process with deadlines and a world of one.
 
     `seconds` says how long a test may take. To be registered under NAME.
     """
@@ -78,14 +78,14 @@ def with_rpc(world: World, **arguments: Any) -> Iterator[World]:
 
 
 def _own_directory(config: pytest.Config, rank: int) -> None:
-    """Temporary files of each rank in a directory of its own: pytest would clean one that all share, under the others' feet."""
+    """Give each rank a separate directory for temporary files: pytest would delete files of other ranks in a shared one."""
     made = tempfile.mkdtemp(prefix=f"mpigrad-tests-rank{rank}-")
     config.add_cleanup(lambda: shutil.rmtree(made, ignore_errors=True))
     config._tmp_path_factory._given_basetemp = Path(made)  # type: ignore[attr-defined]
 
 
 def _silence(config: pytest.Config) -> None:
-    """One rank's progress and summary are enough: it has everyone's failures."""
+    """Only one rank prints progress and summary, which contain the failures of all ranks."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter._tw._file = open(os.devnull, "w")

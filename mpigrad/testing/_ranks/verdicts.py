@@ -1,7 +1,7 @@
 """One verdict for a test that runs on several ranks: a failure on any rank is a failure on all.
 
-After each phase (setup, call, teardown) the ranks tell each other how it went. A rank that is still in the test when
-another has failed gets `PeerFailedError` in its main thread after a grace period, instead of waiting for ever.
+After each phase (setup, call, teardown) the ranks exchange their results. If a rank is still in the test when another has failed,
+`PeerFailedError` is raised in its main thread after a grace period, so that it does not wait for ever.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INTERRUPT = signal.SIGRTMIN + 5  # USR1 and USR2 belong to the programs under te
 
 
 def _joint_text(failed: list[int], texts: list[str]) -> str:
-    """What failed where; ranks that only stopped because of another one are named without their text."""
+    """The failures by rank; ranks that stopped only because of another one are listed without details."""
     causes = [rank for rank in failed if PeerFailedError.__name__ not in texts[rank]] or failed
     errors = [line[1:].strip() for line in texts[causes[0]].splitlines() if line.startswith("E ")]
     head = f"failed on rank(s) {causes} of {len(texts)}: {errors[0] if errors else texts[causes[0]].strip()[-200:]}"
@@ -33,7 +33,7 @@ def _joint_text(failed: list[int], texts: list[str]) -> str:
 
 
 def _calls() -> str:
-    """The calls that this rank waits for, and where it is in those that it serves, in words."""
+    """A description of this rank's pending calls and of the functions that it serves."""
     from mpigrad._watchdog.view import served, waits_of
     from mpigrad.distributed.rpc._agent.current import current
 

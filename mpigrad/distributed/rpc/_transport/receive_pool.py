@@ -1,12 +1,12 @@
-"""Receive memory: blocks for large arrays, handed out again once no array refers to them.
+"""A pool of receive buffers: blocks for large arrays, which are reused when no array refers to them.
 
-Fresh memory of some MiB costs a page fault for every 4 KiB, more than the transfer itself. A block is the `base` of the
-arrays made on it, so it comes back exactly when the last of them is gone, on whatever thread that happens. At most
-`LIMIT` bytes are kept, and nothing after a while without traffic (`trim`).
+New memory costs a page fault for every 4 KiB, which takes longer than the transfer itself. A block is the `base` of the arrays
+in it, so it returns to the pool exactly when the last of them is freed, on any thread. At most `LIMIT` bytes are kept, and
+nothing after some time without traffic (`trim`).
 
-Blocks lie in huge pages where Linux has them. MPI has the system copy from one process into the other, page by page: 1 MiB there
-and back takes 0.7 of the time in two pages of what it takes in 512. NumPy asks for huge pages itself from 4 MiB on; smaller
-blocks are cut from pieces of memory for which we do.
+Blocks are in huge pages where Linux has them. Within a host MPI lets the kernel copy between processes page by page: a round trip
+of 1 MiB takes 70 % of the time with huge pages. NumPy requests huge pages itself from 4 MiB on; smaller blocks are cut from
+larger pieces, for which we request them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _GRAIN = 1 << 16
 _HUGE = 2 << 20  # bytes of a huge page
 _FEWEST, _MOST = _HUGE // 4, 2 * _HUGE  # sizes of blocks that are cut from larger pieces: from, and below
 
-_free: dict[int, deque[tuple[Any, int]]] = {}  # by size: memory and its address, which numpy is slow to tell
-_cut: dict[int, deque[tuple[Any, int]]] = {}  # the same, of memory that was never used
+_free: dict[int, deque[tuple[Any, int]]] = {}  # by size: memory and its address, which is slow to get from NumPy
+_cut: dict[int, deque[tuple[Any, int]]] = {}  # the same, for memory that has not been used yet
 _kept = [0]
 
 
@@ -34,7 +34,7 @@ class Block:
     """Memory of one received array; gives it back when it dies."""
 
     __slots__ = ("__array_interface__", "memory", "size")
-    lends_memory = True  # only to arrays that hold this object: an array that alone does may be kept as a gradient
+    lends_memory = True  # only arrays refer to this object, so an array with the only reference may be kept as a gradient
 
     def __init__(self, size: int, memory: tuple[Any, int], nbytes: int) -> None:
         self.size, self.memory = size, memory
@@ -83,7 +83,7 @@ def _piece(size: int) -> list[tuple[Any, int]]:
     address = whole.ctypes.data
     start = -address % _HUGE
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # the system has none
+        with suppress(OSError):  # the system has no huge pages
             memory.madvise(mmap.MADV_HUGEPAGE, start, length // _HUGE * _HUGE)
     places = [start + nth * size for nth in range(count)]
     return [(whole[place : place + size], address + place) for place in places]

@@ -7,7 +7,7 @@ by its "leave". `close` comes before the "leave" message, so no rank is welcomed
 
 There is no private duplicate of the communicator, because making one is collective. The group uses the communicator
 it is given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG
-on COMM_WORLD must give the group a communicator of its own. Each frame carries the epoch of the incarnation it is
+on COMM_WORLD must give the group a separate communicator. Each frame carries the epoch of the incarnation it is
 meant for; frames for another one are dropped.
 
 A joining rank can learn which ranks are members, but not that a rank is none. `init_rpc` therefore returns when every
