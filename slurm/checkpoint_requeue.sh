@@ -23,7 +23,8 @@ echo "== start number $((${SLURM_RESTART_COUNT:-0} + 1))"
 
 "${LAUNCHER[@]}" python "$@" --checkpoint "checkpoint-$SLURM_JOB_ID" &
 job=$!
-trap 'kill -USR1 $job || true' USR1
+asked=
+trap 'asked=yes; kill -USR1 $job || true' USR1
 # `wait` returns early when a trapped signal arrives, so wait until the program has really ended
 code=0
 while kill -0 $job 2> /dev/null; do
@@ -31,7 +32,8 @@ while kill -0 $job 2> /dev/null; do
   wait $job || code=$?
 done
 
-if [ "$code" = 75 ]; then
+# When the first rank exits with 75, srun -K ends those that are still leaving, and has the code of a signal (above 128)
+if [ "$code" = 75 ] || { [ "$asked" ] && [ "$code" -gt 128 ]; }; then
   echo "== saved; back to the queue"
   scontrol requeue "$SLURM_JOB_ID"
   sleep 60   # SLURM ends this script while it sleeps; a script that returned here would count as finished

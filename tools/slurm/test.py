@@ -52,10 +52,10 @@ rank = int(os.environ["SLURM_PROCID"])
 rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
 """
 # MPICH's wheel sends more than its address: what lies behind it in memory makes lines too long for SLURM's pmi2 now and then
-# (strace shows docstrings of NumPy), more often the more was imported before MPI. Not ours: with one network device the address
-# is short enough. slurm/site.sh chooses mpirun for this MPI.
+# (strace shows docstrings of NumPy), more often the more was imported before MPI. Not ours: with one network device addresses
+# are shorter and it is rare; try again. slurm/site.sh chooses mpirun for this MPI.
 PMI2_REFUSED = "mpi/pmi2: value not properly terminated in client request"
-ATTEMPTS = 3
+ATTEMPTS = 5
 TWO_NODES = ("--nodes=2", "--ntasks-per-node=2")
 
 
