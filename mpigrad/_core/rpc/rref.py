@@ -693,13 +693,22 @@ def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: 
 def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
     error = _error_of(answer)
     if error is not None:
-        _complete(owner, 2, creation_error(error))
+        _set_error(owner, creation_error(error))
 
 
-def _complete(owner: Owner, state: int, value: Any) -> None:
-    """Set the value (1) or the error (2), unless the creation has timed out."""
+def _set_value(owner: Owner, value: Any) -> None:
+    """Set the value, unless the creation has timed out. With `set_result`, which also records the streams of GPU tensors."""
     try:
-        owner.value._set(state, value)
+        owner.value.set_result(value)
+    except RuntimeError:
+        if not owner.value.done():
+            raise
+
+
+def _set_error(owner: Owner, error: Any) -> None:
+    """Set the error of making the value, unless the creation has timed out."""
+    try:
+        owner.value._set(2, error)
     except RuntimeError:
         if not owner.value.done():
             raise
@@ -724,12 +733,12 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
         result = execute()
     except BaseException as error:
         print_error(agent.info, error)
-        _complete(owner, 2, _portable(agent, error))
+        _set_error(owner, _portable(agent, error))
     else:
         if isinstance(result, Future):
             result._add(lambda fut: _fill_from(agent, owner, fut))
             return result.then(lambda fut: table.unkeep(owner.number))
-        _complete(owner, 1, result)
+        _set_value(owner, result)
     table.unkeep(owner.number)
     return None
 
@@ -742,9 +751,9 @@ def _portable(agent: Agent, error: BaseException) -> Any:
 def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
     error = _error_of(fut)
     if error is None:
-        _complete(owner, 1, fut.value())
+        _set_value(owner, fut.value())
     else:
-        _complete(owner, 2, _portable(agent, error))
+        _set_error(owner, _portable(agent, error))
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
