@@ -155,7 +155,7 @@ def test_drawings_are_those_of_the_tool(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")))
 def test_every_program_has_a_test(page: str) -> None:
-    """A page with a program that nobody runs would rot."""
+    """Every page with a program is tested."""
     source = Path(__file__).read_text() + (Path(__file__).parent / "test_tour.py").read_text()
     assert not programs(page) or f'"{page}"' in source
 

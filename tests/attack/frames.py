@@ -131,7 +131,7 @@ def main() -> None:
         print(attack(given.frames, given.seconds, given.seed, list(range(1, world.size))))
         sys.stdout.flush()
     world.Barrier()
-    rpc.shutdown(graceful=False)  # broken frames count as requests that nobody issued
+    rpc.shutdown(graceful=False)  # broken frames count as requests that were never issued
 
 
 if __name__ == "__main__":

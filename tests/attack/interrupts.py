@@ -2,8 +2,8 @@
 
     mpiexec -n 2 python -m tests.attack.interrupts --interrupts 20000 --seconds 600
 
-Rank 0 works, the others serve it; with `--all` the others are interrupted in `init_rpc` and `shutdown`, too. Whatever was
-interrupted may fail with KeyboardInterrupt and nothing else. What comes after it must be right, and nothing may be left over.
+Rank 0 works, the others serve it; with `--all` the others are interrupted in `init_rpc` and `shutdown`, too. An
+interrupted operation may fail with KeyboardInterrupt and nothing else. All later operations must work, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Attack:
 
 
 class Calls(threading.Thread):
-    """Another thread of the same worker, which nobody interrupts: all of its calls must succeed."""
+    """Another thread of the same worker, which is never interrupted: all its calls must succeed."""
 
     def __init__(self, to: str) -> None:
         super().__init__(daemon=True)

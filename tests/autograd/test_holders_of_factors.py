@@ -1,4 +1,4 @@
-"""A large product writes gradients over factors that nobody else holds. Whoever holds one, in whatever way, must not see that."""
+"""A large product writes gradients over factors without other references. Any other reference to a factor must prevent that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results and inputs that one-operand operators save without a tuple or a counter: changes are noticed all the same."""
+"""Results and inputs that one-operand operators save without a tuple or a counter: in-place changes are still detected."""
 
 from __future__ import annotations
 

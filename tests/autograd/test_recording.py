@@ -1,4 +1,4 @@
-"""Nodes that operators' quick paths record are those of the general path, which runs while an operation is watched."""
+"""The fast paths of operators record the same nodes as the general path, which runs while a watcher is registered."""
 
 from __future__ import annotations
 

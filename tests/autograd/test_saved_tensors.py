@@ -1,4 +1,4 @@
-"""Packing what operations save: `saved_tensors_hooks`, `save_on_cpu` and their like."""
+"""Packing of saved tensors: `saved_tensors_hooks`, `save_on_cpu` and `disable_saved_tensors_hooks`."""
 
 from __future__ import annotations
 

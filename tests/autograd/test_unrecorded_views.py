@@ -1,4 +1,4 @@
-"""Views without history, made under `no_grad` or in inference mode, or before their base needed gradients: they say that they
+"""Views without `grad_fn`, created under `no_grad` or in inference mode, or before their base required grad: they say that they
 require grad if their base does, gradients end at them, and recorded changes of them are refused."""
 
 from __future__ import annotations

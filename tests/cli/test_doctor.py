@@ -85,7 +85,7 @@ def test_page_of_this_machine(python) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_in_a_job_of_any_size(python, ranks: int) -> None:
-    """One rank has nobody to measure with."""
+    """A single rank has no partner for measurements."""
     facts = examine(python, "run", "-n", str(ranks), "-m", "mpigrad")
     check(facts, SCHEMA if ranks > 1 else {**SCHEMA, "job": {**SCHEMA["job"], "latency": type(None), "copying": type(None)}})  # type: ignore[dict-item]
     assert (facts["job"]["size"], facts["in_place"], len(facts["job"]["ranks"])) == (ranks, True, ranks)

@@ -191,7 +191,7 @@ def test_ranks_do_not_outlive_a_program_that_is_killed(later) -> None:
 
 
 def test_the_first_failure_counts(tmp_path) -> None:
-    """Ranks that fail because another has failed are not the cause, whatever their numbers."""
+    """Ranks that fail because another has failed are not reported as the cause, even if their rank is lower."""
     for rank, when in ((1, 1), (0, 2)):
         _leave(tmp_path, "failure", rank, Failure(10 + rank, f"error {rank}", 1))
         os.utime(tmp_path / f"failure.{rank}", (when, when))

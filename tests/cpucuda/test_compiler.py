@@ -1,4 +1,4 @@
-"""Compiled kernels are shared: whoever comes first compiles, nobody sees half a file."""
+"""Compiled kernels are shared: the first process compiles, and no process sees half a file."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_parts_of_a_tensor(group: World) -> None:
 
 
 def test_ranks_that_share_a_gpu_are_told(group: World, unclaimed: World, caplog: pytest.LogCaptureFixture) -> None:
-    """All ranks come to use cuda:1, and then cuda:0; whoever is not the first says so, once."""
+    """All ranks start to use cuda:1, and then cuda:0; all but the first warn, once."""
     told = []
     for place in ("cuda:1", "cuda:0"):
         with caplog.at_level(logging.WARNING):

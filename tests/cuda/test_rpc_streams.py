@@ -1,6 +1,6 @@
-"""Streams of calls: results are right on whatever stream the caller works, without a word about synchronisation.
+"""Streams of calls: results are correct on any stream of the caller, without explicit synchronisation.
 
-The emulated GPU runs nothing before it must, so a missing wait shows as wrong numbers, every time.
+The emulated GPU runs work as late as possible, so a missing wait gives wrong numbers every time.
 """
 
 from __future__ import annotations

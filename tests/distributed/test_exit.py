@@ -1,4 +1,4 @@
-"""The end of processes: forked children touch nothing, printed errors end nothing, a stopped worker keeps nobody."""
+"""The end of processes: forked children affect nothing, printed errors do not end the job, a stopped worker blocks no one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ FORKS = """
     pid = os.fork()
     if pid == 0:
         child()
-        raise SystemExit(8)  # nobody catches it
+        raise SystemExit(8)  # not caught
     codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     pid = os.fork()
     if pid == 0:

@@ -1,4 +1,4 @@
-"""Tools for files of `jit.save` that nobody but a forger would write: archives, and graphs written by hand."""
+"""Tools to forge files of `jit.save`: archives, and graphs written by hand."""
 
 from __future__ import annotations
 

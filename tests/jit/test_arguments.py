@@ -1,4 +1,4 @@
-"""Arguments at the border of scripted functions: quick where they fit, PyTorch's complaints where they do not."""
+"""Arguments of scripted functions: a fast path if they match, PyTorch's errors if they do not."""
 
 from __future__ import annotations
 

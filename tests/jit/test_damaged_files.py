@@ -89,7 +89,7 @@ def test_names_of_arrays_are_numbers(name: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RuntimeError, match="unexpected member"):
         mpigrad.jit.load(archived({**members(), name: npy(np.ones(1))}))
-    mpigrad.jit.load(archived({**members(), "../../evil.txt": b"x", "/evil.txt": b"x"}))  # nobody reads them
+    mpigrad.jit.load(archived({**members(), "../../evil.txt": b"x", "/evil.txt": b"x"}))  # they are not read
     assert not list(tmp_path.iterdir())
 
 

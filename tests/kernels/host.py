@@ -16,7 +16,7 @@ from mpigrad._kernels.kernel import Kernel, source
 from mpigrad._kernels.table import TABLE
 
 HEADER = Path(__file__).with_name("host.h")
-EDGE = 64  # bytes before and after each array that nobody may write to
+EDGE = 64  # guard bytes before and after each array
 
 
 def _entry(kernel: Kernel, letters: str) -> str:

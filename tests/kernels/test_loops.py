@@ -1,4 +1,4 @@
-"""Loops over rows in C: the sums of NumPy, bit by bit, or nothing done and a word about it."""
+"""Loops over rows in C: the sums of NumPy, bit by bit, or False without doing anything."""
 
 from __future__ import annotations
 

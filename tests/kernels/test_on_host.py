@@ -1,4 +1,4 @@
-"""The kernels' bodies as the CPU runs them: what NumPy gives, within rounding, or nothing done and a word about it."""
+"""The kernels' bodies as the CPU runs them: what NumPy gives, within rounding, or False without doing anything."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mpigrad._ops._define.operator import Operator
 from tests.ops.table import Case, all_cases
 
 CASES = all_cases()
-DOUBLE = ("float_power", "shape: double", "shape: to complex")  # these give float64 whatever they get
+DOUBLE = ("float_power", "shape: double", "shape: to complex")  # these return float64 for all inputs
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Files made to do harm: whatever is in them, `load` gives the right content or a clear error, and changes nothing else.
+"""Malicious files: `load` returns the right content or raises a clear error, and changes nothing else.
 
 `MPIGRAD_ATTACKS=100000` has so many mutated files loaded instead of the few that fit into a test run.
 """

@@ -1,4 +1,4 @@
-"""Guarded sections: handlers of signals wait until they are left; nobody else notices."""
+"""Guarded sections: signal handlers run at their end; the program does not notice the replaced handlers."""
 
 from __future__ import annotations
 

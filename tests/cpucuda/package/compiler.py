@@ -73,7 +73,7 @@ def wanted_options(options: Sequence[str]) -> tuple[str, ...]:
 
 
 def shared_object(code: str, options: tuple[str, ...]) -> Path:
-    """The path of the compiled code; whoever comes first compiles, others wait for it."""
+    """The path of the compiled code; the first process compiles, others wait for it."""
     key = hashlib.sha256("\0".join([toolchain(), *options, code]).encode()).hexdigest()[:24]
     result = cache() / f"{key}.so"
     if not result.exists():

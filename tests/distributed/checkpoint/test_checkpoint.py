@@ -43,7 +43,7 @@ class Unwritable(nn.Linear):
 
 
 class Slow(nn.Linear):
-    """Its state is there only after somebody has asked for it to be."""
+    """A module whose `state_dict` waits for an event."""
 
     go = threading.Event()
 
@@ -87,7 +87,7 @@ def test_training_goes_on_from_a_checkpoint(rpc_world, tmp_path: Path) -> None:
     wanted = through.train(0, 8)
     found = first.train(0, 4)
     checkpoint.save(tmp_path / "here", first.parts(), extra={"step": 4})
-    first.train(4, 8)  # goes on, in vain
+    first.train(4, 8)  # these steps are lost by the load
     second = Training(rpc_world, lr=7.0)
     second.train(0, 2)
     assert checkpoint.load(tmp_path / "here", second.parts()) == {"step": 4}

@@ -117,7 +117,7 @@ def test_a_scripted_remote_module_is_not_sent_but_made_anew(rpc_world) -> None:
 
 
 def test_an_interface_that_is_made_first_on_another_worker(rpc_world) -> None:
-    """The owner learns of the interface when the RemoteModule is made, whoever made the module."""
+    """The owner learns of the interface when the RemoteModule is created, even if another worker created the module."""
 
     made = rpc.rpc_sync(rpc_world.next_name, hold_teller)
     remote = RemoteModule.init_from_module_rref(rpc_world.next_name, made, Tells)

@@ -115,7 +115,7 @@ def test_grad_itself_is_neither_used_nor_changed(rpc_world) -> None:
 
 
 def test_concurrent_trainers_lose_no_step(rpc_world) -> None:
-    """Every rank trains the same weight: each gradient is 1 whatever the order, so the sum of all steps is known."""
+    """Every rank trains the same weight: each gradient is 1 in any order, so the sum of all steps is known."""
     if rpc_world.rank == 0:
         rref = rpc.remote(rpc_world.worker(1), parts.weight)
         trainers = [

@@ -108,7 +108,7 @@ def test_a_worker_leaves_in_mid_pass(world, start, leaver) -> None:
     if world.rank == 0:
         one = Started()
         eventually(lambda: rpc.rpc_sync("worker1", _holding) and rpc.rpc_sync("worker3", reached))
-    world.barrier()  # here everybody is in the middle of the pass
+    world.barrier()  # here all ranks are in the middle of the pass
     if world.rank == leaver:
         rpc.shutdown(graceful=False)
     elif world.rank == 1:

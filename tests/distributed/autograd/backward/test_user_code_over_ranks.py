@@ -46,7 +46,7 @@ def breakable(a: Any, b: Any) -> Any:
 
 def test_passes_that_fail_and_then_do_not(rpc_world) -> None:
     BROKEN.set()
-    rpc_world.barrier()  # so is everybody else
+    rpc_world.barrier()  # so are all other ranks
     a, b = (mpigrad.rand(3, 3, dtype=mpigrad.float64, requires_grad=True) for _ in range(2))
     with dist_autograd.context() as context_id:
         loss = rpc.rpc_sync(rpc_world.next_name, breakable, args=(a, b)).sum()

@@ -1,4 +1,4 @@
-"""A release that names the wrong context, or one too many, must not lose gradients without anybody noticing."""
+"""A release that names the wrong context, or one too many, must not lose gradients silently."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_what_was_sent_as_it_is_goes_to_its_ends() -> None:
     path = path_below(SendRpcBackward([leaf, a]))
     assert path.nodes() == [edge[0] for edge in map(edge_of, (leaf, a))]
     found = given(path, grads=grads)
-    assert grads == [None, None]  # nobody but the end holds them any more
+    assert grads == [None, None]  # only the ends refer to them
     assert np.allclose(found.pop(a.grad_fn), 2)
     assert [np.allclose(grad, 1) for grad in found.values()] == [True]
 

@@ -69,7 +69,7 @@ def test_a_call_and_the_operators_it_ran(rpc_world, kind) -> None:
 
 @pytest.mark.host
 def test_the_other_side_looks_at_what_the_caller_wants(rpc_world) -> None:
-    for turn in range(rpc_world.world_size):  # memory is counted for the process: nobody else is to work there
+    for turn in range(rpc_world.world_size):  # memory is counted per process, so no other rank may use this one
         if rpc_world.rank == turn:
             look_at_everything(rpc_world.name, rpc_world.next_name)
         rpc_world.barrier()

@@ -1,4 +1,4 @@
-"""Progress: slow, blocking, nested and polling functions stop nobody; user code stays off waiting stacks."""
+"""Progress: slow, blocking, nested and polling functions block no other call; user code never runs on waiting threads."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_slow_function_does_not_hold_up_others() -> None:
 
 def test_slow_function_after_a_busy_time_does_not_hold_up_others() -> None:
     with world_in_memory(2) as agents, acting_as(agents[0]):
-        busy = time.monotonic() + 0.3  # by now the monitor looks rarely, since somebody always polls
+        busy = time.monotonic() + 0.3  # by now the monitor checks rarely, since a thread always polls
         while time.monotonic() < busy:
             rpc.rpc_sync(1, far.add, args=(1, 1))
         slow = rpc.rpc_async(1, far.poll_flag, args=("slow after busy",))

@@ -105,7 +105,7 @@ def test_a_left_over_rref_of_shutdown(rpc_world) -> None:
 @pytest.mark.mpi(min_size=2)
 def test_shared_rrefs_are_counted_until_the_last_user_is_gone(rpc_world) -> None:
     mine = rpc.RRef(7)
-    assert owners_and_forks() == ("0", "0")  # of nobody's concern yet
+    assert owners_and_forks() == ("0", "0")  # not counted yet
     rpc_world.barrier()
     rpc.rpc_sync(rpc_world.next_name, hold, args=(mine,))
     assert owners_and_forks() == ("1", "1")

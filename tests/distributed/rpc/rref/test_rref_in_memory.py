@@ -172,7 +172,7 @@ def test_a_worker_that_leaves_while_it_is_asked_for_orphans_keeps_the_value(monk
 
 
 def test_a_worker_that_leaves_with_its_forks_frees_the_value() -> None:
-    """Whoever is asked for orphans has none, or never answers."""
+    """The workers that are asked for orphans have none, or never answer."""
     with world_in_memory(4, graceful=False) as agents:
         with acting_as(agents[0]):
             rref = rpc.RRef("x")

@@ -1,4 +1,4 @@
-"""Slots: both ends of a transfer copy chunks, no chunk has two owners, and the end is when nobody writes any more."""
+"""Slots: both processes of a transfer copy chunks, no chunk has two owners, and the transfer ends when no process writes."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_memory_that_cannot_be_read_ends_the_senders_help() -> None:
     assert ends.give(1) == MORE
     assert ends.take(address=4096) == errno.EFAULT
     assert ends.give() == DONE  # nothing left to claim
-    assert ends.take() == DONE  # nobody writes: the receiver may ask for it by other means
+    assert ends.take() == DONE  # no process writes: the receiver may request it by MPI
 
 
 def test_memory_that_cannot_be_written_is_left_to_the_receiver() -> None:
@@ -168,7 +168,7 @@ def test_slots_of_the_wrong_length() -> None:
 def test_a_sender_that_dies_with_a_claim_is_not_waited_for_blindly() -> None:
     ends = Ends(4 * CHUNK)
     words = np.frombuffer(memory_of(ends.slots), np.uint64)
-    words[WORK] += 1 << 16  # a claim that nobody will ever copy
+    words[WORK] += 1 << 16  # a claim whose chunk will never be copied
     began = time.monotonic()
     assert ends.take() == LATER  # and not an endless wait
     assert time.monotonic() - began < 5

@@ -195,7 +195,7 @@ def test_strangers_are_declined_and_get_nothing_offered(monkeypatch, changes) ->
     assert receiver.open(frame, 1) == (None, {}) and frame == framed([large])
     [(to, answer)] = here.sent
     assert to == 1 and answer[0] == MessageType.DECLINE and answer[6] == 1  # looked at like a frame that arrays follow
-    sender.declined(bytearray(answer), 3)  # nobody whom it was offered to
+    sender.declined(bytearray(answer), 3)  # not the rank to which it was offered
     assert not made[0].Test() and not there.by_mpi
     sender.declined(bytearray(answer), 1)
     assert not made[0].Test() and there.by_mpi == [(1, MIB, 40)]

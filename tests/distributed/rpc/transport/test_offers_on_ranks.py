@@ -35,7 +35,7 @@ def numbers(size: int, seed: int = 0) -> np.ndarray:
 
 
 def checked_and_changed(array: np.ndarray, crc: int) -> np.ndarray:
-    """What a worker does with an array at once: nobody may write to it any more."""
+    """A worker changes an array at once: no other process may still write to it."""
     assert zlib.crc32(array) == crc
     array[:] = 255 - array
     return array
@@ -223,7 +223,7 @@ def test_one_rank_that_does_not_want_it(world, monkeypatch) -> None:
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.parametrize("change", [{"host": b"0" * 36}, {"token": b"x" * 16}, {"file": 0}], ids=["host", "token", "file"])
 def test_one_rank_that_is_a_stranger(world, monkeypatch, change) -> None:
-    """As one on another host, or in another container, is: nobody takes its offers."""
+    """Behaves like a rank on another host or in another container: its offers are declined."""
     own = slots.own_slots()
     if world.rank == 1 and own is not None:
         monkeypatch.setattr(own, "packed", slots._IDENTITY.pack(*own.identity._replace(**change)))

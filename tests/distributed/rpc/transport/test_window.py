@@ -63,7 +63,7 @@ def test_frames_beyond_the_window_wait_in_order(transport) -> None:
         transport.send(1, b"%d" % number, [], 0)
     assert len(comm.sent) == window and transport.unsent() == window + 50
     transport.send(2, b"other", [], 0)
-    assert comm.sent[-1] == (2, b"other")  # nobody else waits
+    assert comm.sent[-1] == (2, b"other")  # no other rank waits
     while transport.unsent():
         for request in comm.requests:
             request.over = True
@@ -203,7 +203,7 @@ def state_of(fut) -> int:
 
 @pytest.mark.mpi(min_size=2)
 def test_calls_to_who_leaves_with_a_full_window_fail_soon(world, monkeypatch) -> None:
-    """Answers that waited for a place are lost, but whoever waits for them hears that the worker is gone."""
+    """Queued answers are lost, but their callers learn that the worker has left."""
     rpc.init_rpc(world.name, rank=world.rank, world_size=world.world_size)
     agent = _get_current_rpc_agent()
     monkeypatch.setattr(mpi, "WINDOW", 2)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.mpi(min_size=2)
 
 
 def test_a_rank_that_left_before_another_joined_is_not_waited_for(world) -> None:
-    """Its word that it joined is found by whoever joins later, and so must be its word that it left."""
+    """A rank that joins later finds its JOIN message, so it must also find its LEAVE message."""
     for turn in range(world.world_size):
         if world.rank == turn:
             rpc.init_rpc(f"{world.name}-{turn}", dynamic=True)
@@ -51,7 +51,7 @@ def test_a_refused_rank_is_nobodys_member(world) -> None:
 
 
 def test_one_of_two_that_want_a_name_at_once_may_have_it(world) -> None:
-    """Both ask before either has heard of the other; whoever is refused leaves nothing behind."""
+    """Both join before either knows of the other; the refused one leaves nothing behind."""
     refused = None
     world.barrier()
     if world.rank < 2:
@@ -125,7 +125,7 @@ def hold_there(rref, to) -> None:
 @pytest.mark.mpi(min_size=3)
 @pytest.mark.parametrize("graceful", [True, False])
 def test_a_fork_outlives_the_member_through_which_it_came(world, graceful: bool) -> None:
-    """The owner has let go of its value, and whoever brought the fork has left: the fork alone keeps it."""
+    """The owner has dropped its RRef and the worker that sent the fork has left: only the fork keeps the value."""
     if world.rank < 3:
         rpc.init_rpc(world.name, dynamic=True)
     world.barrier()

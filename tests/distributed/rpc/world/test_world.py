@@ -118,7 +118,7 @@ LATE: list[int] = []
 
 
 def later_chain(depth: int, to: int, back: int) -> None:
-    """Start another call after this one has been answered, from a thread that nobody waits for."""
+    """Start another call after this one has been answered, from a thread that is not waited for."""
     LATE.append(depth)
     if depth:
         time.sleep(0.005)
