@@ -3,7 +3,7 @@
     mpiexec -n 2 python -m tests.attack.interrupts --interrupts 20000 --seconds 600
 
 Rank 0 works, the others serve it; with `--all` the others are interrupted in `init_rpc` and `shutdown`, too. An
-interrupted operation may fail with KeyboardInterrupt and nothing else. All later operations must work, and nothing may be left over.
+interrupted operation may fail with KeyboardInterrupt and nothing else. Later operations must work, and nothing may be left over.
 """
 
 from __future__ import annotations
