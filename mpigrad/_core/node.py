@@ -125,8 +125,8 @@ def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
         return grad.copy()  # a view of a received frame, which it would keep alive
     if owned:
         if getattr(grad, "is_sparse_array", False):
-            if _can_be_kept(grad.indices) and _can_be_kept(grad.values):
-                return grad
+            if grad.indices.flags.c_contiguous and grad.values.flags.c_contiguous:
+                return type(grad)(_own(grad.indices), _own(grad.values), grad.shape, grad.is_coalesced)
         elif owns_memory(grad) and _obeys(grad, variable._array):
             return grad
     return np.asarray(grad) if isinstance(grad, np.generic) else _copied(grad, variable._array)
@@ -142,12 +142,14 @@ def owns_memory(grad: Any) -> bool:
     return not isinstance(grad, np.generic) and getattr(grad, "base", None) is None
 
 
-def _can_be_kept(part: Any) -> bool:
-    """Whether the indices or values of a sparse gradient need no copy: they are contiguous and not a view of memory that others
-    refer to. Other references to the array itself do not matter."""
-    if type(part) is not ndarray:
-        return part.flags.c_contiguous and part.base is None
-    return part.flags.c_contiguous and part.flags.writeable and (part.base is None or sole_bases(part))
+def _own(part: Any) -> Any:
+    """The indices or values of a sparse gradient; a copy if they are a view of memory that others refer to. Other references to
+    the array itself do not matter."""
+    if part.base is None or (type(part) is ndarray and sole_bases(part)):
+        if type(part) is not ndarray or part.flags.writeable:
+            return part
+    with guard(part):
+        return part.copy()
 
 
 def take_saved(node: Any) -> list[tuple[Any, bool]]:

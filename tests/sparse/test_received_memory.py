@@ -40,15 +40,15 @@ def twice(x: mpigrad.Tensor, y: mpigrad.Tensor) -> mpigrad.Tensor:
 
 
 @pytest.mark.host
-def test_a_sparse_gradient_has_the_rows_that_came(rpc_world) -> None:
+def test_values_of_a_sparse_gradient_are_the_rows_that_came(rpc_world) -> None:
     to = rpc_world.next_name
     rref = rpc.remote(to, mpigrad.nn.Embedding, args=(ROWS, WIDTH), kwargs={"sparse": True})
     ids = mpigrad.randint(0, ROWS, (IDS,))
     with dist_autograd.context() as context_id:
         found = rpc.rpc_sync(to, fn.look_up, args=(rref, ids))
         dist_autograd.backward(context_id, [(found * found).sum()])
-        sparse, _, count = rpc.rpc_sync(to, kept_values, args=(context_id, rref))
-        assert sparse and count == IDS
+        sparse, received, count = rpc.rpc_sync(to, kept_values, args=(context_id, rref))
+        assert sparse and received == COUNTED and count == IDS
     rpc_world.barrier()
 
 
