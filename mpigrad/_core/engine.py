@@ -202,7 +202,7 @@ class GraphTask:
                 _go_where(grad)
             if node.hooks is not None or captures is not None and node in captures:
                 grad = self._before(node, grad)
-            if needed is not None and node not in needed:
+            if needed is not None and node not in needed:  # it does not lead to a target
                 node = grad = None
                 continue
             edges = node.edges
@@ -228,9 +228,9 @@ class GraphTask:
                     held = take(below, None)
                     if held is not None:
                         buffers[below] = self._sum_alone(below, held, out, sole(held))
-                    elif left or not below.edges:
+                    elif left or not below.edges:  # it must wait, or is a leaf
                         buffers[below] = out
-                    else:
+                    else:  # it is ready: it runs next, and the one found before goes to the queue
                         if node is not None:
                             buffers[node] = grad
                             ready.append(node)

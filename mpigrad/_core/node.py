@@ -306,7 +306,7 @@ def hooks_of(node: Node) -> Hooks:
     """The node's hooks, created on first use."""
     found = node.hooks
     if found is None:
-        with _leaf_lock:
+        with _leaf_lock:  # double-checked: reading needs no lock
             found = node.hooks
             if found is None:
                 found = node.hooks = Hooks()
@@ -440,7 +440,7 @@ def record_one(
     `place` says what is saved: None for nothing; 0 for the input, with its version; a negative number for the result's
     array. The last two are for LightNode."""
     node = new(RecordedNode, cls)
-    above = x._grad_fn
+    above = x._grad_fn  # the usual case of `edge_of`, without a call
     node.edges = ((above, x._nr) if above is not None and x._view is None else edge_of(x),)
     node.hooks = node.meta = None
     node.kw, node.shapes = kw, shapes

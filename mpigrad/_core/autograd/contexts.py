@@ -277,7 +277,7 @@ class Container:
     def get_or_create(self, context_id: int) -> DistAutogradContext | None:
         """The context that a message names; created for the first message, None if it has been released."""
         found = self.contexts.get(context_id)
-        if found is not None:
+        if found is not None:  # the usual case needs no lock
             return found
         self._lock.acquire()
         try:
@@ -304,7 +304,7 @@ class Container:
         try:
             found = self.contexts.pop(context_id, None)
             maker = context_id >> LOCAL_BITS
-            if maker == self.worker_id:
+            if maker == self.worker_id:  # the release tells other workers the new floor
                 self._raise_own_floor()
             else:
                 self._note(maker, context_id, floor)

@@ -311,7 +311,7 @@ class DistEngine:
         pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
         )
-        pass_.thread = get_ident()
+        pass_.thread = get_ident()  # interrupts are handled on this thread while nodes run
         if capture is not None:
             pass_.captures = _captures(capture)
         grads = [_ones_like(root) for root in roots]
@@ -420,7 +420,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
     pass_ = begun_here.pass_ if begun_here is not None else Pass(message.extra)
     batch = decode(message.body, message.arrays, message.src, context, pass_)
     parts = context.parts
-    if parts.runs_user_code():
+    if parts.runs_user_code():  # not on a polling thread
         branch = Branch(worker, context, pass_, message.src)
         if not branch.defer(partial(branch.run, batch)):
             with Running(context):

@@ -383,10 +383,10 @@ class Parts:
         large, small = self._together.get(one, [one]), self._together.get(other, [other])
         if large is small:
             return
-        if len(large) < len(small):
+        if len(large) < len(small):  # union by size
             large, small = small, large
         large.extend(small)
-        for message_id in (*small, large[0]):
+        for message_id in (*small, large[0]):  # `large[0]` has no entry yet if it was independent
             self._together[message_id] = large
 
     def joined_with(self, source: Source) -> list[Source]:

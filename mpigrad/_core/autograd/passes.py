@@ -564,7 +564,7 @@ class JoinedPart:
         branch = self.branch
         reached = branch.context.reached.get(reach_id, set())
         with self._lock:
-            if self._task is None:
+            if self._task is None:  # the answer to HOLD and REACHED may both say that the reach phase is over
                 expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
                 pass_ = branch.pass_
                 self._missing = set(expected)
@@ -697,7 +697,7 @@ class Branch:
         parts = context.parts
         while batch:
             gradients = batch.pop()
-            parts.catch_up()
+            parts.catch_up()  # sends during the pass may have joined parts
             source = parts.source_for(gradients.message_id, gradients.grads)
             if parts.claim_independent(source, pass_.id):
                 outgoing = pass_.run(context, source, gradients.grads)
@@ -740,7 +740,7 @@ class Branch:
         if new:
             register_hold(part)
         part.deliver(source, grads)
-        if not part.registered.done():
+        if not part.registered.done():  # the branch must not end before the initiator knows of the part
             with self.lock:
                 self.pending += 1
             part.registered._add(self._part_registered)
@@ -777,7 +777,7 @@ class Branch:
         """Send gradients to another worker; returns the future of its answer."""
         context, pass_ = self.context, self.pass_
         body, arrays = encode(batch, context, pass_)
-        context.known_workers.add(rank)
+        context.known_workers.add(rank)  # it gets the context with this message, so it must be told of the release
         return self.worker.agent.request(
             rank, _REQUEST, body, arrays, None, pass_.id, 0, (context.context_id, 0), then
         )

@@ -448,9 +448,9 @@ class CallTable:
             payload = NOTHING
         else:
             payload = encode_flat(args)
-            if payload is None:
+            if payload is None:  # contains objects that need pickle
                 payload = encode_any(self._agent, dst, (args, kwargs))
-        if kind == CALL and is_library(name):
+        if kind == CALL and is_library(name):  # cannot block, so a waiting thread of the callee may run it
             kind = OPERATOR_CALL
         now = _monotonic()
         fut = self._begin(dst, func, timeout, now)
@@ -460,7 +460,7 @@ class CallTable:
         call_id = next(self._ids)
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
-        self.pending[call_id] = fut
+        self.pending[call_id] = fut  # before the send: another thread may receive the answer at once
         try:
             if context is None:
                 self._sender.send(dst, kind, payload, 0, call_id, 0, 0, name, extra, extra2)
@@ -561,7 +561,7 @@ class CallTable:
 
     def _complete(self, frame: Any, header: Header) -> None:
         flags, call_id = header.flags, header.call_id
-        fut = self.pending.get(call_id)
+        fut = self.pending.get(call_id)  # not removed yet: the call can still time out while its answer is decoded
         value: Any = None
         fatal: BaseException | None = None
         state = 1

@@ -416,7 +416,7 @@ class MPITransport(Transport):
 
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         direct = self._direct
-        if direct is not None and not follow:
+        if direct is not None and not follow:  # the usual case: MPI is called without mpi4py
             self.bytes_sent += len(frame)
             sending = direct.send(frame, dst)
             if sending is not None:
@@ -437,7 +437,7 @@ class MPITransport(Transport):
             if follow:
                 self._send_arrays(dst, follow, tag, {} if offered is None else offered[1])
         finally:
-            if not request.Test():
+            if not request.Test():  # MPI sends small frames eagerly, so most are complete already
                 self._keep(request, dst)
 
     def _keep(self, request: Any, dst: int) -> None:
@@ -555,6 +555,7 @@ class MPITransport(Transport):
             else:
                 requests.extend(self.receive_pieces(src, array, tag))
             tag += tags_of(sizes[nth])
+        # offers are not requests of MPI, so `Testall` cannot test them
         self._expect([RequestGroup(requests)] if offers and len(requests) > 1 else requests, bulk)
 
     def _receive_on_devices(self, frame: bytearray, sizes: list[int], src: int, tag: int) -> None:
@@ -575,13 +576,14 @@ class MPITransport(Transport):
                 still.append(entry)
         self._coming = still
         self._looks += 1
-        if still and (not self._looks & 1023 or len(still) > COMING_MAX):
+        if still and (not self._looks & 1023 or len(still) > COMING_MAX):  # deadlines are long: check them rarely
             self._expire(time.monotonic())
 
     def _expire(self, now: float) -> None:
         """Give up arrays that were announced long ago and have not started to arrive: the sender or the frame is broken."""
         spare = len(self._coming) - COMING_MAX
         for nth, (requests, bulk, limit) in enumerate(self._coming):
+            # only receives of MPI can be cancelled
             if (limit <= now or nth < spare) and all(isinstance(each, self._mpi.Request) for each in requests):
                 self._coming[nth] = ([RequestGroup([_Cancelled(self._mpi, each, bulk) for each in requests])], bulk, _NEVER)
 
@@ -593,7 +595,7 @@ class MPITransport(Transport):
                 over = request.Test()
             except Exception as error:
                 logger.error("a message to rank %s may not have arrived: %s", dst, error)
-                _abandoned.append(request)
+                _abandoned.append(request)  # MPI may still use its buffer
                 over = True
             if over:
                 sends.popleft()

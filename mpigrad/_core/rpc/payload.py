@@ -682,12 +682,12 @@ def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Paylo
     """Encode an object with pickle or cloudpickle; `what` is "Request" or "Response", which selects the device map."""
     if custom_pickler is not None:
         return _encode_custom(obj, (agent, dst, what))
-    before = suspend()
+    before = suspend()  # pickling may run user code (`__reduce__` ...)
     try:
         text, tables = dumps(obj, (agent, dst, what))
     finally:
         resume(before)
-    hook = extensions.rref_hook
+    hook = extensions.rref_hook  # forks are made after pickling has succeeded
     rrefs = hook.pack(agent, dst, tables.rrefs) if hook is not None and tables.rrefs else b""
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, _U32.pack(len(rrefs)), rrefs, text))
@@ -823,9 +823,9 @@ def _decode_pickle(
     start = at + 4 + _U32.unpack_from(meta, at)[0]
     data = meta[at + 4 : start]
     hook = extensions.rref_hook
-    rrefs = hook.unpack(agent, src, data) if hook is not None and data else []
+    rrefs = hook.unpack(agent, src, data) if hook is not None and data else []  # even if unpickling fails: they must be counted
     buffers = [value for entry, value in zip(entries, values) if BUFFER <= entry[0] <= BUFFER + 1]
-    before = suspend()
+    before = suspend()  # unpickling may run user code (`__setstate__` ...)
     try:
         return loads(memoryview(meta)[start:], values, buffers, rrefs, tensors), tensors
     finally:

@@ -92,6 +92,7 @@ class SendQueue:
     def flush(self) -> None:
         """Empty the outbox, unless another thread holds the lock and will do so."""
         outbox, lock = self.outbox, self.lock
+        # again after each release: a thread that found the lock taken may have added a frame in between
         while outbox and lock.acquire(False):
             try:
                 self.drain()
@@ -114,7 +115,7 @@ class SendQueue:
         if not lock.acquire(False):
             return None
         try:
-            if self.outbox:
+            if self.outbox:  # frames of threads that found the lock taken
                 self.drain()
             frame = self.transport.poll(tries)
         finally:
@@ -421,10 +422,10 @@ class Pool:
             while not self.stopping and not self._lead.wanted_by:
                 frame = self._queue.poll(burst if idle < ACTIVE_SECONDS else GLANCE)
                 if frame is not None:
-                    self._lead.leader = me
+                    self._lead.leader = me  # `defer` must know that this thread leads
                     work = receive(frame, None)
                     self._lead.leader = 0
-                    if work is not None and not self._reserve():
+                    if work is not None and not self._reserve():  # the limit is reached: leave it to the next free thread
                         self.enqueue(work)
                         work = None
                 else:
@@ -487,7 +488,7 @@ class Pool:
         if not self._lead.ticking:
             self.ensure_monitor()
         self._lead.just_served = True
-        self._lead.lock.release()
+        self._lead.lock.release()  # a wait inside the function may take the lead, and so may the monitor (I2)
         self.run(work)
         return self._lead.lock.acquire(False)
 
@@ -575,7 +576,7 @@ class Pool:
         began = _monotonic()
         for ident, thread in list(self.threads.items()):
             while ident != me and thread.is_alive():
-                while self._sleeping:
+                while self._sleeping:  # threads may have gone to sleep after the first round
                     self._wake_sleeping()
                 thread.join(0.005)
                 if _monotonic() - began > (0.2 if self._running else 10):  # a user function may never return
@@ -652,7 +653,7 @@ class Waiters:
                     return True
                 if found is _INTERRUPTED:
                     continue
-                if found is not _HANDED_OVER:
+                if found is not _HANDED_OVER:  # the answer of this wait: decoded without the lead, as it may run user code
                     self._handler.serve(found)
                     continue
             if self._sleep(fut, deadline, found is _HANDED_OVER):
@@ -666,7 +667,7 @@ class Waiters:
             return False
         lead.wanted_by.append(fut)
         try:
-            return lead.lock.acquire(True, 0.001)
+            return lead.lock.acquire(True, 0.001)  # the leader checks `wanted_by` after each poll
         finally:
             lead.wanted_by.pop()
 

@@ -225,7 +225,7 @@ class Table:
 
     def tell_parent(self, rank: int, fork: int, number: int) -> None:
         """Tell the worker that counted a fork that it has ended."""
-        if rank == self.agent.rank:
+        if rank == self.agent.rank:  # this runs as an event, so the thread that runs events will find it
             self._events.append((self._child_ended, (fork, number, rank)))
             return
         if rank == ORPHAN or rank in self.agent.gone:
@@ -243,7 +243,7 @@ class Table:
 
     def owner(self, number: int) -> Owner:
         """The owner's record; created if a message names it before the call that creates the value arrives."""
-        with self._making:
+        with self._making:  # two messages may name a new RRef at the same time
             found = self.owners.get(number)
             if found is None:
                 found = self.owners[number] = Owner(number, self.agent.new_value())
@@ -662,7 +662,7 @@ def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, t
     if info.id == agent.rank:
         return _own(agent, number, func, args, kwargs, seconds)
     user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
-    table.add_user(user)
+    table.add_user(user)  # before the call: another thread may receive the confirmation at once
     try:
         answer = _call(agent, info, func, args, kwargs, seconds, number)
     except BaseException as error:
@@ -728,7 +728,7 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
     owner = table.new_owner(header.extra)
     if header.extra2 == _NEW:
         table.count_child(owner, header.src)
-    table.keep(owner)
+    table.keep(owner)  # until the value is set, even if all forks end before
     try:
         result = execute()
     except BaseException as error:

@@ -40,6 +40,6 @@ def _lock(index: int) -> int:
             "separate GPU with MPIGRAD_BIND_DEVICE=1, mpigrad.distributed.bind_device() or mpigrad.cuda.set_device()",
             index,
         )
-    fcntl.flock(file, fcntl.LOCK_SH)
+    fcntl.flock(file, fcntl.LOCK_SH)  # shared: a later process finds it taken, but does not wait
     return file
 

@@ -225,7 +225,7 @@ def new_group(
         raise ValueError(f"ranks list must not contain duplicate entries, got {list(members)}")
     if whole.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
-    with mpi_turn():
+    with mpi_turn():  # Create_group is collective over the members only, unlike Split and Create
         chosen = whole.comm.Get_group().Incl(members)
         comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
     made = ProcessGroup(comm, members, timeout or whole.timeout, str(len(_groups)), group_desc or "undefined")

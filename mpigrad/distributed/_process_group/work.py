@@ -114,7 +114,7 @@ def _complete_later(work: Work, future: Future) -> None:
     deadline = None if work._seconds is None else time.monotonic() + work._seconds
     with _awaiting:
         _awaited.append((work, future, deadline))
-        if len(_awaited) == 1:
+        if len(_awaited) == 1:  # the thread ends, under this lock, when the list is empty
             threading.Thread(target=_complete_all, name="mpigrad-futures-of-work", daemon=True).start()
 
 

@@ -140,7 +140,7 @@ class DeviceAgent(Agent):
         self._maps: dict[str, DeviceMap] = mine.maps
         self._ways_back = reverse_maps(self.info.name, profiles)
         devices = devices_in_use(mine, self._ways_back)
-        if not static and not mine.devices:
+        if not static and not mine.devices:  # maps of later members may name any GPU
             devices = [device("cuda", index) for index in range(mine.available)]
         self.devices = devices
         self.moves_host_tensors = any(CPU in each for each in (*self._maps.values(), *self._ways_back.values()))

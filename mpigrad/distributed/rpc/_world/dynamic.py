@@ -179,7 +179,7 @@ class Membership:
     def _add(self, rank: int, name: str, profile: Profile, epoch: int) -> None:
         agent = self._agent
         known = agent.workers.get(rank)
-        if known is not None and agent.epochs.get(rank) == epoch:
+        if known is not None and agent.epochs.get(rank) == epoch:  # both JOIN and WELCOME introduce a member
             return
         if known is not None:
             agent.lose(rank, f"{known} has left this RPC world, so calls to it cannot be answered")
@@ -210,7 +210,7 @@ class Membership:
             agent.request(rank, MessageType.DEPART, timeout=0) for rank in list(agent.workers) if rank != agent.rank
         ]
         self._until(lambda: all(fut.done() for fut in told), deadline)
-        self._until(agent.quiet, deadline)
+        self._until(agent.quiet, deadline)  # calls of others may have started new work here
 
     def _until(self, condition: Any, deadline: float | None) -> None:
         while not condition():

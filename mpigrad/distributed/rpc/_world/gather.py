@@ -54,7 +54,7 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
     seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
     gathers = _of(agent)
     group = ",".join(names)
-    with gathers.lock:
+    with gathers.lock:  # all workers count the gathers of a group, so equal numbers mean the same gather
         gathers.counts[group] += 1
         key = f"{gathers.counts[group]}:{group}"
     try:

@@ -62,7 +62,7 @@ class Closing:
             self._changed = Future()
             if self.closed.done():
                 return
-            coordinator = min(agent.workers)
+            coordinator = min(agent.workers)  # may change when workers are lost
             if coordinator == agent.rank:
                 self._coordinate(deadline)
                 return
@@ -120,12 +120,12 @@ class Closing:
         if not all(report[1] for report in reports):
             return None
         issued, handled = sum(report[2] for report in reports), sum(report[3] for report in reports)
-        return (issued, handled) if issued == handled or agent.gone else None
+        return (issued, handled) if issued == handled or agent.gone else None  # the counts of lost workers are unknown
 
     def _report(self, number: int) -> bytes:
         agent = self._agent
         issued, handled = agent.issued_and_handled()
-        entered = self._entered and self._last_called == self._last_call_done
+        entered = self._entered and self._last_called == self._last_call_done  # not between the two agreements
         quiet = entered and agent.quiet() and all(hook(agent) for hook in extensions.quiet_hooks)
         return _REPORT.pack(number, quiet, issued, handled)
 

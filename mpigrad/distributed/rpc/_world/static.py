@@ -27,7 +27,7 @@ def start_static(
     `prepare` is called with the agent before its threads start.
     """
     names, with_devices = gather_names(name, options, transport, deadline)
-    firsts = {known: other for other, known in reversed(list(enumerate(names)))}
+    firsts = {known: other for other, known in reversed(list(enumerate(names)))}  # name -> its lowest rank
     if profiles is None:
         profiles = _profiles(names, options, transport, deadline) if with_devices else {}
     agent = new_agent(name, transport, options, agent_class(name, profiles))
