@@ -171,13 +171,13 @@ def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def are_deterministic_algorithms_enabled() -> _bool:
     """Whether `use_deterministic_algorithms` requested them."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the largest element is: in the flattened tensor, or along a dimension."""
+    """The index of the largest element: in the flattened tensor, or along a dimension."""
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the smallest element is: in the flattened tensor, or along a dimension."""
+    """The index of the smallest element: in the flattened tensor, or along a dimension."""
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
     """The indices that put a dimension in order."""
 def argwhere(input: Tensor) -> Tensor:
-    """Where elements are not zero, a row of indices for each."""
+    """The indices of nonzero elements, a row for each."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A view with any shape, strides and offset into the tensor's memory."""
 def as_strided_(self: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -495,7 +495,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements; the other one where one is nan."""
 def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """What is left of `input` after division by `other`, with the sign of `input`: C's fmod."""
+    """The remainder of `input / other`, with the sign of `input`: C's fmod."""
 def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device_type: str = 'cuda') -> Iterator[None]:
     """Restore the states of the default generators at the end of the block."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -855,13 +855,13 @@ def nextafter(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tens
     """The next number from `input` towards `other`."""
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
-    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+    """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+    """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
-    """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+    """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
     """The coordinates of the first `size` elements that are not zero; missing ones are filled in."""
 def norm(input: Tensor, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
@@ -951,7 +951,7 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `relu`."""
 def remainder(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """What is left of `input` after division by `other`, with the sign of `other`: Python's `%`."""
+    """The remainder of `input / other`, with the sign of `other`: Python's `%`."""
 def renorm(input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
     """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
@@ -999,7 +999,7 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin"."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where values would have to go into the sorted last dimension so that it stays sorted."""
+    """The indices at which values would have to be inserted into the sorted last dimension to keep it sorted."""
 def seed() -> _int:
     """Seed the default generators from the operating system and return the seed."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:

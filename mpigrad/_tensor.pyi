@@ -238,13 +238,13 @@ class Tensor(TensorBase):
     def arctanh_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `atanh`."""
     def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """Where the largest element is: in the flattened tensor, or along a dimension."""
+        """The index of the largest element: in the flattened tensor, or along a dimension."""
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """Where the smallest element is: in the flattened tensor, or along a dimension."""
+        """The index of the smallest element: in the flattened tensor, or along a dimension."""
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
         """The indices that put a dimension in order."""
     def argwhere(self) -> Tensor:
-        """Where elements are not zero, a row of indices for each."""
+        """The indices of nonzero elements, a row for each."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view with any shape, strides and offset into the tensor's memory."""
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Self:
@@ -538,7 +538,7 @@ class Tensor(TensorBase):
     def fmin(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The smaller of two elements; the other one where one is nan."""
     def fmod(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """What is left of `input` after division by `other`, with the sign of `input`: C's fmod."""
+        """The remainder of `input / other`, with the sign of `input`: C's fmod."""
     def fmod_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `fmod`."""
     def frac(self, *, out: Tensor | None = None) -> Tensor:
@@ -950,13 +950,13 @@ class Tensor(TensorBase):
         """In-place version of `nextafter`."""
     @overload
     def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
-        """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+        """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
     @overload
     def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+        """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
     @overload
     def nonzero(self, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
-        """Where elements are not zero: a row of indices for each, or a tuple of index vectors."""
+        """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
         """The coordinates of the first `size` elements that are not zero; missing ones are filled in."""
     def norm(self, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
@@ -1027,7 +1027,7 @@ class Tensor(TensorBase):
     def relu_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `relu`."""
     def remainder(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """What is left of `input` after division by `other`, with the sign of `other`: Python's `%`."""
+        """The remainder of `input / other`, with the sign of `other`: Python's `%`."""
     def remainder_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `remainder`."""
     def renorm(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
@@ -1049,7 +1049,7 @@ class Tensor(TensorBase):
     def reshape_as(self, other: Tensor) -> Tensor:
         """Reshape this tensor to the shape of `other`."""
     def resize_(self, *sizes: Any, memory_format: memory_format | None = None, **names: Any) -> Self:
-        """Give this tensor another number of elements, keeping those that fit; new ones are not initialised."""
+        """Resize this tensor in place, keeping the elements that fit; new ones are not initialised."""
     def resize_as_(self, other: Tensor, *, memory_format: memory_format | None = None) -> Self:
         """Give this tensor the shape of another."""
     def resolve_conj(self) -> Tensor: ...
@@ -1139,9 +1139,9 @@ class Tensor(TensorBase):
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the places of a sparse `mask`, as a sparse tensor."""
     def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Self:
-        """Give a sparse tensor another size, of so many sparse and dense dimensions; what it holds stays where it is."""
+        """Resize a sparse tensor to the given sparse and dense dimensions; its elements stay."""
     def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Self:
-        """Give a sparse tensor another size, and let it hold nothing."""
+        """Resize a sparse tensor and remove all its elements."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts of a given size, or of given sizes, along a dimension; views."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""`mpigrad top`: what all ranks of a job do, in a terminal."""
+"""`mpigrad top`: shows the activity of all ranks of a job in a terminal."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _row(report: Report, now: float) -> tuple[str, ...]:
 
 
 def _waits(reports: Sequence[Report], now: float) -> list[str]:
-    """Who waits for whom, if that takes long; who does not report; where each one is."""
+    """Long waits between ranks, ranks that do not report, and the position of each rank in the program."""
     by_rank = {each["rank"]: each for each in reports}
 
     def name(rank: int) -> str:
@@ -121,7 +121,7 @@ def _waits(reports: Sequence[Report], now: float) -> list[str]:
 
 
 def _circles(waits: dict[int, list[int]]) -> list[list[int]]:
-    """Ranks whose oldest calls wait for each other; each circle once."""
+    """Cycles of ranks whose oldest calls wait for each other, each once."""
     found: list[list[int]] = []
     for start in waits:
         path = [start]

@@ -54,7 +54,7 @@ def _pointers(c: ctypes.CDLL, path: str, name: bytes) -> Iterator[int]:
 
 
 def _dynamic_section(c: ctypes.CDLL, path: str) -> tuple[int, dict[int, int]]:
-    """Where a loaded library begins, and the entries of its dynamic section."""
+    """The base address of a loaded library and the entries of its dynamic section."""
     found: tuple[int, dict[int, int]] = (0, {})
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Library), ctypes.c_size_t, ctypes.c_void_p)

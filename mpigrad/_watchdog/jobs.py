@@ -1,4 +1,4 @@
-"""Where the ranks of a job leave their reports for `mpigrad top`: a directory for each job, which one user can see."""
+"""The directories in which the ranks of jobs write their reports for `mpigrad top`: one per job, readable by its user only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Report = dict[str, Any]
 
 
 def base() -> Path:
-    """The directory of this user's jobs on this host; ValueError if it is not this user's alone."""
+    """The directory of this user's jobs on this host; ValueError if other users can write to it."""
     path = Path(tempfile.gettempdir()) / f"mpigrad-top-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()
@@ -34,7 +34,7 @@ def new_job(name: str) -> Path:
 
 
 def _running_jobs() -> Iterator[Path]:
-    """Directories of jobs on this host; those that killed launchers have left are removed."""
+    """The directories of jobs on this host; those of killed launchers are removed."""
     for path in base().iterdir():
         if os.path.exists(f"/proc/{path.name.rpartition('-')[2]}"):
             yield path

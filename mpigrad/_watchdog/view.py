@@ -64,7 +64,7 @@ def _all_stacks() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         name = names.get(ident, str(ident))
         stack = traceback.extract_stack(frame)
         serves = any(known.filename.endswith("/_core/rpc/agent.py") and known.name.startswith("_serve_") for known in stack)
-        frames = _without_machinery(stack) or stack[-1:] * serves  # nothing is left of a function that is not in Python
+        frames = _without_machinery(stack) or stack[-1:] * serves  # a function written in C has no frames
         if frames and ident != threading.get_ident() and name != THREAD_NAME:
             serves = serves or name.startswith(POOL)  # compiled, the server has no frames
             (serving if serves else others).append((name, "".join(traceback.format_list(frames[:FRAMES]))))

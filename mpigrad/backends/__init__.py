@@ -1,4 +1,4 @@
-"""What programs ask of PyTorch's libraries: which are there, and switches for them. NumPy and CuPy do the work here."""
+"""Queries and switches of PyTorch's libraries, for ported programs. NumPy and CuPy do the work here."""
 
 from . import cuda, cudnn, mps
 

@@ -37,7 +37,7 @@ class Distribution:
         super().__init__()
 
     def _constraints(self) -> dict[str, Constraint]:
-        """What the parameters must satisfy; those that depend on others say so here."""
+        """The constraints of the parameters; some depend on other parameters."""
         return self.arg_constraints
 
     def _check_argument(self, name: str, constraint: Constraint) -> None:

@@ -66,7 +66,7 @@ def _bad_minor(a: Any) -> int:
 
 
 def infos(a: Any, find: Any) -> Any:
-    """What `find` says of each matrix of a batch, as 32-bit integers."""
+    """The results of `find` for all matrices of a batch, as 32-bit integers."""
     flat = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     found = np.array([find(each) for each in flat], np.int32).reshape(a.shape[:-2])
     return array_module(a).asarray(found)

@@ -1,4 +1,4 @@
-"""What `mpigrad.sparse` offers."""
+"""The functions of `mpigrad.sparse`."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ def full_name(value: Any) -> str:
 
 
 def instead_of_tensor(value: Any) -> str:
-    """What was expected and what was given, in PyTorch's words: `Tensor, not list`."""
+    """The expected and the given type as PyTorch's errors spell them: `Tensor, not list`."""
     return f"{'mpigrad.' * _of_torch(value)}Tensor, not {full_name(value)}"
 
 
 def leave_to(other: Any) -> Any:
-    """What a method behind one of Python's operators gives for an operand that it does not know: the other's turn."""
-    if _of_torch(other):  # which does not know ours either, and Python would say "'Tensor' and 'Tensor'"
+    """The result of an operator's method for an unknown operand: NotImplemented, so that Python asks the other operand."""
+    if _of_torch(other):  # torch does not know our tensors either, and Python's error would say "'Tensor' and 'Tensor'"
         raise TypeError(f"unsupported operand types: mpigrad.Tensor and torch.{type(other).__name__}; {ADVICE}")
     return NotImplemented

@@ -89,7 +89,7 @@ def before(tensor: Tensor) -> Tensor:
 def reshape_in_place(
     tensor: Tensor, step: Operator, undo: Operator, kw: dict[str, Any], undo_kw: dict[str, Any]
 ) -> Tensor:
-    """Give `tensor` the shape that a view operator makes of it; other views of its memory stay what they are."""
+    """Change the shape of `tensor` in place by a view operator; other views of its memory are not affected."""
     check_in_place(tensor)
     new = step(before(tensor), **kw)
     tensor._array = new._array

@@ -86,7 +86,7 @@ class OpNode(RecordedNode):
         return narrowed(self.operator.backward(RAW, self, wide, *saved))
 
     def tensors(self) -> list[Tensor | None]:
-        """What was saved, as tensors that can be differentiated further."""
+        """The saved tensors, connected to the graph."""
         if self.saved is None:
             raise RuntimeError(TWICE)
         found = []

@@ -122,7 +122,7 @@ def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor
 
 
 def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """What is left of `input` after division by `other`, with the sign of `other`: Python's `%`.
+    """The remainder of `input / other`, with the sign of `other`: Python's `%`.
 
     >>> import mpigrad
     >>> mpigrad.remainder(mpigrad.tensor([-7.0, 7.0]), 3)
@@ -138,7 +138,7 @@ def _by_kind(input: Any, other: Any) -> Binary:
 
 
 def fmod(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """What is left of `input` after division by `other`, with the sign of `input`: C's fmod.
+    """The remainder of `input / other`, with the sign of `input`: C's fmod.
 
     >>> import mpigrad
     >>> mpigrad.fmod(mpigrad.tensor([-7.0, 7.0]), 3)

@@ -161,7 +161,7 @@ method(in_place(masked_scatter), "masked_scatter_")
 @method
 @guarded
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """Where elements are not zero: a row of indices for each, or a tuple of index vectors.
+    """The indices of nonzero elements: a row for each, or a tuple of index vectors.
 
     >>> import mpigrad
     >>> mpigrad.tensor([0, 5, 7]).nonzero()
@@ -182,7 +182,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 @method
 @guarded
 def argwhere(input: Tensor) -> Tensor:
-    """Where elements are not zero, a row of indices for each."""
+    """The indices of nonzero elements, a row for each."""
     return nonzero(input)
 
 

@@ -132,7 +132,7 @@ max_pool = {
 def counts(
     size: Ints, kernel: Ints, stride: Ints, padding: Ints, out: Ints, include_pad: bool, divisor: int | None
 ) -> Any:
-    """What the sum of each window is divided by."""
+    """The divisor of each window's sum."""
     if divisor is not None:
         return float(divisor)
     found: Any = 1.0

@@ -71,7 +71,7 @@ def nearest(n: int, out: int, scale: float | None, exact: bool) -> Any:
 
 
 def _source(row: int, n: int, out: int, scale: float | None, align: bool, cubic: bool) -> float:
-    """Where in the input an output element lies."""
+    """The position of output elements in the input."""
     if align:
         return row * ((n - 1) / (out - 1) if out > 1 else 0.0)
     found = (row + 0.5) * (n / out if scale is None else 1.0 / scale) - 0.5

@@ -69,7 +69,7 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where values would have to go into the sorted last dimension so that it stays sorted.
+    """The indices at which values would have to be inserted into the sorted last dimension to keep it sorted.
 
     >>> import mpigrad
     >>> mpigrad.searchsorted(mpigrad.tensor([1, 3, 5]), mpigrad.tensor([3, 4]))

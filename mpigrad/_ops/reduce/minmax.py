@@ -261,7 +261,7 @@ def _arg(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool, ou
 
 @guarded
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the largest element is: in the flattened tensor, or along a dimension.
+    """The index of the largest element: in the flattened tensor, or along a dimension.
 
     >>> import mpigrad
     >>> mpigrad.argmax(mpigrad.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -272,7 +272,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 
 @guarded
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the smallest element is: in the flattened tensor, or along a dimension."""
+    """The index of the smallest element: in the flattened tensor, or along a dimension."""
     return _arg("argmin", _argmin, input, dim, keepdim, out)
 
 

@@ -137,7 +137,7 @@ def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: boo
 
 
 def numpy_names(function: str, dim: Any, keepdim: bool, axis: Any, keepdims: bool | None) -> tuple[Any, bool]:
-    """What `dim` and `keepdim` are if they may be called `axis` and `keepdims`, as NumPy does."""
+    """Resolve `dim` and `keepdim`, which may be given as `axis` and `keepdims` as in NumPy."""
     if axis is not None and dim is not None:
         raise TypeError(f"{function}() got an unexpected keyword argument 'axis'")
     return (dim if axis is None else axis), (keepdim if keepdims is None else keepdims)

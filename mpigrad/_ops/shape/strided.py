@@ -133,7 +133,7 @@ def _memory(x: Any) -> Any:
 
 
 def _places(like: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """Where in memory each element lies, as an array on the device of `like`."""
+    """The memory offset of each element, as an array on the device of `like`."""
     made = np.full(shape, offset, np.int64)
     for dim, (length, stride) in enumerate(zip(shape, strides)):
         made += (np.arange(length) * stride).reshape((length,) + (1,) * (len(shape) - dim - 1))
@@ -223,7 +223,7 @@ def as_strided_(
 @method
 @guarded
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None, **names: Any) -> Tensor:
-    """Give this tensor another number of elements, keeping those that fit; new ones are not initialised."""
+    """Resize this tensor in place, keeping the elements that fit; new ones are not initialised."""
     if self._requires:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes_of((names["size"],) if "size" in names else sizes)

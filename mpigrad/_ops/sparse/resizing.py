@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 @method
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Give a sparse tensor another size, of so many sparse and dense dimensions; what it holds stays where it is.
+    """Resize a sparse tensor to the given sparse and dense dimensions; its elements stay.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))
@@ -40,7 +40,7 @@ def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim
 
 @method
 def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Give a sparse tensor another size, and let it hold nothing.
+    """Resize a sparse tensor and remove all its elements.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))

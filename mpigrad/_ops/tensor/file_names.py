@@ -68,7 +68,7 @@ def named(name: str) -> Any:
 
 
 def name_at(module: str, attribute: str) -> str | None:
-    """What files call the thing that is there now."""
+    """The name in files for a present location."""
     return _NAMES.get((module, attribute))
 
 

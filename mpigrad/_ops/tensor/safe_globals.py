@@ -62,7 +62,7 @@ def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[...,
 
 
 def get_safe_globals() -> list[Any]:
-    """What was allowed with `add_safe_globals`."""
+    """The classes and functions that `add_safe_globals` has allowed."""
     return list(_allowed.values())
 
 
@@ -72,7 +72,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """Let `load` make objects of these classes inside a `with`."""
+    """Allow `load` to create objects of these classes inside a `with`."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._added = safe_globals

@@ -108,7 +108,7 @@ class _Blocks:
         self._arrays: dict[int, Any] = {}
 
     def find(self, pid: Any) -> Any:
-        """What a persistent id of the skeleton stands for."""
+        """The object for a persistent id of the skeleton."""
         if type(pid) is str:
             return named(pid)
         nr, kind, shape, fortran = pid

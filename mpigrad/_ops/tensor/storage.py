@@ -43,7 +43,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
-        """Where the bytes are."""
+        """The device of the memory."""
         return device_of(self._whole)
 
     @property

@@ -155,7 +155,7 @@ def embedding_bag(
 
 
 def _starts_of_kept(starts: Any, kept: Any) -> Any:
-    """Where the bags start when only some of their elements are kept."""
+    """The starts of the bags after some of their elements are removed."""
     before = array_module(kept).zeros(kept.shape[0] + 1, np.int64)
     kept.cumsum(out=before[1:])
     return before[starts]
@@ -182,7 +182,7 @@ def _check_samples(input: Tensor, per_sample_weights: Tensor | None, mode: str) 
 
 
 def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> Any:
-    """Where each bag starts, and at the end where the last one ends."""
+    """The start of each bag, followed by the end of the last one."""
     x = input._array
     xp = array_module(x)
     if x.ndim == 2:

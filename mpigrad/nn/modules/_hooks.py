@@ -238,7 +238,7 @@ class GradientHooks:
 
 
 def _replaced(grads: tuple[Any, ...], changed: Any, hook: str, what: str) -> tuple[Any, ...]:
-    """What a hook returned, as a tuple; the gradients it was given if it returned None."""
+    """The result of a hook as a tuple, or the given gradients if it is None."""
     if changed is None:
         return grads
     changed = changed if isinstance(changed, tuple) else (changed,)

@@ -53,7 +53,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class _LazyConvMixin(LazyModuleMixin):
-    """What lazy convolutions share: channels that come from the first input."""
+    """Base class of lazy convolutions: the number of channels comes from the first input."""
 
     def _wait_for_input(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         self.out_channels = out_channels
@@ -158,7 +158,7 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """What lazy normalisations share: as many features as the first input has channels."""
+    """Base class of lazy normalisations: the number of features comes from the first input."""
 
     def __init__(
         self: Any,

@@ -1,4 +1,4 @@
-"""What losses share: how the losses of the elements become one number, and weights of classes."""
+"""Base classes of losses: the reduction, and weights of classes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What convolutions of any number of dimensions have in common."""
+    """Base class of convolutions of any number of dimensions."""
 
     function: ClassVar[str]
     dims: ClassVar[int]
@@ -67,7 +67,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{self.padding_mode}'")
 
     def _padding_by_dimension(self) -> list[int]:
-        """What to pad on both sides of each dimension, last one first, for the modes that are not zeros."""
+        """The padding of both sides of each dimension, last one first, for modes other than zeros."""
         pairs: list[tuple[Any, Any]] = []
         for d in range(self.dims):
             if self.padding == "same":

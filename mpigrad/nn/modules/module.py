@@ -180,7 +180,7 @@ class Module(Moving):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of the module's own line."""
+        """The text between the brackets of the module's line in `repr`."""
         return ""
 
     def __repr__(self) -> str:

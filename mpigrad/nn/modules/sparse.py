@@ -22,7 +22,7 @@ def _padding_row(padding_idx: int | None, rows: int, name: str) -> int | None:
 
 
 class _Table(Module):
-    """What both kinds of tables have in common: the weight and its initialisation."""
+    """Base class of both tables: the weight and its initialisation."""
 
     def _make(self, given: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
@@ -46,7 +46,7 @@ class _Table(Module):
 
 
     def _shown(self, shown: str = "") -> str:
-        """What both kinds show of their settings; `shown` stands after the shape."""
+        """The settings shown in `repr`; `shown` follows the shape."""
         shown = f"{self.num_embeddings}, {self.embedding_dim}{shown}"
         if self.max_norm is not None:
             shown += f", max_norm={self.max_norm}"

@@ -43,7 +43,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers have in common: attentions, then a feed-forward network; a norm and a dropout each."""
+    """Base class of encoder and decoder layers: attentions, then a feed-forward network; a norm and a dropout each."""
 
     attentions: ClassVar[tuple[str, ...]]
 

@@ -82,7 +82,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 class Layout:
-    """Where the elements of packed sequences belong in a padded batch."""
+    """The positions of the elements of packed sequences in a padded batch."""
 
     def __init__(self, batch_sizes: np.ndarray) -> None:
         self.sizes = batch_sizes

@@ -61,7 +61,7 @@ class Channel:
                 self._inbox[round_, topic, status.Get_source()] = value
 
     def received(self, topic: str) -> dict[int, Any]:
-        """What has arrived in this round on a topic, by rank."""
+        """The messages of this round on a topic, by rank."""
         with self._lock:
             return {src: value for (r, t, src), value in self._inbox.items() if r == self.round and t == topic}
 

@@ -64,12 +64,12 @@ class RankJob:
         raise ConnectionError("the ranks ended during this test")
 
     def output(self) -> str:
-        """What the job has printed, the last part of it if that is long, since the test began."""
+        """The output of the job since the test began; only its end if it is long."""
         self._output.seek(self._seen)
         return self._output.read()[-MOST_LETTERS:]
 
     def end(self, at_once: bool = False) -> int:
-        """Let the ranks go, or stop them; the launcher's code."""
+        """End or stop the ranks; returns the launcher's exit code."""
         if self._link is not None:
             self._link.close()
         if at_once or self._link is None:

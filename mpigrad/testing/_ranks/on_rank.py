@@ -59,7 +59,7 @@ class OnRank(RankSession):
         return True
 
     def _order(self) -> Any:
-        """What to do next: a test and the one after it, or None at the end; the same on all ranks."""
+        """The next test and the one after it, or None at the end; the same on all ranks."""
         return self.channel.gather("order", self._link.receive() if self._link else None, pause=IDLE_PAUSE)[0]
 
     def _tell(self, value: Any) -> None:

@@ -131,10 +131,10 @@ def install_profiler(new: Callable[..., Any] | None) -> None:
 
 
 def register_call_handler(message_type: int, fn: CallHandler) -> None:
-    """Have `fn` serve requests of a type that, like PYTHON_CALL, carry a user function (`Agent.call(kind=...)`)."""
+    """Set the handler of requests of a type that, like PYTHON_CALL, carry a user function (`Agent.call(kind=...)`)."""
     call_handlers[int(message_type)] = fn
 
 
 def register_handler(message_type: int, fn: Handler, in_place: bool = True) -> None:
-    """Have `fn` answer internal messages of a type; see `HandlerEntry` for `in_place`."""
+    """Set the handler of internal messages of a type; see `HandlerEntry` for `in_place`."""
     handlers[int(message_type)] = HandlerEntry(fn, in_place)

@@ -96,7 +96,7 @@ def _rounded(nbytes: int) -> int:
 
 
 def trim() -> None:
-    """Give all unused memory back to the system."""
+    """Return all unused memory to the system."""
     _cut.clear()
     for size, blocks in list(_free.items()):
         while True:
