@@ -955,7 +955,7 @@ def remainder(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tens
 def renorm(input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
     """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-    """Repeat each element (or slice of a dimension) so many times, one copy after the other."""
+    """Repeat each element (or slice of a dimension), with its copies next to each other."""
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """The same elements in another shape; a view of `input` when its memory allows."""
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: memory_format | None = None) -> Tensor:

@@ -1037,7 +1037,7 @@ class Tensor(TensorBase):
     def repeat(self, *repeats: Any) -> Tensor:
         """Copies of this tensor side by side, so many along each dimension."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-        """Repeat each element (or slice of a dimension) so many times, one copy after the other."""
+        """Repeat each element (or slice of a dimension), with its copies next to each other."""
     @property
     def requires_grad(self) -> _bool: ...
     @requires_grad.setter

@@ -42,7 +42,7 @@ def start(job: Job, output: int | None = None) -> subprocess.Popen[str]:
         stderr=output,
         text=True,
         errors="replace",
-        preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM)),
+        preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM)),  # sent by the kernel if this process dies
     )
 
 
@@ -53,7 +53,7 @@ def forwarding(process: subprocess.Popen[str]) -> Iterator[list[int]]:
     Ignored signals stay ignored: nohup, and shells for background jobs, set this so that the program continues.
     """
     received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield received
         return
 

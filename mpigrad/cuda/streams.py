@@ -213,7 +213,7 @@ def _spin(xp: Any) -> Any:
 
 
 def _sleep(cycles: int) -> None:
-    """Keep the current stream busy for so many cycles of the GPU's clock: with a kernel that spins, for tests of streams."""
+    """Keep the current stream busy for a number of GPU clock cycles, with a kernel that spins; for tests of streams."""
     xp = seam.cupy()
     _spin(xp)((1,), (1,), (xp.int64(cycles),))
 

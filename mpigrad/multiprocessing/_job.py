@@ -70,7 +70,7 @@ class StartedJob:
 
     def pid(self, rank: int) -> int | None:
         """The process id of a rank on any host; waits until the rank has started."""
-        while rank not in self.pids() and self.process.poll() is None:
+        while rank not in self.pids() and self.process.poll() is None:  # each rank writes a mark when it starts
             time.sleep(0.01)
         return self._pids.get(rank)
 
@@ -105,7 +105,7 @@ class StartedJob:
         """The error of the rank that failed first."""
         if not self.process.returncode:
             return None
-        for rank, failure in marks(self.directory, "failure").items():
+        for rank, failure in marks(self.directory, "failure").items():  # the oldest one: later ones may follow from it
             return self._told(rank, failure)
         return self._observed(self.process.returncode)
 

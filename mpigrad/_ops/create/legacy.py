@@ -53,7 +53,7 @@ def _array(args: tuple[Any, ...], kind: dtype, place: Any) -> Any:
 
 
 class _Typed(type):
-    """The class of LongTensor and its relatives: isinstance asks for the element type."""
+    """The metaclass of LongTensor and similar types: `isinstance` checks the element type."""
 
     kind: dtype
 

@@ -31,7 +31,7 @@ def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _counted(xp: Any, length: int, after: int) -> Any:
-    """0, 1, 2 ... along a dimension that has so many others after it."""
+    """0, 1, 2 ... along a dimension with `after` dimensions behind it."""
     return xp.arange(length).reshape((length,) + (1,) * after)
 
 

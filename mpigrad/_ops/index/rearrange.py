@@ -179,7 +179,7 @@ method(_tile_method, "tile")
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each element (or slice of a dimension) so many times, one copy after the other.
+    """Repeat each element (or slice of a dimension), with its copies next to each other.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat_interleave(2)

@@ -92,7 +92,7 @@ class OnRank(RankSession):
 
 
 def main() -> int:
-    """Run pytest as this rank; failed tests are told to the first process, and no failure of the job."""
+    """Run pytest as this rank; failed tests are reported to the first process and do not fail the job."""
     spec = json.loads(os.environ.pop(VARIABLE))
     sys.path[:] = spec["path"]
     channel = Channel()

@@ -24,7 +24,7 @@ class Timers:
         self._numbers = itertools.count()  # breaks ties: heap entries must not compare functions
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
-        """Call `run`, which must not block, after so many seconds."""
+        """Call `run`, which must not block, after `seconds`."""
         with self._lock:
             heapq.heappush(self.waiting, (time.monotonic() + seconds, next(self._numbers), run))
 
