@@ -139,10 +139,10 @@ class Tensor(TensorBase):
     @property
     def _base(self) -> Tensor | None: ...
     def _indices(self) -> Tensor:
-        """The places, coalesced or not."""
+        """The indices, coalesced or not."""
     def _is_view(self) -> _bool: ...
     def _nnz(self) -> _int:
-        """How many values are held."""
+        """The number of stored values."""
     def _values(self) -> Tensor:
         """The values, coalesced or not; not differentiable."""
     @property
@@ -357,7 +357,7 @@ class Tensor(TensorBase):
     def clone(self, *, memory_format: memory_format | None = None) -> Tensor:
         """A copy; gradients flow through it to the original."""
     def coalesce(self) -> Tensor:
-        """The same with each place once, in order; itself if it is so already."""
+        """A copy with unique, sorted indices, whose values are summed; itself if it is coalesced."""
     def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
         """All choices of `r` elements of a vector, as rows."""
     def conj(self) -> Tensor:
@@ -638,7 +638,7 @@ class Tensor(TensorBase):
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The slices of a dimension at the given indices."""
     def indices(self) -> Tensor:
-        """The places of a coalesced sparse tensor, one column each."""
+        """The indices of a coalesced sparse tensor, one column per element."""
     def inner(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Products summed over the last dimension of both."""
     def int(self, memory_format: memory_format | None = None) -> Tensor:
@@ -646,7 +646,7 @@ class Tensor(TensorBase):
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse of square matrices."""
     def is_coalesced(self) -> _bool:
-        """Whether each place occurs once, in order."""
+        """Whether the indices are unique and sorted."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool: ...
@@ -1137,7 +1137,7 @@ class Tensor(TensorBase):
     def sparse_dim(self) -> _int:
         """How many dimensions the indices name; 0 for dense tensors."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
-        """The elements at the places of a sparse `mask`, as a sparse tensor."""
+        """The elements at the indices of a sparse `mask`, as a sparse tensor."""
     def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Self:
         """Resize a sparse tensor to the given sparse and dense dimensions; its elements stay."""
     def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Self:

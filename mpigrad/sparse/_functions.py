@@ -14,7 +14,7 @@ from .._tensor import Tensor
 
 
 def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dtype: dtype | None = None) -> Tensor:
-    """The sum of all elements, or over dimensions; the gradient is sparse, with the places of `input`.
+    """The sum of all elements, or over dimensions; the gradient is sparse, with the indices of `input`.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
@@ -63,7 +63,7 @@ def _softmax(input: Tensor, dim: int, kind: dtype | None, logarithm: bool) -> Te
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """Softmax along a sparse dimension; places that are not held count as minus infinity."""
+    """Softmax along a sparse dimension; elements that are not stored count as minus infinity."""
     return _softmax(input, dim, dtype, False)
 
 

@@ -261,7 +261,7 @@ def _sum_dims_backward(F: Any, node: Any, g: Any) -> Any:
 
 
 def _spread(g: Any, *, dim: tuple[int, ...], like: SparseArray) -> SparseArray:
-    """The gradient of a sum over dimensions: each place gets that of the sum it went into."""
+    """The gradient of a sum over dimensions: each index gets the gradient of its sum."""
     like, xp = like.distinct(), array_module(like.values)
     kept = [d for d in range(like.sparse_dim) if d not in dim]
     if not kept:
@@ -302,7 +302,7 @@ def _mv(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
 
 
 def _norm(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    """Norms of all elements: zeros that are not held add nothing."""
+    """Norms of all elements: elements that are not stored are zero and add nothing."""
     found = inputs[0].coalesce()
     return op(values_op(found, places=found._array.frozen()).reshape(-1), **kw)
 

@@ -31,12 +31,12 @@ def is_sparse_array(x: Any) -> bool:
 
 # -- places as an argument: `like` is a SparseArray that says where; it is never differentiated ----------------------------
 def _values_like(g: Any, *, like: SparseArray, sparse: bool = False) -> Any:
-    """The elements of a gradient, sparse or dense, at the places of `like`."""
+    """The elements of a gradient, sparse or dense, at the indices of `like`."""
     return g.values_at(like.indices) if is_sparse_array(g) else dense_at(g, like)
 
 
 def _sparse_like(v: Any, *, like: SparseArray) -> SparseArray:
-    """Values at the places of `like`."""
+    """A sparse array with these values at the indices of `like`."""
     return like.with_values(v)
 
 
@@ -236,7 +236,7 @@ def _need_coalesced(tensor: Tensor, name: str) -> SparseArray:
 
 @method
 def indices(self: Tensor) -> Tensor:
-    """The places of a coalesced sparse tensor, one column each."""
+    """The indices of a coalesced sparse tensor, one column per element."""
     return wrap(_need_coalesced(self, "indices").indices)
 
 
@@ -248,7 +248,7 @@ def values(self: Tensor) -> Tensor:
 
 @method
 def _indices(self: Tensor) -> Tensor:
-    """The places, coalesced or not."""
+    """The indices, coalesced or not."""
     return wrap(_need_sparse(self, "_indices").indices)
 
 
@@ -260,7 +260,7 @@ def _values(self: Tensor) -> Tensor:
 
 @method
 def _nnz(self: Tensor) -> int:
-    """How many values are held."""
+    """The number of stored values."""
     return _need_sparse(self, "_nnz").nnz
 
 
@@ -278,13 +278,13 @@ def dense_dim(self: Tensor) -> int:
 
 @method
 def is_coalesced(self: Tensor) -> bool:
-    """Whether each place occurs once, in order."""
+    """Whether the indices are unique and sorted."""
     return _need_sparse(self, "is_coalesced").is_coalesced
 
 
 @method
 def coalesce(self: Tensor) -> Tensor:
-    """The same with each place once, in order; itself if it is so already."""
+    """A copy with unique, sorted indices, whose values are summed; itself if it is coalesced."""
     return self if _need_sparse(self, "coalesce").is_coalesced else coalesce_op(self)
 
 
@@ -312,7 +312,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
 
 @method
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements at the places of a sparse `mask`, as a sparse tensor."""
+    """The elements at the indices of a sparse `mask`, as a sparse tensor."""
     if not mask.is_sparse:
         refuse_sparse("sparse_mask with a dense mask", mask)
     places = mask._array.frozen()

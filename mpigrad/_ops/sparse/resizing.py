@@ -1,4 +1,4 @@
-"""Sparse tensors that get another size in place: larger if they hold something, any if they do not."""
+"""Resizes sparse tensors in place: with elements only to larger sizes, empty ones to any size."""
 
 from __future__ import annotations
 

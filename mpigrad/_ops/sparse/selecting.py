@@ -129,7 +129,7 @@ def _index_select(x: Any, *, dim: int, index: Any, length: int) -> Any:
 
 
 def _index_spread(x: Any, *, dim: int, index: Any, length: int) -> Any:
-    """The transpose of `_index_select`: slices added up at the places they were taken from."""
+    """The transpose of `_index_select`: slices added at the indices from which they were taken."""
     reshape = (*x.shape[:dim], length, *x.shape[dim + 1 :])
     if is_sparse_array(x) and dim < x.sparse_dim:
         moved = x.indices.copy()

@@ -1,4 +1,4 @@
-"""Softmax of sparse tensors: places that are not held count as minus infinity."""
+"""Softmax of sparse tensors: elements that are not stored count as minus infinity."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _SOFTMAX.sparse = _LOG_SOFTMAX.sparse = on_arrays
 
 
 def _groups(array: SparseArray, dim: int) -> tuple[Any, int]:
-    """The group of each value, places that differ in `dim` only, and how many groups there are."""
+    """The group of each value (values whose indices differ only in `dim`), and the number of groups."""
     xp = array_module(array.values)
     flat = xp.zeros(array.nnz, np.int64)
     for other in range(array.sparse_dim):

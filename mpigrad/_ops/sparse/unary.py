@@ -1,4 +1,4 @@
-"""Functions of one sparse tensor that map zero to zero: applied to the values of each place, with PyTorch's node names."""
+"""Functions of one sparse tensor that map zero to zero: applied to the stored values, with PyTorch's node names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Inner:
 
 
 def _twin(op: Operator) -> Operator:
-    """The operator on sparse tensors: forward and derivative are those of `op`, on the values at the coalesced places."""
+    """The operator on sparse tensors: forward and derivative are those of `op`, applied to the coalesced values."""
 
     def forward(x: Any, *, like: Any, **kw: Any) -> Any:
         return like.with_values(op.forward(like.values, **kw))

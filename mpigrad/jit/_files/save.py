@@ -140,7 +140,7 @@ class _Packer:
         )
 
     def module(self, module: Any) -> dict[str, Any]:
-        """A module: the library's by their class's name, scripted ones with their methods' graphs."""
+        """Encode a module: library modules by the name of their class, scripted ones with the graphs of their methods."""
         scripted = getattr(module, "_script_methods", None)
         made: dict[str, Any] = {
             "class": module._script_type if scripted is not None else type(module).__name__,

@@ -107,7 +107,7 @@ class Traversal(Members):
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Ask for gradients of all parameters, or no longer."""
+        """Set `requires_grad` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self

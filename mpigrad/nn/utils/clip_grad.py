@@ -38,7 +38,7 @@ def _by_device(arrays: list[Any]) -> dict[Any, list[Any]]:
 
 
 def _total(arrays: list[Any], norm_type: float) -> Any:
-    """The norm of all, an array of no dimensions on the first one's device: one launch for all arrays of a GPU."""
+    """The joint norm of all arrays, as a zero-dimensional array on the device of the first: one launch per GPU."""
     norms = []
     for place, some in _by_device(arrays).items():
         with on_device(place):
