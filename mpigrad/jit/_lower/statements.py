@@ -264,7 +264,7 @@ class Lowering(Calls):
             if name and [each.type for each in inputs] == ([] if name in MODES else [STR]) and kwargs.keys() <= {"name"}:
                 return name, inputs
         raise self.refuse(
-            node, "with statements other than `with mpigrad.no_grad():` and its like, and `with record_function(name):`, "
+            node, "with statements other than `with` of a grad mode (such as `no_grad()`) or `record_function(name)` "
             "aren't supported",
         )  # fmt: skip
 
