@@ -163,8 +163,10 @@ def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
 
 # -- small arrays ------------------------------------------------------------------------------------------------------
 def layout_key(kind: int, array: Any) -> Any:
-    """The cache key of arrays of one kind, dtype and shape. Valid as long as the dtype object is kept with it."""
-    return kind, array.dtype, array.shape
+    """The cache key of arrays of one kind, dtype and shape; None for tensors (`kind` above 2) that are not C-contiguous.
+
+    Valid as long as the dtype object is kept with it."""
+    return (kind, array.dtype, array.shape) if kind == 2 or array.flags.c_contiguous else None
 
 
 def padded_bytes(array: Any, padding: bytes) -> bytes:

@@ -231,8 +231,12 @@ cdef struct Key:
 
 
 cpdef layout_key(int kind, array):
-    """The cache key of arrays of one kind, dtype and shape. Valid as long as the dtype object is kept with it."""
+    """The cache key of arrays of one kind, dtype and shape; None for tensors (`kind` above 2) that are not C-contiguous.
+
+    Valid as long as the dtype object is kept with it."""
     cdef Key key
+    if kind != 2 and type(array) is _ndarray and not np.PyArray_IS_C_CONTIGUOUS(array):
+        return None
     if type(array) is not _ndarray or (<np.ndarray>array).ndim > 8 or not mpigrad_is_one_of_a_kind(array):
         return kind, array.dtype, array.shape
     cdef Py_ssize_t length = (<np.ndarray>array).ndim * sizeof(np.npy_intp)

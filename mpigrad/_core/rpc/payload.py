@@ -17,7 +17,9 @@ classes), cloudpickle is used.
 
 Invariants
 - A received array never exceeds its buffer: NumPy checks offset and length of inline arrays, `_fetch` those of others.
-- An array of more than INLINE_MAX bytes is sent from its own memory, without a copy (if it is C-contiguous).
+- An array of more than INLINE_MAX bytes is sent from its own memory, without a copy (if it is C-contiguous, or a tensor).
+- A tensor keeps its strides: the memory from its first to its last element is sent, gaps included, with the strides. A view of
+  much larger memory (RECOPY_MIN) is copied first, in the same order of dimensions, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -59,12 +61,14 @@ if TYPE_CHECKING:
 # -- arrays ------------------------------------------------------------------------------------------------------------
 INLINE_MAX = 32 * 1024  # larger arrays follow the frame
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
+RECOPY_MIN, RECOPY_MULTIPLE = 8 * 1024, 2  # PyTorch's: from so many bytes on, and so many times the tensor's, it is copied first
 _REMEMBERED = 4096  # layouts kept in each direction
 _PAD = [b"\0" * n for n in range(16)]
 _KINDS = "biufcmM?SU"  # dtypes that their text describes completely
 
 # Kinds of entries of a layout; odd numbers mean that the array follows the frame.
 ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN, AGAIN = 2, 4, 6, 8, 10, 12
+STRIDED = 32  # added to the kind of a tensor that is not C-contiguous: shape and strides follow those of its memory
 MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
 texts: dict[Any, tuple[bytes, bytes | None, Any]] = {}  # by `layout_key`: layout text, padding of inline ones, dtype
@@ -89,6 +93,8 @@ def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
     """Compute and cache the layout text of an array, and its padding if it is inline; None if it is not `sendable`."""
     if not sendable(array):
         return None
+    if kind != ARRAY and not array.flags.c_contiguous:
+        return b"", None, array.dtype  # `put` knows how
     inline = array.nbytes <= INLINE_MAX
     text, padding = describe(kind if inline else kind + 1, array), _PAD[-array.nbytes & 15] if inline else None
     if len(texts) >= _REMEMBERED:
@@ -99,6 +105,11 @@ def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
     """Add one sendable array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
+    if kind != ARRAY and not array.flags.c_contiguous:
+        array, strided = _memory_of(array)
+        if strided:
+            _put_strided(kind, array, strided, layout, data, follow)
+            return
     entry = texts.get(layout_key(kind, array)) or known(kind, array)
     if entry is None:
         raise TypeError(f"an array of dtype {array.dtype} cannot be sent as its bytes")
@@ -112,6 +123,33 @@ def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: l
     else:
         layout.append(describe(kind, array))
         data.append(padded_bytes(array, _PAD[-array.nbytes & 15]))
+
+
+def _put_strided(
+    kind: int, memory: Any, strided: bytes, layout: list[bytes], data: list[bytes], follow: list[Any]
+) -> None:
+    """Add the memory of a tensor, and its shape and strides there."""
+    inline = memory.nbytes <= INLINE_MAX or len(follow) >= MAX_TRANSFERS
+    layout.append(describe(kind + STRIDED + (not inline), memory) + strided)
+    if inline:
+        data.append(padded_bytes(memory, _PAD[-memory.nbytes & 15]))
+    else:
+        follow.append(memory)
+
+
+def _memory_of(array: Any) -> tuple[Any, bytes]:
+    """The memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides; or a C-contiguous copy
+    and no text."""
+    owner, size = array, array.dtype.itemsize
+    while type(owner.base) is _ndarray:
+        owner = owner.base
+    if owner.nbytes >= RECOPY_MIN and owner.nbytes >= RECOPY_MULTIPLE * array.nbytes:
+        array = array.copy("K")
+    if array.flags.c_contiguous or any(stride < 0 or stride % size for stride in array.strides):
+        return np.ascontiguousarray(array), b""
+    count = 1 + sum((length - 1) * stride for length, stride in zip(array.shape, array.strides)) // size
+    text = struct.pack(f"<B{2 * array.ndim}Q", array.ndim, *array.shape, *array.strides)
+    return np.lib.stride_tricks.as_strided(array, (count,), (size,)), text
 
 
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
@@ -176,10 +214,28 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
                 moving = shape, _place(source), _place(target), number, offset
                 entries.append((kind, dtype, moving, dtype.itemsize * _product(shape)))
                 continue
-            entries.append((_checked_kind(kind), dtype, shape, dtype.itemsize * _product(shape)))
+            nbytes = dtype.itemsize * _product(shape)
+            if kind > STRIDED:
+                shape, at = _strided(layout, at, dtype.itemsize, nbytes), at + 1 + 16 * layout[at]
+                if not TENSOR <= kind - STRIDED <= TENSOR_GRAD + 1:
+                    raise ValueError(f"malformed message: array kind {kind} is unknown")
+            else:
+                _checked_kind(kind)
+            entries.append((kind, dtype, shape, nbytes))
     except (struct.error, IndexError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
     return entries
+
+
+def _strided(layout: bytes, at: int, size: int, nbytes: int) -> tuple[Any, Any]:
+    """Shape and strides of a tensor in a memory of so many bytes; ValueError if it would reach outside."""
+    ndim = layout[at]
+    numbers = struct.unpack_from(f"<{2 * ndim}Q", layout, at + 1)
+    shape, strides = numbers[:ndim], numbers[ndim:]
+    last = sum((length - 1) * stride for length, stride in zip(shape, strides))
+    if 0 in shape or any(stride % size for stride in strides) or last + size > nbytes:
+        raise ValueError(f"malformed message: shape {shape} and strides {strides} do not fit into {nbytes} bytes")
+    return shape, strides
 
 
 def _checked_dtype(name: str) -> Any:
@@ -234,18 +290,32 @@ def take(
             values, tensors = _origins(values, tensors)
             _take_moving(kind - MOVING, dtype, shape, nbytes, _moved(entries, followed), values, tensors)
             continue
+        strides = None
+        if kind > STRIDED:
+            kind -= STRIDED
+            outer, strides = shape
+            shape = (nbytes // dtype.itemsize,)
         if kind & 1:
             array = _fetch(followed, nth_followed, dtype, shape, nbytes)
             nth_followed += 1
         else:
             array = view_of(buffer, offset, shape, dtype, nbytes)
             offset += (nbytes + 15) & -16
+        if strides is not None:
+            array = _spread(array, outer, strides)
         if TENSOR <= kind < BUFFER:
             array = wrap(array)
             array._requires = kind >= TENSOR_GRAD
             tensors.append(array)
         values.append(array)
     return values, tensors
+
+
+def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """A view of a vector, of which the vector is the base."""
+    if memory.dtype.kind == "V":  # bfloat16 has no buffers
+        return np.lib.stride_tricks.as_strided(memory, shape, strides)
+    return _ndarray(shape, memory.dtype, memory, 0, strides)
 
 
 def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nbytes: int) -> Any:
