@@ -612,7 +612,7 @@ class Agent:
         """Numbers of pending calls, threads and bytes, and latencies."""
         counts = self.progress.pool.counts()
         issued, handled = self.issued_and_handled()
-        return {
+        found = {
             "agent.client_active_calls": len(self.calls.pending),
             "agent.server_active_calls": len(self.server.running),
             "agent.server_active_async_calls": max(0, len(self.server.running) - counts["running"]),
@@ -628,6 +628,9 @@ class Agent:
             "agent.receive_pool_bytes": kept_bytes(),
             "agent.latency_us": self.calls.latency.histogram(),
         }
+        for counted in extensions.agent_info_hooks:
+            found.update(counted())
+        return found
 
     def get_debug_info(self) -> dict[str, str]:
         """`debug_info` as strings, as in PyTorch."""

@@ -346,12 +346,18 @@ def value_of(number: int) -> Any:
 def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:
     """Call `func(number, *args)` on the owner; the RRef is kept alive until the answer arrives."""
     agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(f"{func.__name__.strip('_')}()")
-    future = agent.call(rref._info.id, func, (rref._record.number, *args), None, seconds_of(agent, timeout))
+    seconds, profiler = seconds_of(agent, timeout), extensions.profiler
+
+    def send(f: Any, a: Any, k: Any) -> Any:
+        return agent.call(rref._info.id, f, a, k, seconds)
+
+    args = rref._record.number, *args
+    future = send(func, args, None) if profiler is None else profiler("rpc_async", rref._info, func, args, None, send)
     future._add(lambda fut: rref)
     return future
 
 
-def _type_of(number: int) -> Any:
+def _rref_typeof_on_owner(number: int) -> Any:
     return type(value_of(number))
 
 
@@ -375,7 +381,7 @@ def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
         future = _type_once_made(rref._record.value)
     else:
         if rref._record.type_name is None:
-            rref._record.type_name = call_owner(rref, _type_of, (), timeout)
+            rref._record.type_name = call_owner(rref, _rref_typeof_on_owner, (), timeout)
         future = rref._record.type_name
     return future.wait() if blocking else future
 
@@ -504,6 +510,17 @@ class RRef(Generic[T]):
             raise RuntimeError(f"{self!r} was not made by remote() on this worker, so there is no creation to wait for")
         return self._creation
 
+    def _get_profiling_future(self) -> Any:
+        """The Future that is done when the profiler has the events of the call that makes the value."""
+        found = None if self._creation is None else extensions.profiling_futures.get(self._creation)
+        if found is None:
+            raise RuntimeError("Profiling future has not been set!")
+        return found
+
+    def _set_profiling_future(self, future: Any) -> None:
+        """Set what `_get_profiling_future` returns."""
+        extensions.profiling_futures[self._get_future()] = future
+
     def _get_type(self, timeout: float = UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
         """The type of the value; a Future of it if not `blocking`."""
         return ask_type(self, timeout, blocking)
@@ -513,7 +530,7 @@ class RRef(Generic[T]):
         raise RuntimeError(_ONLY_IN_RPC)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise RuntimeError(_ONLY_IN_RPC)
+        return self._serialize()
 
     # -- calls -------------------------------------------------------------------------------------------------------
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:

@@ -15,6 +15,7 @@ from . import api, backend_registry, constants, functions, internal
 from . import options as options
 from . import rref_proxy as rref_proxy  # registers the proxy class with RRef when imported
 from ._agent.current import set_agent
+from ._agent.gil_waits import enable_gil_profiling as enable_gil_profiling
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from ._world.start import size_of_world

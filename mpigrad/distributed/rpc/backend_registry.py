@@ -70,6 +70,8 @@ def _mpi_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
 
 
 def _mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Any:
+    if not isinstance(options, MPIRpcBackendOptions):
+        raise TypeError(f"`rpc_backend_options` must be a `TensorPipeRpcBackendOptions`, not {type(options).__name__}")
     return start_mpi_agent(name, rank, world_size, options)
 
 

@@ -93,6 +93,8 @@ TensorPipeRpcBackendOptions = MPIRpcBackendOptions
 
 
 def _checked_timeout(seconds: Any) -> float:
-    if not isinstance(seconds, (int, float)) or seconds < 0:
+    if not isinstance(seconds, (int, float)):
+        raise TypeError(f"incompatible constructor arguments: rpc_timeout is a number of seconds, not {seconds!r}")
+    if seconds < 0:
         raise RuntimeError(f"RPC Timeout must be non-negative, got {seconds!r}")
     return float(seconds)

@@ -55,6 +55,7 @@ class _Call:
         self.node, self.other = agent.rank, info.id
         self.thread = threading.get_native_id()
         self.start = perf_counter_ns()
+        self.recorded: Future = Future()
 
     def over(self, events: Sequence[Noted] = (), begin: int = 0, end: int = 0) -> None:
         """Record the call and the callee's events, which lie between `begin` and `end` on the callee's clock."""
@@ -69,6 +70,8 @@ class _Call:
             found.append(moved)
         for owner in self.owners:
             owner._found.extend(found)
+        if not self.recorded.done():
+            self.recorded.set_result(None)
 
     @property
     def wanted(self) -> dict[str, bool]:
@@ -97,6 +100,7 @@ class _Call:
 
     def expect_report(self, answer: Future) -> Future:
         """Record a `remote` call that fails; one that succeeds is recorded when the report arrives (`_take_report`)."""
+        extensions.profiling_futures[answer] = self.recorded
         answer._add(lambda fut: _end_unreported(self.flow) if fut._state == 2 else None)
         return answer
 

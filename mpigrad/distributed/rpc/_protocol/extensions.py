@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
@@ -97,12 +98,14 @@ class HandlerEntry(NamedTuple):
 interceptor: Interceptor | None = None
 rref_hook: RRefHook | None = None
 profiler: Callable[..., Any] | None = None
+profiling_futures: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by the Future of `remote`: its events have come
 backward: Callable[[int, list[Any], bool], None] | None = None  # (context id, roots, retain_graph), for RRef.backward
 handlers: dict[int, HandlerEntry] = {}
 call_handlers: dict[int, CallHandler] = {}
 start_hooks: list[Callable[[Agent], None]] = []  # called with a new agent, before it serves anything
 shutdown_hooks: list[Callable[[Agent], None]] = []  # called when an agent has stopped
 worker_lost_hooks: list[Callable[[Agent, int], None]] = []  # called with the rank of a worker that is gone
+agent_info_hooks: list[Callable[[], dict[str, Any]]] = []  # further numbers for `Agent.debug_info`
 debug_info_hooks: list[Callable[[], dict[str, Any]]] = []  # counters of other layers, for `rpc._get_debug_info`
 quiet_hooks: list[
     Callable[[Agent], bool]

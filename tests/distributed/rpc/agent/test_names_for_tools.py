@@ -7,6 +7,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad.autograd.profiler import profile
 from mpigrad.distributed.rpc.internal import RPCExecMode, _build_rpc_profiling_key, _internal_rpc_pickler
 
 pytestmark = pytest.mark.mpi(min_size=1)
@@ -46,3 +47,35 @@ def test_small_names(rpc_world) -> None:
     with rpc.api._use_rpc_pickler(other):
         assert rpc.api._default_pickler is other
     assert rpc.api._default_pickler is _internal_rpc_pickler
+
+
+def test_waits_for_the_interpreter(rpc_world) -> None:
+    def average() -> str | None:
+        return rpc.api._get_current_rpc_agent().get_debug_info().get("agent.gil_average_wait_time_us")
+
+    assert average() is None
+    rpc.enable_gil_profiling(True)
+    rpc_world.barrier()
+    rpc.rpc_sync(rpc_world.next_name, mpigrad.add, args=(mpigrad.ones(1), 1))
+    rpc_world.barrier()
+    assert float(average() or 0) > 0
+    rpc.enable_gil_profiling(False)
+    assert average() is None
+
+
+def test_a_profiled_value_and_its_type(rpc_world) -> None:
+    if rpc_world.world_size == 1:
+        return
+    to = rpc_world.next_name
+    with profile() as prof:
+        rref = rpc.remote(to, mpigrad.add, args=(mpigrad.ones(2), 1))
+        assert rref._get_type() is mpigrad.Tensor
+        assert rref._get_profiling_future().wait() is None
+        names = [event.name for event in prof._found]
+    assert f"rpc_remote#aten::add({rpc_world.name} -> {to})" in names
+    assert any(event.name.startswith("rpc_async#_rref_typeof_on_owner(") for event in prof.function_events)
+    other = rpc.remote(to, mpigrad.add, args=(mpigrad.ones(2), 1))
+    with pytest.raises(RuntimeError, match="Profiling future has not been set!"):
+        other._get_profiling_future()
+    other._set_profiling_future(other._get_future())
+    other._get_profiling_future().wait()

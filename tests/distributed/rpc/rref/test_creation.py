@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc import internal
 from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -97,7 +98,8 @@ def test_a_left_over_rref_of_shutdown(rpc_world) -> None:
     ids = r"UserRRef\(rref_id=GloballyUniqueId\(.*\), fork_id=GloballyUniqueId\(.*\)\) has been deleted. "
     with pytest.raises(RuntimeError, match=ids + r"Cannot call to_here\(\) on it after deletion."):
         rref.to_here()
-    for pickled in (rref._serialize, lambda: rpc.rpc_sync(rpc_world.next_name, hold, args=(rref,))):
+    sent = lambda: rpc.rpc_sync(rpc_world.next_name, hold, args=(rref,))
+    for pickled in (rref._serialize, lambda: internal.serialize(rref), sent):
         with pytest.raises(RuntimeError, match=ids + "Cannot call fork an UserRRef after deletion."):
             pickled()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -38,6 +39,7 @@ def test_arguments_are_checked() -> None:
         (TypeError, "must be a member of BackendType", {"backend": "MPI"}),
         (TypeError, "must be an instance of RpcBackendOptions", {"rpc_backend_options": 3}),
         (TypeError, "Could not infer backend for options", {"rpc_backend_options": OtherOptions()}),
+        (TypeError, "must be a `TensorPipeRpcB", {"rpc_backend_options": OtherOptions(), "backend": rpc.BackendType.MPI}),
         (RuntimeError, "`world_size` must be an integer", {"world_size": "2"}),
         (RuntimeError, "given world_size=77, but the MPI communicator has", {"world_size": 77}),
     ]
@@ -50,6 +52,8 @@ def test_arguments_are_checked() -> None:
     ):
         with pytest.raises(RuntimeError, match=pattern):
             rpc.MPIRpcBackendOptions(**given)
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        rpc.MPIRpcBackendOptions(rpc_timeout=timedelta(0))
     assert not rpc._is_current_rpc_agent_set()
 
 
