@@ -201,14 +201,34 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
     agent = get_agent()
     before = guard.enter()
     try:
+        if graceful and not _first_to_leave(agent, timeout):
+            return
         try:
             leave(agent, graceful, timeout)
         finally:
+            _leaving.pop(id(agent), None)
             if agent.progress.pool.stopping:
                 set_agent(None)
         _report_leaks(table_of(agent).leaks())
     finally:
         guard.leave(before)
+
+
+_leaving: dict[int, int] = {}  # id of an agent -> the thread that shuts it down gracefully
+
+
+def _first_to_leave(agent: Agent, timeout: float) -> bool:
+    """Whether this thread is to shut the agent down. While another one does, wait; False if that has succeeded."""
+    deadline = time.monotonic() + timeout if timeout else None
+    while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():
+        if deadline is not None and time.monotonic() > deadline:
+            raise RuntimeError(f"another thread has been shutting RPC down for {timeout} s")
+        time.sleep(0.002)
+        guard.deliver()
+    if agent.progress.pool.stopping:
+        _leaving.pop(id(agent), None)
+        return False
+    return True
 
 
 def _report_leaks(leaks: str) -> None:

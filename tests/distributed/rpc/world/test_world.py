@@ -141,6 +141,28 @@ def test_graceful_shutdown_waits_for_calls_that_start_calls(world) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
+def test_shutdown_in_several_threads(world) -> None:
+    """One of them does it. The others wait for that, or come too late."""
+    def end() -> None:
+        try:
+            rpc.shutdown(timeout=30)
+            said.append("")
+        except RuntimeError as error:
+            said.append(str(error))
+
+    for _ in range(3):
+        start(world)
+        said: list[str] = []
+        threads = [threading.Thread(target=end) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert "" in said and all(not each or "has not been initialized" in each for each in said)
+        assert not rpc._is_current_rpc_agent_set()
+
+
+@pytest.mark.mpi(min_size=2)
 def test_shutdown_timeout(world, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaving, "leave_mpi_unfinalised", lambda: True)  # this process goes on, and all ranks end well
     start(world)
