@@ -12,7 +12,7 @@ from . import interrupts
 
 @pytest.fixture
 def attack() -> Iterator[interrupts.Attack]:
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    before = signal.getsignal(signal.SIGALRM)
     yield interrupts.Attack(seed=1)
     signal.signal(signal.SIGALRM, before)
 
