@@ -85,7 +85,8 @@ class Train(Compile):
     def _build(self, flags: tuple[str, ...]) -> None:
         usual = [extension.extra_compile_args for extension in self.extensions]
         for extension in self.extensions:
-            extension.extra_compile_args = [*extension.extra_compile_args, *flags]
+            args = ["-O2" if each == "-O1" else each for each in extension.extra_compile_args]
+            extension.extra_compile_args = [*args, *flags]
             extension.extra_link_args = list(flags)
         super().build_extensions()
         for extension, args in zip(self.extensions, usual):
@@ -123,6 +124,7 @@ def translate(extensions: list[Extension], processes: int) -> None:
         language_level=3,
         compiler_directives={
             "emit_code_comments": False,  # no source lines in the generated C
+            "auto_pickle": False,  # classes that are pickled define how
             "annotation_typing": False,  # annotations are for readers and mypy; C types are in `.pxd` files
             "nonecheck": True,  # None instead of an object raises an error, as in Python
         },
@@ -162,12 +164,15 @@ def write_host_kernels() -> None:
 def extension(name: str) -> Extension:
     if name == "_core.kernels":
         return kernels()
-    loops = ["-O3", "-ffp-contract=off"] if name == "_core.loops" else ["-O2"]  # rounds as NumPy does
+    if name == "_core.loops":
+        effort = ["-O3", "-ffp-contract=off"]  # rounds as NumPy does
+    else:  # code of calls and branches: -O2 would take half as long again to compile
+        effort = ["-O1", "-freorder-blocks-and-partition"]
     return Extension(
         f"mpigrad.{name}",
         [source(name)],
         # Cython takes methods that C calls for objects of another type when they are passed on, and only the compiler sees it
-        extra_compile_args=[*loops, "-g0", "-fno-plt", "-Wno-unused-function", "-Werror=incompatible-pointer-types"],
+        extra_compile_args=[*effort, "-g0", "-fno-plt", "-Wno-unused-function", "-Werror=incompatible-pointer-types"],
         # so that tracebacks name the Python source
         define_macros=[("CYTHON_CLINE_IN_TRACEBACK", "0"), ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
     )

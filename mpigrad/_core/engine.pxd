@@ -15,11 +15,12 @@ cdef class GraphTask:
 
     cpdef feed(self, node, nr, grad)
     cpdef _sum(self, node, held, grad)
-    cpdef _sum_alone(self, node, held, grad, bint alone)
+    cdef _sum_alone(self, node, held, grad, bint alone)
     cpdef run(self)
     cpdef run_alone(self)
     @cython.locals(node=Node, below=Node, ready=list, buffers=dict, dependencies=dict, edge=tuple, edges=tuple, leaves=list)
     cpdef _run(self, bint gpus)
+    cdef _run_node(self, Node node, grad)
     cpdef _end(self, Node leaf)
 
 @cython.locals(counts=dict, stack=list, node=Node, edge=tuple)

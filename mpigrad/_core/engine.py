@@ -183,7 +183,7 @@ class GraphTask:
     def _run(self, gpus: bool) -> None:
         """The loop. `node` and `grad` hold the node that became ready last: it runs next, without going through the queue."""
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
-        F, keep, needed, captures = self.F, self.keep, self.needed, self.captures
+        needed, captures = self.needed, self.captures
         pop, take = ready.pop, buffers.pop
         leaves: list[Node] = []
         node: Any = None
@@ -205,17 +205,7 @@ class GraphTask:
             if needed is not None and node not in needed:  # it does not lead to a target
                 node = grad = None
                 continue
-            edges = node.edges
-            if grad is None and not node.runs_on_none:
-                outs: Any = (None,) * len(edges)
-            elif node.hooks is not None or TRACING.on:
-                outs = self._watched(node, grad)
-            elif keep:
-                outs = node.run(F, grad)
-            else:
-                outs = node.run_last(F, grad) if node.uses_up else node.run(F, grad)
-            if not keep:
-                node.release()
+            edges, outs = node.edges, self._run_node(node, grad)
             node = grad = None
             for edge, out in zip(edges, outs):
                 if edge is None:
@@ -251,6 +241,20 @@ class GraphTask:
                 for leaf in leaves:
                     self._end(leaf)
                 leaves.clear()
+
+    def _run_node(self, node: Any, grad: Any) -> Any:
+        """What a node gives to its edges; it lets go of what it saved, unless the graph is kept."""
+        if grad is None and not node.runs_on_none:
+            outs: Any = (None,) * len(node.edges)
+        elif node.hooks is not None or TRACING.on:
+            outs = self._watched(node, grad)
+        elif not self.keep and node.uses_up:
+            outs = node.run_last(self.F, grad)
+        else:
+            outs = node.run(self.F, grad)
+        if not self.keep:
+            node.release()
+        return outs
 
     def _end(self, leaf: Node) -> None:
         """Pass the gradient of a leaf to the sink, or run the leaf."""

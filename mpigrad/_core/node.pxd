@@ -10,7 +10,7 @@ cpdef keep(grad, variable, bint owned)
 cpdef bint owns_memory(grad) except? -1
 @cython.locals(saved=tuple)
 cpdef list take_saved(node)
-cpdef bint _is_spare(tuple saved, Py_ssize_t place) except? -1
+cdef bint _is_spare(tuple saved, Py_ssize_t place) except? -1
 
 cdef class Node:
     cdef public object edges, hooks, stack
@@ -27,7 +27,7 @@ cdef class AccumulateGrad(Node):
 
 cpdef accumulator(TensorBase leaf)
 @cython.locals(found=AccumulateGrad)
-cpdef _accumulator(TensorBase leaf)
+cdef _accumulator(TensorBase leaf)
 cpdef tuple edge_of(TensorBase tensor)
 
 @cython.locals(node=RecordedNode)

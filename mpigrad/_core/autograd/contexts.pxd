@@ -43,8 +43,8 @@ cdef class Container:
     cpdef DistAutogradContext retrieve(self, context_id)
     cpdef DistAutogradContext drop(self, context_id, floor=*)
     cpdef floor_of(self, context_id)
-    cpdef bint _was_released(self, context_id) except? -1
-    cpdef _raise_own_floor(self)
+    cdef bint _was_released(self, context_id) except? -1
+    cdef _raise_own_floor(self)
     cpdef _note(self, maker, context_id, floor)
 
 cdef class Worker:
@@ -62,7 +62,7 @@ cpdef Worker this_worker()
 
 cpdef _walk(DistAutogradContext context)
 @cython.locals(tensor=TensorBase, needing=list)
-cpdef list _needing(tensors)
+cdef list _needing(tensors)
 cpdef record_send(DistAutogradContext context, message_id, tensors)
 cpdef record_recv(DistAutogradContext context, src, message_id, tensors)
 
@@ -78,4 +78,4 @@ cpdef _tell(Worker worker, rank, context_id)
 cpdef _send_release(tuple told)
 @cython.locals(worker=Worker)
 cpdef _handle_release(agent, RawMessage message)
-cpdef _fail_joined_parts(DistAutogradContext context)
+cdef _fail_joined_parts(DistAutogradContext context)

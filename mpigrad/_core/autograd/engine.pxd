@@ -18,7 +18,7 @@ cdef class RootBranch(Branch):
     cpdef run_roots(self, list grads)
     @cython.locals(context=DistAutogradContext)
     cpdef take_answer(self, reply)
-    cpdef _send_on(self, dict batches)
+    cdef _send_on(self, dict batches)
     cpdef fail(self, error)
     cpdef _end(self)
 
@@ -29,15 +29,15 @@ cdef class DistEngine:
     @cython.locals(context=DistAutogradContext, edges=list, grads=list, branch=RootBranch, pass_=Pass)
     cpdef list _execute(self, Worker worker, context_id, roots, bint retain_graph, bint create_graph, capture)
 
-cpdef _check_types(roots)
+cdef _check_types(roots)
 @cython.locals(root=TensorBase, edges=list)
-cpdef list _edges_of(roots, bint leaves)
-cpdef _ones_like(TensorBase root)
+cdef list _edges_of(roots, bint leaves)
+cdef _ones_like(TensorBase root)
 @cython.locals(
     worker=Worker, context=DistAutogradContext, pass_=Pass, parts=Parts, branch=Branch, begun_here=RootBranch, source=Source,
     single=MessageGradients, outgoing=dict)
 cpdef _handle(agent, RawMessage message)
-cpdef dict _run_independent(Worker worker, DistAutogradContext context, Pass pass_, Source source, grads)
+cdef dict _run_independent(Worker worker, DistAutogradContext context, Pass pass_, Source source, grads)
 
 cdef class context:
     cdef dict __dict__

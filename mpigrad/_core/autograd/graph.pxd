@@ -11,7 +11,7 @@ cdef class MessageGradients:
     cdef public object grads, message_id
 
 @cython.locals(tensor=TensorBase, metas=list)
-cpdef list _attach(node, tensors)
+cdef list _attach(node, tensors)
 
 cdef class Path:
     cdef public Node _last
@@ -26,7 +26,7 @@ cdef class Path:
 @cython.locals(node=Node, below=Node, edge=tuple)
 cpdef Path path_below(Node start)
 @cython.locals(found=dict, end=Node, edge=tuple)
-cpdef list _ends(Node node)
+cdef list _ends(Node node)
 
 cdef class Source:
     cdef public object _counts, _hooks, below, message_id, reach_id
@@ -55,7 +55,7 @@ cdef class Parts:
     cpdef _walk(self, message_id)
     cpdef bint runs_user_code(self) except? -1
     cpdef update(self)
-    cpdef _look_at(self, Source source)
+    cdef _look_at(self, Source source)
     cpdef list sharing_with(self, Source roots)
     cpdef bint claim_independent(self, Source source, pass_id) except? -1
     cpdef Source source_for(self, message_id, grads)

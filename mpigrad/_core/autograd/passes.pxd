@@ -15,7 +15,7 @@ cdef class Pass:
     cpdef dict run(self, DistAutogradContext context, Source source, grads)
     @cython.locals(suspended=int)
     cpdef run_task(self, GraphTask task, bint user_code)
-    cpdef _run_task(self, GraphTask task, bint user_code)
+    cdef _run_task(self, GraphTask task, bint user_code)
 
 @cython.locals(single=MessageGradients)
 cpdef tuple encode(batch, DistAutogradContext context, Pass pass_)

@@ -29,7 +29,7 @@ cdef class OfferSend:
     cdef public bint declined, _helps
 
     cpdef bint Test(self) except? -1
-    cpdef _help(self)
+    cdef _help(self)
     cpdef withdraw(self)
 
 cdef class OfferReceive:
@@ -45,7 +45,7 @@ cdef class OfferReceive:
     cpdef _accept(self)
     cpdef _finish(self)
 
-cpdef list _large(follow)
+cdef list _large(follow)
 
 cdef class MPITransport(Transport):
     cdef public object _mpi, _comm, _byte, _frame_tag, _first_tag, _tags, _sends, _ready
@@ -64,6 +64,6 @@ cdef class MPITransport(Transport):
     cpdef _take(self, int tries)
     cpdef _fetch(self, frame)
     cpdef _post_receives(self, frame)
-    cpdef _complete_bulk(self)
+    cdef _complete_bulk(self)
     cpdef _recycle(self)
     cpdef bint pending(self) except? -1

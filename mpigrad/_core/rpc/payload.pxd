@@ -17,7 +17,7 @@ cdef class Payload:
 @cython.locals(made=Payload)
 cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
 @cython.locals(place=cython.int)
-cpdef int _place_of(tensor, list tensors) except? -2
+cdef int _place_of(tensor, list tensors) except? -2
 @cython.locals(place=cython.int, tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
 cpdef Payload encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)

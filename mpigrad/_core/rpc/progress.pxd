@@ -35,7 +35,7 @@ cdef class Idle:
     cdef public Lead _lead
 
     cpdef run_when_idle(self, work, subject)
-    cpdef _run_deferred(self)
+    cdef _run_deferred(self)
     cpdef back_off(self, double now, double idle, Future fut)
     cpdef housekeep(self, double now)
 
@@ -59,11 +59,11 @@ cdef class Pool:
     cpdef ensure_monitor(self)
     cpdef enqueue(self, work)
     cpdef run(self, work)
-    cpdef _run_leader(self)
-    cpdef bint _reserve(self) except? -1
-    cpdef _next_job(self)
-    cpdef bint _idle_leading(self, double now, double idle) except? -1
-    cpdef bint _run_leading(self, work) except? -1
+    cdef _run_leader(self)
+    cdef bint _reserve(self) except? -1
+    cdef _next_job(self)
+    cdef bint _idle_leading(self, double now, double idle) except? -1
+    cdef bint _run_leading(self, work) except? -1
 
 cdef class Waiters:
     cdef public object _handler
@@ -77,10 +77,10 @@ cdef class Waiters:
     @cython.locals(lock=Mutex)
     cpdef bint _wait(self, Future fut, deadline) except? -1
     @cython.locals(lead=Lead)
-    cpdef bint _take_from_pool(self, Future fut) except? -1
+    cdef bint _take_from_pool(self, Future fut) except? -1
     @cython.locals(lead=Lead)
     cpdef _leave(self)
     @cython.locals(lead=Lead, queue=SendQueue, idling=Idle)
-    cpdef _poll_until(self, Future fut, deadline)
+    cdef _poll_until(self, Future fut, deadline)
     @cython.locals(lead=Lead, pool=Pool)
     cpdef bint _sleep(self, Future fut, deadline, bint handed_over) except? -1
