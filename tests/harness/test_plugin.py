@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from mpigrad.testing._ranks.job import OnRanks
-from tests.support.commands import ROOT
+from tests.support.commands import ROOT, clean_environment
+
+pytestmark = pytest.mark.deadline(200)  # two starts of Python on ranks, on machines that may be busy
+SECONDS = 180
 
 SUITE = """
 import sys, time
@@ -50,13 +55,19 @@ def napping():
 
 
 @pytest.fixture
-def suite(tmp_path: Path, python: Callable[..., object]) -> Callable[..., str]:
+def suite(tmp_path: Path) -> Callable[..., str]:
     """Run the suite with options; returns its output."""
     (tmp_path / "test_it.py").write_text(SUITE)
     page = (ROOT / "docs" / "guides" / "testing.md").read_text()
     (tmp_path / "test_a_page.py").write_text(page.split("```python\n")[1].split("```")[0])
-    common = ("-m", "pytest", "-p", "pytest_mpigrad", "-p", "no:cacheprovider", "--color=no", "-rA", "-W", "error")
-    return lambda *options: python(*common, *options, COLUMNS="200").stdout
+    common = (sys.executable, "-m", "pytest", "-p", "pytest_mpigrad", "-p", "no:cacheprovider", "--color=no", "-rA", "-Werror")
+    environment = {**clean_environment(), "COLUMNS": "200"}
+
+    def run(*options: str) -> str:
+        done = subprocess.run([*common, *options], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        return done.stdout
+
+    return run
 
 
 def test_tests_run_on_ranks_with_one_verdict(suite: Callable[..., str]) -> None:

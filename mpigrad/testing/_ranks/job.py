@@ -63,13 +63,14 @@ class RankJob:
             yield told["report"]
         raise ConnectionError("the ranks ended during this test")
 
-    def output(self) -> str:
-        """The output of the job since the test began; only its end if it is long."""
+    def end(self, at_once: bool = False) -> tuple[int, str]:
+        """End or stop the ranks; returns the launcher's exit code and the output since the last test began, or its end."""
+        code = self._wait(at_once)
         self._output.seek(self._seen)
-        return self._output.read()[-MOST_LETTERS:]
+        with self._output:
+            return code, self._output.read()[-MOST_LETTERS:]
 
-    def end(self, at_once: bool = False) -> int:
-        """End or stop the ranks; returns the launcher's exit code."""
+    def _wait(self, at_once: bool) -> int:
         if self._link is not None:
             self._link.close()
         if at_once or self._link is None:
@@ -83,7 +84,8 @@ class RankJob:
 
 def _arguments(config: pytest.Config) -> list[str]:
     """pytest's own arguments, with less output."""
-    more = ["--no-header", "--color=no", *(["--no-cov"] if config.pluginmanager.has_plugin("_cov") else [])]
+    imported = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # ranks import mpigrad before pytest
+    more = ["--no-header", "--color=no", "-W", imported, *(["--no-cov"] if config.pluginmanager.has_plugin("_cov") else [])]
     if config.getoption("capture") == "no":  # what ranks print goes to the terminal, and their summary is not wanted there
         more += ["-q", "--no-summary"]
     return [*map(str, config.invocation_params.args), *more]
@@ -131,9 +133,8 @@ class OnRanks:
                 phase = {"setup": "call", "call": "teardown"}.get(report.when, "teardown")
                 yield report
         except ConnectionError as error:
-            code = job.end(at_once=True)
+            code, output = job.end(at_once=True)
             self._job = None  # the next test gets new ranks
-            output = job.output()
             why = f"it {LATE}" if LATE in output else f"{error} (exit code {code})"
             text = f"{why}; the output of the ranks:\n{output}"
             yield pytest.TestReport(item.nodeid, item.location, {}, "failed", text, phase)  # type: ignore[arg-type]
@@ -157,6 +158,7 @@ class OnRanks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         job, self._job = self._job, None
-        if job is not None and (code := job.end()) != 0:
+        code, output = (0, "") if job is None else job.end()
+        if code != 0:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
-            print(f"the ranks ended with exit code {code}; their output is:\n{job.output()}", file=sys.stderr)
+            print(f"the ranks ended with exit code {code}; their output is:\n{output}", file=sys.stderr)
