@@ -319,11 +319,12 @@ def _check_is_future(func: Any, result: Any) -> None:
     )
 
 
-def _execute(func: Any, args: Any, kwargs: Any) -> Any:
-    result = func(*args, **kwargs)
-    if getattr(func, "_wrapped_async_rpc_function", None) is not None:
+def _execute(func: Any, args: Any, kwargs: Any) -> tuple[Any, bool]:
+    """The result of a function, and whether it is a future of the value (not a value that happens to be a future)."""
+    result, later = func(*args, **kwargs), getattr(func, "_wrapped_async_rpc_function", None) is not None
+    if later:
         _check_is_future(func, result)
-    return result
+    return result, later
 
 
 def _is_flat(fut: Future) -> bool:

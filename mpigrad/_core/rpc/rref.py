@@ -681,7 +681,7 @@ def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, t
     user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
     table.add_user(user)  # before the call: another thread may receive the confirmation at once
     try:
-        answer = _call(agent, info, func, args, kwargs, seconds, number)
+        answer = _call(agent, info, func, args, kwargs, seconds, number, _NEW)
     except BaseException as error:
         table.confirm(user, error)
         raise
@@ -689,9 +689,9 @@ def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, t
     return make(table, user, answer)
 
 
-def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: float, number: int) -> Any:
+def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: float, number: int, extra2: int) -> Any:
     def send(f: Any, a: Any, k: Any) -> Any:
-        return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=_NEW)
+        return agent.call(info.id, f, a, k, seconds, kind=_REMOTE, extra=number, extra2=extra2)
 
     profiler = extensions.profiler
     return send(func, args, kwargs) if profiler is None else profiler("rpc_remote", info, func, args, kwargs, send)
@@ -701,7 +701,7 @@ def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: 
     """remote() to this worker: creates the owner's record, which a call to this worker fills."""
     table = table_of(agent)
     owner = table.new_owner(number)
-    answer = agent.call(agent.rank, func, args, kwargs, seconds, kind=_REMOTE, extra=number)
+    answer = _call(agent, agent.info, func, args, kwargs, seconds, number, 0)
     rref = make(table, owner, answer)
     answer._add(lambda fut: _fail_if_unfilled(owner, fut))
     return rref
@@ -747,12 +747,12 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
         table.count_child(owner, header.src)
     table.keep(owner)  # until the value is set, even if all forks end before
     try:
-        result = execute()
+        result, later = execute()
     except BaseException as error:
         print_error(agent.info, error)
         _set_error(owner, _portable(agent, error))
     else:
-        if isinstance(result, Future):
+        if later:
             result._add(lambda fut: _fill_from(agent, owner, fut))
             return result.then(lambda fut: table.unkeep(owner.number))
         _set_value(owner, result)
@@ -778,7 +778,8 @@ def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[
     table = table_of(agent)
     owner = table.owner(header.extra)
     if owner.value.done():
-        return owner.value.value()
+        value = owner.value.value()
+        return owner.value if isinstance(value, Future) else value  # a value that is a future cannot be sent, nor awaited
     table.keep(owner)  # nothing else keeps it if the call that creates the value has not arrived
     owner.value._add(lambda fut: table.unkeep(owner.number))
     return owner.value

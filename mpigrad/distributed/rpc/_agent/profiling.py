@@ -101,7 +101,7 @@ class _Call:
     def expect_report(self, answer: Future) -> Future:
         """Record a `remote` call that fails; one that succeeds is recorded when the report arrives (`_take_report`)."""
         extensions.profiling_futures[answer] = self.recorded
-        answer._add(lambda fut: _end_unreported(self.flow) if fut._state == 2 else None)
+        answer._add(lambda fut: _take_report(self.flow) if fut._state == 2 else None)
         return answer
 
 
@@ -110,10 +110,11 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
     call = _Call(kind, func, info)
     named = name_of(func) or func  # functions without an importable name are pickled
     try:
+        later = hasattr(func, "_wrapped_async_rpc_function")
         if kind == "rpc_remote":
             _reported[call.flow] = call
-            return call.expect_report(send(watched_remote, (call.node, call.flow, call.wanted, named, args, kwargs), None))
-        later = hasattr(func, "_wrapped_async_rpc_function")
+            run = watched_remote_async if later else watched_remote
+            return call.expect_report(send(run, (call.node, call.flow, call.wanted, named, args, kwargs), None))
         answer = send(watched_async if later else watched, (call.wanted, named, args, kwargs), None)
     except BaseException:
         _reported.pop(call.flow, None)
@@ -173,33 +174,46 @@ def _with_report(fut: Future) -> tuple[Any, ...]:
 
 def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
     """The same for `remote`: the result stays here, the report is sent."""
-
-    def send(fut: Any = None) -> None:
-        agent.request(caller, _REPORT, pickle.dumps(watching.report()), extra=flow)
-
-    agent = current.get_agent()
-    try:
-        watching = _Watching(wanted, named, args, kwargs)
-    except BaseException:
-        agent.request(caller, _REPORT, pickle.dumps(([], 0, 0)), extra=flow)
-        raise
-    if isinstance(watching.result, Future):
-        watching.result._add(send)
-    else:
-        send()
+    watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
+    _send_report(caller, flow, watching.report())
     return watching.result
 
 
-def _take_report(agent: Agent, message: extensions.RawMessage) -> None:
-    call = _reported.pop(message.extra, None)
-    if call is not None:
-        call.over(*pickle.loads(message.body))
+@async_execution
+def watched_remote_async(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
+    """The same for `remote` of a function that returns a Future."""
+    watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
+    if isinstance(watching.result, Future):
+        watching.result._add(lambda fut: _send_report(caller, flow, watching.report()))
+    else:  # the server raises the same error as without a profiler
+        _send_report(caller, flow, watching.report())
+    return watching.result
 
 
-def _end_unreported(flow: int) -> None:
+def _watch_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> _Watching:
+    try:
+        return _Watching(wanted, named, args, kwargs)
+    except BaseException:
+        _send_report(caller, flow, ([], 0, 0))
+        raise
+
+
+def _send_report(caller: int, flow: int, report: Report) -> None:
+    agent = current.get_agent()
+    if caller == agent.rank:
+        _take_report(flow, report)
+    else:
+        agent.request(caller, _REPORT, pickle.dumps(report), extra=flow)
+
+
+def _handle_report(agent: Agent, message: extensions.RawMessage) -> None:
+    _take_report(message.extra, pickle.loads(message.body))
+
+
+def _take_report(flow: int, report: Report = ([], 0, 0)) -> None:
     call = _reported.pop(flow, None)
     if call is not None:
-        call.over()
+        call.over(*report)
 
 
 # -- installing and removing -------------------------------------------------------------------------------------------
@@ -220,5 +234,5 @@ def _stopped(agent: Agent) -> None:
 profiler.activity_hooks.append(_activity)
 extensions.start_hooks.append(_started)
 extensions.shutdown_hooks.append(_stopped)
-extensions.register_handler(_REPORT, _take_report)
+extensions.register_handler(_REPORT, _handle_report)
 _activity(bool(profiler.active))

@@ -79,3 +79,12 @@ def test_a_profiled_value_and_its_type(rpc_world) -> None:
         other._get_profiling_future()
     other._set_profiling_future(other._get_future())
     other._get_profiling_future().wait()
+
+
+def test_values_made_on_the_caller_are_profiled(rpc_world) -> None:
+    with profile() as prof:
+        rref = rpc.remote(rpc_world.name, mpigrad.add, args=(mpigrad.ones(2), 1))
+        rref._get_profiling_future().wait()
+    name = f"rpc_remote#aten::add({rpc_world.name} -> {rpc_world.name})"
+    assert name in [event.name for event in prof.function_events]
+    assert any(event.name.startswith(f"{name}#remote_op: ") for event in prof.function_events)

@@ -268,3 +268,17 @@ def test_only_rpc_can_pickle_them(rpc_world) -> None:
 
 def test_annotations_can_name_the_type() -> None:
     assert rpc.RRef[int].__args__ == (int,)
+
+
+def give_future() -> mpigrad.futures.Future:
+    return mpigrad.futures.Future()
+
+
+@pytest.mark.parametrize("to", ["next", "own"])
+def test_a_future_is_a_value_unless_the_function_says_otherwise(rpc_world, to: str) -> None:
+    rref = rpc.remote(rpc_world.next_name if to == "next" else rpc_world.name, give_future)
+    if rref.is_owner():
+        assert not rref.to_here().done()
+    else:
+        with pytest.raises(RuntimeError, match="Can not pickle mpigrad.futures.Future"):
+            rref.to_here()
