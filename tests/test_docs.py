@@ -156,7 +156,8 @@ def test_drawings_are_those_of_the_tool(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")))
 def test_every_program_has_a_test(page: str) -> None:
     """Every page with a program is tested."""
-    source = Path(__file__).read_text() + (Path(__file__).parent / "test_tour.py").read_text()
+    here = Path(__file__).parent
+    source = "".join((here / name).read_text() for name in ("test_docs.py", "test_tour.py", "harness/test_plugin.py"))
     assert not programs(page) or f'"{page}"' in source
 
 

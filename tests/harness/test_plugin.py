@@ -52,13 +52,14 @@ def test_hang(rpc_world):
 def napping():
     time.sleep(1000)
 """
+PAGE = "guides/testing.md"
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Callable[..., str]:
     """Run the suite with options; returns its output."""
     (tmp_path / "test_it.py").write_text(SUITE)
-    page = (ROOT / "docs" / "guides" / "testing.md").read_text()
+    page = (ROOT / "docs" / PAGE).read_text()
     (tmp_path / "test_a_page.py").write_text(page.split("```python\n")[1].split("```")[0])
     common = (sys.executable, "-m", "pytest", "-p", "pytest_mpigrad", "-p", "no:cacheprovider", "--color=no", "-rA", "-Werror")
     environment = {**clean_environment(), "COLUMNS": "200"}
