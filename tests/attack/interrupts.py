@@ -46,6 +46,13 @@ class Attack:
             self.interrupts += 1
             raise KeyboardInterrupt
 
+    def _end(self) -> None:
+        """Wait until no signal is under way: one that came in a finaliser is sent again, and would find another handler."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        while any(isinstance(each, threading.Timer) for each in threading.enumerate()):
+            time.sleep(0.001)
+        time.sleep(0.001)
+
     def on(self, name: str, action: Callable[[], Any]) -> None:
         """Run an action under interrupts; it may be interrupted, or succeed, but not fail."""
         before = self.interrupts
@@ -56,8 +63,9 @@ class Attack:
             action()
         except KeyboardInterrupt:
             self._on = False  # Python runs no handler between here and the `except`, however slow the machine is
-        self._on = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:
+            self._on = False
+            self._end()
         self.by_action[name] += self.interrupts - before
 
 
