@@ -169,7 +169,7 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `atanh`."""
 def are_deterministic_algorithms_enabled() -> _bool:
-    """Whether `use_deterministic_algorithms` requested them."""
+    """Whether deterministic algorithms were requested (`use_deterministic_algorithms`)."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:

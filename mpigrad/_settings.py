@@ -37,7 +37,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` requested them."""
+    """Whether deterministic algorithms were requested (`use_deterministic_algorithms`)."""
     return _Chosen.deterministic
 
 

@@ -931,7 +931,7 @@ class Tensor(TensorBase):
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any) -> Tensor:
-        """A tensor with this one's type and device: uninitialised for sizes, or with the values of a sequence."""
+        """A tensor with this one's dtype and device: the values of a list, tensor or array; uninitialised if sizes are given."""
     def new_empty(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
         """An unfilled tensor of this tensor's type and place."""
     def new_empty_strided(self, size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:

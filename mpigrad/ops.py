@@ -8,18 +8,18 @@ from .autograd.profiler import record_function
 
 
 class profiler:
-    """The profiler's operators, for Python and for scripts."""
+    """The profiler's operators, for Python and for scripted code: blocks whose time is recorded."""
 
     @staticmethod
     def _record_function_enter_new(name: str, args: str | None = None) -> record_function:
-        """Enter a block."""
+        """Enter a new block and return it."""
         return record_function(name, args).__enter__()
 
     _record_function_enter = _record_function_enter_new  # the older name
 
     @staticmethod
     def _record_function_exit(record: record_function) -> None:
-        """Leave a block."""
+        """Leave a block that was entered."""
         record.__exit__(None, None, None)
 
     @staticmethod

@@ -16,17 +16,17 @@ import numpy as np
 
 
 class Reference(NamedTuple):
-    """Where another process can find a block: process, file descriptor and size."""
+    """Where another process of the host can find a block: a process that has it open, the file descriptor there, the size."""
 
-    host: bytes
+    host: bytes  # the boot id
     pid: int
     handle: int
-    file: tuple[int, int]
+    file: tuple[int, int]  # device and inode, to recognise the file
     nbytes: int
 
 
 class SharedBlock(mmap.mmap):
-    """A mapped block; `memory` is an array of its bytes, which keeps it alive."""
+    """A block that this process has mapped. It stays mapped while it or an array that `memory` returned is referenced."""
 
     handle: int
 

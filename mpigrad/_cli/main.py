@@ -1,4 +1,4 @@
-"""The command line: one subcommand per file."""
+"""The `mpigrad` command: its parser and entry point. Each subcommand is a module of this package."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def protect() -> None:
 
 
 def unprotect() -> None:
-    """Restore the program's handlers, once the main thread has left its last section."""
+    """Restore the program's handlers when the main thread next leaves its outermost guarded section. Any thread may call it."""
     guard.when_entered(None)
     guard.when_left(_uninstall)
 

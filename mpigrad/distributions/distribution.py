@@ -12,7 +12,7 @@ from .constraints import Constraint, dependent
 
 
 class Distribution:
-    """Base class of distributions. `batch_shape`: independent ones; `event_shape`: the dimensions of one draw."""
+    """Base class of distributions. An instance is a batch of independent ones that differ in their parameters only."""
 
     has_rsample = False
     has_enumerate_support = False
@@ -21,7 +21,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Check arguments and values from now on, or do not."""
+        """Set whether distributions check parameters and values, unless `validate_args` is given."""
         if value not in (True, False):
             raise ValueError(f"validate_args must be True or False, got {value}")
         Distribution._validate_args = value
@@ -51,12 +51,12 @@ class Distribution:
     # -- what it is --------------------------------------------------------------------------------------------------
     @property
     def batch_shape(self) -> Size:
-        """The shape of the parameters."""
+        """The shape of the batch of distributions; () for a single one."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw of one of them."""
+        """The shape of one draw from one distribution of the batch; () for numbers."""
         return self._event_shape
 
     @property

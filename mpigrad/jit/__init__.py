@@ -1,4 +1,4 @@
-"""Scripted functions and modules: Python source compiled to a typed graph. RPC sends scripts by name."""
+"""Scripted functions and modules: Python source compiled to a typed graph. RPC sends scripted functions by name."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ from ..autograd.graph import saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):
-    """Raised if the second run saves other tensors than the first."""
+    """Raised if the recomputation saves tensors of another number, shape, dtype or device than the first run."""
 
 
 class _Enough(Exception):
-    """Raised to end the second run early, when all holders are filled."""
+    """Raised to end the recomputation early, when all holders are filled."""
 
 
 class _Holder:
@@ -37,7 +37,7 @@ class _Holder:
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The contexts for the first and the second run: none."""
+    """The default `context_fn`: returns context managers for the first run and the recomputation that do nothing."""
     return nullcontext(), nullcontext()
 
 

@@ -64,6 +64,8 @@ def scatter(
 ) -> Tensor:  # fmt: skip
     """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0.
 
+    `value` is PyTorch's keyword for a number. `reduce` ("add", "multiply") combines with the old element instead of replacing it.
+
     >>> import mpigrad
     >>> mpigrad.zeros(3).scatter(0, mpigrad.tensor([2, 0]), mpigrad.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])

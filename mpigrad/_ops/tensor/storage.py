@@ -197,7 +197,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
 @method
 def new(self: Tensor, *args: Any) -> Tensor:
-    """A tensor with this one's type and device: uninitialised for sizes, or with the values of a sequence."""
+    """A tensor with this one's dtype and device: the values of a list, tensor or array; uninitialised if sizes are given."""
     if len(args) == 1 and isinstance(args[0], (list, Tensor, np.ndarray)):
         return tensor(args[0], dtype=self.dtype, device=self.device)
     return self.new_empty(*(args or (0,)))

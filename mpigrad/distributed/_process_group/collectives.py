@@ -1,4 +1,8 @@
-"""Collectives on tensors: barrier, broadcast, reduce, gather, scatter and all-to-all, on MPI's non-blocking collectives."""
+"""Collectives on tensors: barrier, broadcast, reduce, gather, scatter and all-to-all, on MPI's non-blocking collectives.
+
+`src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. `gather` and
+`scatter` with neither use global rank 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Collectives on Python objects: the lengths of the pickles are exchanged first, then the pickles."""
+"""Collectives on Python objects: the lengths of the pickles are exchanged first, then the pickles.
+
+`src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. A collective
+with neither uses global rank 0.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +70,9 @@ def gather_object(
     group_dst: int | None = None,
 ) -> None:
     """Collect the objects of all ranks in the `object_gather_list` of rank `dst`.
+
+    `dst` is a global rank, `group_dst` the rank in the group instead; global rank 0 if neither is given. The first elements
+    of the list are replaced, one for each rank of the group. Other ranks need no list.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -1,4 +1,8 @@
-"""Point-to-point messages between ranks of a group: send, receive, and batches of them."""
+"""Point-to-point messages between ranks of a group: send, receive, and batches of them.
+
+`src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. A receive with
+neither takes a message from any rank.
+"""
 
 from __future__ import annotations
 

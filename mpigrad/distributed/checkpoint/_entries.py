@@ -53,7 +53,7 @@ def full_name(part: str, key: str) -> str:
 
 # -- writing --------------------------------------------------------------------------------------------------------
 def entries_of(shares: list[Share]) -> list[Entry]:
-    """Runs on a worker: the entries that it writes."""
+    """Runs on each worker: the entries of its file, one for each of its shares."""
     names = _names(shares)
     return [_entry(share, share.state(), names) for share in shares]
 
@@ -174,7 +174,7 @@ def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
 
 
 def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any, Any]]:
-    """Runs on a worker: all objects that it has to load, with their states."""
+    """Runs on each worker: the objects of its shares, with the states to load into them."""
     names = _names(shares)
     by_part = {(each.part, each.number): each for each in shares}
     made = []

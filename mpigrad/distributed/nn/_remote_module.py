@@ -42,7 +42,7 @@ def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict
 def _make_scripted(
     module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str, interface: Any
 ) -> RRef:
-    """Runs on the worker: create a module that scripts can call."""
+    """Runs on the worker: create a module that scripted code can call."""
     scriptable(interface)
     return RRef(script(_make(module_cls, args, kwargs, place)), interface)
 
@@ -103,7 +103,7 @@ class _RemoteModule(Module):
     """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`, and called like a local one.
 
     With `_module_interface_cls`, a class decorated with `jit.interface`, the module is scripted there, and so can this one be
-    here: scripts then call its `forward` and `forward_async`.
+    here: scripted code then calls its `forward` and `forward_async`.
     """
 
     on: str | int

@@ -1,7 +1,7 @@
-"""Remote modules that scripts can call: a class for each interface, with `forward` and `forward_async` of its signature.
+"""Remote modules that scripted code can call: a class for each interface, with `forward` and `forward_async` of its signature.
 
 The methods are generated as source code, as in PyTorch, and compiled when the remote module is scripted; in Python they run
-uncompiled. The function that runs on the module's worker is a script that the worker finds by name, so `scriptable` is called
+uncompiled. The function that runs on the module's worker is scripted, and the worker finds it by name, so `scriptable` is called
 there as well.
 """
 

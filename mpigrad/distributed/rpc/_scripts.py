@@ -1,4 +1,4 @@
-"""The RPC functions that scripts call: the public ones, with PyTorch's checks and error texts for scripts."""
+"""The RPC functions that scripted code calls: the public ones, with the checks and error texts of TorchScript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .constants import UNSET_RPC_TIMEOUT
 def rpc_async(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Future:
-    """`rpc.rpc_async` from a script; profilers show it as `rpc_async_jit`."""
+    """`rpc.rpc_async` from scripted code; profilers show it as `rpc_async_jit`."""
     profiler = extensions.profiler
     if profiler is None:
         return api.rpc_async(to, func, args, kwargs, timeout)
@@ -30,7 +30,7 @@ def rpc_async(
 def rpc_sync(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
-    """`rpc.rpc_sync` from a script."""
+    """`rpc.rpc_sync` from scripted code."""
     if extensions.profiler is not None:
         return rpc_async(to, func, args, kwargs, timeout).wait()
     return api.rpc_sync(to, func, args, kwargs, timeout)
@@ -39,7 +39,7 @@ def rpc_sync(
 def remote(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """`rpc.remote` from a script."""
+    """`rpc.remote` from scripted code."""
     return api.remote(to, func, args, kwargs, timeout)
 
 

@@ -1,4 +1,4 @@
-"""Errors of running scripts, with a traceback through scripted code."""
+"""Errors that scripted code raises, with a traceback through its source."""
 
 from __future__ import annotations
 

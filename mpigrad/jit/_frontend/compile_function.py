@@ -15,11 +15,11 @@ from .._lower.scope import Scope
 from .._lower.statements import Lowering
 from .function import ScriptFunction, by_name, record_of
 
-_cache: dict[Any, ScriptFunction] = {}  # function -> its script, for functions that are called from scripts
+_cache: dict[Any, ScriptFunction] = {}  # function -> its compiled form, if scripted code calls it
 
 
 def script_function(function: Any, local_names: dict[str, Any] | None = None) -> ScriptFunction:
-    """The script of a function (of a scripted one: itself); compiled once."""
+    """The compiled form of a function (a scripted function is its own); compiled once."""
     if isinstance(function, ScriptFunction):
         return record_of(function)
     function = inspect.unwrap(function)

@@ -1,4 +1,4 @@
-"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions with a special meaning inside scripts."""
+"""Decorators (`ignore`, `unused`, `export`, `interface`, ...), and functions with a special meaning in scripted code."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 @special_form
 def is_scripting() -> bool:
-    """Whether this runs as scripted code: False in Python, True (a constant) in scripts.
+    """Whether this runs as scripted code: False in Python, True (a constant) once compiled.
 
     >>> import mpigrad
     >>> mpigrad.jit.is_scripting()

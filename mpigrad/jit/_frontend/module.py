@@ -61,7 +61,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
             self._modules[name] = scripted_child(child)
 
     def _compiled_method(self, name: str) -> ScriptFunction:
-        """The script of a method; compiled when first asked for."""
+        """The compiled form of a method; compiled when first asked for."""
         found = self._script_methods.get(name)
         if found is None:
             if name in self.__dict__.setdefault("_compiling", set()):

@@ -36,7 +36,7 @@ class ScriptClass:
         return inspect.getattr_static(self.cls, name, None)
 
     def method(self, name: str) -> ScriptFunction | None:
-        """The script of a method or property, compiled when first asked for; None if there is none."""
+        """The compiled form of a method or property, compiled when first asked for; None if the class has no such member."""
         found = self.static(name)
         function = found.fget if isinstance(found, property) else found
         if not inspect.isfunction(function):
@@ -67,7 +67,7 @@ class ScriptClass:
 
 
 def script_class(cls: type, names: dict[str, Any]) -> type:
-    """Register a class for scripts; its annotations may use `names` in addition to those of its module."""
+    """Register a class for scripted code; its annotations may use `names` in addition to those of its module."""
     if issubclass(cls, Module):
         raise RuntimeError(
             f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an instance instead"

@@ -84,7 +84,7 @@ class Block:
 
 
 class Graph(Block):
-    """The graph of a function: the value of `fn.graph`.
+    """The graph of a scripted function, its attribute `graph`.
 
     >>> import mpigrad
     >>> from mpigrad.jit._ir.graph import Graph
@@ -103,7 +103,7 @@ class Graph(Block):
         self._count = 0
 
     def new_name(self, hint: str = "") -> str:
-        """A name that no other value has; `hint` is the variable's."""
+        """A name that no other value has; it starts with `hint`, the name of the Python variable, if there is one."""
         self._count += 1
         return f"{hint}.{self._count}" if hint else str(self._count)
 

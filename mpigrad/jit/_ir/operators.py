@@ -30,7 +30,7 @@ DISTRIBUTED = {
     "get_gradients": "mpigrad.distributed.autograd", "backward": "mpigrad.distributed.autograd",
 }  # fmt: skip
 RPC_CALLS = ("rpc_async", "rpc_sync", "remote")
-RUNS = {  # the function that a graph runs for each: RPC has separate functions for scripts, and two methods of RRefs
+RUNS = {  # the function that a graph runs for each: RPC has separate ones for scripted code, also for two methods of RRefs
     **DISTRIBUTED, **dict.fromkeys((*RPC_CALLS, "local_value", "to_here"), "mpigrad.distributed.rpc._scripts"),
 }  # fmt: skip
 # Functions with arguments or results that cannot be values of a graph.

@@ -131,7 +131,10 @@ class Builder:
         return self.add(at, "prim::TupleConstruct", items, Type("Tuple", tuple(each.type for each in items)), "tuple")
 
     def cast(self, at: ast.AST, value: Value, wanted: Type, complaint: str) -> Value:
-        """Convert a value to the type `wanted`; tensors become numbers as in PyTorch."""
+        """Add the implicit conversion to the type `wanted`, if one is needed; an error with `complaint` if the types do not fit.
+
+        There are three, as in PyTorch: tensor to number, int to float, and tuple to list.
+        """
         if value.type == TENSOR and wanted in (INT, FLOAT, BOOL):
             return self.add(at, f"aten::{wanted.kind.capitalize()}", [value], wanted, f"builtin:{wanted.kind}")
         if value.type == INT and wanted == FLOAT:

@@ -134,9 +134,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where it is farther than `lambd` from 0, else 0."""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """A straight line from 0 at -3 to 1 at 3."""
+    """0 below -3, 1 above 3, `x / 6 + 1 / 2` between."""
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x times a straight line from 0 at -3 to 1 at 3."""
+    """`x * hardsigmoid(x)`."""
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x cut off at `min_val` and `max_val`."""
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -168,11 +168,11 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x))."""
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...] | list[int], stride: int | tuple[int, ...] | list[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window."""
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...] | list[int], stride: int | tuple[int, ...] | list[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window."""
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...] | list[int], stride: int | tuple[int, ...] | list[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far pairs are from being ranked as `target` (1 or -1) says, by `margin`."""
 @overload

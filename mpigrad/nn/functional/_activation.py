@@ -119,7 +119,7 @@ def _in_place(operator: Any, input: Tensor, inplace: bool, **kw: Any) -> Tensor:
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x times a straight line from 0 at -3 to 1 at 3.
+    """`x * hardsigmoid(x)`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardswish(mpigrad.tensor([-4.0, 0.0, 3.0]))
@@ -130,7 +130,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """A straight line from 0 at -3 to 1 at 3.
+    """0 below -3, 1 above 3, `x / 6 + 1 / 2` between.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardsigmoid(mpigrad.tensor([-4.0, 0.0, 3.0]))

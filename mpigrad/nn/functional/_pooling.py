@@ -322,7 +322,9 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each window.
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool1d(mpigrad.tensor([[[3.0, 4.0]]]), 2, 2)
@@ -334,7 +336,9 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each window.
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool2d(mpigrad.ones(1, 1, 2, 2), 2, 2)
@@ -346,7 +350,9 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each window.
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool3d(mpigrad.ones(1, 1, 1, 2, 2), 2, (1, 2, 2))

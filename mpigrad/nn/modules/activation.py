@@ -71,7 +71,7 @@ class Mish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """A sigmoid of three straight lines."""
+    """0 below -3, 1 above 3, `x / 6 + 1 / 2` between."""
 
     function = "hardsigmoid"
 

@@ -140,19 +140,19 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window of a sequence."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of a sequence."""
 
     function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window of an image."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of an image."""
 
     function = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of each window of a volume."""
+    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of a volume."""
 
     function = "lp_pool3d"
 

@@ -114,7 +114,7 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """The constructor arguments of a built-in exception. For users' classes `args`, which are set without a constructor call."""
+    """The arguments with which `_remake` builds the exception: those of a constructor in C, otherwise `args`."""
     if _is_builtin(type(error)):
         reduced = _own_type(error).__reduce__(error)
         if isinstance(reduced, tuple) and reduced[0] is type(error):
@@ -123,7 +123,10 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
 
 
 def _is_builtin(cls: type[BaseException]) -> bool:
-    """Whether the constructor is written in C and may keep its arguments outside `args` (as OSError does)."""
+    """Whether `__init__` is written in C, and so may keep arguments outside `args` (as OSError does).
+
+    Also true of a user's class that inherits such an `__init__`.
+    """
     return not isinstance(cls.__init__, FunctionType)
 
 

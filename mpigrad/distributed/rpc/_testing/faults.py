@@ -61,8 +61,8 @@ class Faults:
         return bool(seconds)
 
     def _named(self, message: Message) -> int:
-        """PyTorch's type of a message. PyTorch has separate types for calls of operators and scripts, and for fetches of their
-        results. Fetches are not distinguishable here, so they get the type that the options name."""
+        """PyTorch's type of a message. PyTorch has separate types for calls of operators and scripted functions, and for fetches
+        of their results. Fetches are not distinguishable here, so they get the type that the options name."""
         kind = message.kind
         if kind in _SCRIPT_CALLS and (is_library(message.function) or _is_script(message.function)):
             return _SCRIPT_CALLS[kind]
