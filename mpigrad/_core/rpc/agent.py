@@ -80,7 +80,9 @@ class Server:
         self._handled, self._handlers, self._interceptor = self.handled.numbers, extensions.handlers, extensions.interceptor
 
     def receive(self, frame: Any, kind: int, waiting: bool) -> Any:
-        """Serve a request on this thread, or return it if that may run user code. `waiting`: this thread waits for a future."""
+        """Serve a request on this thread and return None; or return the frame, for a thread on which user code may run.
+
+        Requests to an earlier incarnation are dropped. `waiting`: this thread waits for a future."""
         if self.epoch and epoch_of(frame) not in (0, self.epoch):
             return None  # sent to an earlier incarnation of this worker
         if kind == _CALL:

@@ -93,7 +93,7 @@ class Instrument:
         """An answer has arrived and is about to complete its call."""
 
     def after_answer(self, agent: Any) -> None:
-        """The call is complete."""
+        """The answer is processed: its call is complete, or the answer came too late and was dropped."""
 
     def before_roots(self, worker: Any) -> None:
         """A backward pass is about to run the graph below its roots."""

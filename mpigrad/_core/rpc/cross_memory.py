@@ -37,7 +37,7 @@ class Slots:
         """Sender: open a slot for an array of `size` bytes."""
 
     def stage(self, place: int, number: int) -> int:
-        """The stage of a transfer; BROKEN if the slot has another number."""
+        """OFFERED, ACCEPTED, OVER or REFUSED; BROKEN if the slot `place` now belongs to another transfer than `number`."""
         return BROKEN
 
     def accept(self, place: int, number: int, pid: int, into: Array, own: Slots) -> bool:

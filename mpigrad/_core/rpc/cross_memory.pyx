@@ -140,7 +140,7 @@ cdef class Slots:
         mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)
 
     cpdef stage(self, int place, uint32_t number):
-        """The stage of a transfer; BROKEN if the slot has another number."""
+        """OFFERED, ACCEPTED, OVER or REFUSED; BROKEN if the slot `place` now belongs to another transfer than `number`."""
         cdef uint64_t stage = mpigrad_load(&self.at(place).stage)
         return <int>(stage & 0xffff) if stage >> 32 == number else BROKEN
 

@@ -352,7 +352,7 @@ def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[ReceivedValues, 
 
 
 def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> list[Any]:
-    """The device transfers of a message, which come after its other arrays."""
+    """The device transfers among the arrays that followed a frame: they come after the host arrays (odd kinds)."""
     return followed[sum(1 for entry in entries if entry[0] < MOVING and entry[0] & 1) :]
 
 

@@ -176,7 +176,7 @@ class Table:
             self.end_if_childless(record, rank)
 
     def end_if_childless(self, record: Owner | User, rank: int) -> None:
-        """Drop a rank that has no forks of a record left, and end the record if there are no forks at all."""
+        """Forget a rank without forks of a record. Without any forks an owner's record ends; a user's, once it is unused too."""
         if not record.children[rank]:
             del record.children[rank]
         if isinstance(record, User):
