@@ -53,14 +53,23 @@ def test_types_and_shapes(swapped: World, kind: str, shape: tuple[int, ...]) -> 
     assert got.shape == tensor.shape
 
 
-def test_views_travel_as_their_elements(swapped: World) -> None:
-    values = np.arange(24.0).reshape(4, 6)
+@pytest.mark.parametrize("columns", [6, PACKED_MAX // 8], ids=["packed", "alone"])
+def test_views_keep_their_strides(swapped: World, columns: int) -> None:
+    values = np.arange(4.0 * columns).reshape(4, columns)
     whole = mpigrad.from_numpy(values).to(CUDA1)
-    sent = [whole[:, 1], whole.t(), whole[1:3, ::2], whole[2], whole.expand(2, 4, 6)]
+    sent = [whole.t(), whole[:, 1:], whole[2], whole.expand(2, 4, columns), whole]
     got, _ = rpc.rpc_sync(swapped.next_name, echo, tuple(sent))
-    expected = [values[:, 1], values.T, values[1:3, ::2], values[2], np.broadcast_to(values, (2, 4, 6))]
-    for one, other in zip(got, expected):
+    expected = [values.T, values[:, 1:], values[2], np.broadcast_to(values, (2, 4, columns)), values]
+    for one, original, other in zip(got, sent, expected):
         check(one, other, CUDA1)
+        assert one.stride() == original.stride()
+
+
+def test_a_small_part_of_large_memory_travels_without_the_rest(swapped: World) -> None:
+    whole = mpigrad.arange(64.0 * 1024, device="cuda:1").view(64, 1024)
+    ((got,), _) = rpc.rpc_sync(swapped.next_name, echo, (whole[:, :2].t(),))
+    check(got, np.arange(64 * 1024, dtype="f4").reshape(64, 1024)[:, :2].T, CUDA1)
+    assert got.stride() == (1, 2)
 
 
 def test_host_and_device_arrays_in_one_message(swapped: World) -> None:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mpigrad._array.device import CPU, device, device_of, on_device
+from mpigrad._array.device import CPU, array_module, device, device_of, on_device
 from mpigrad._array.dtype import of_text, text_of
 from mpigrad._cloud_pickle import reduced_by_name
 from mpigrad._tensor import Tensor
@@ -140,16 +140,16 @@ def _put_strided(
 def _memory_of(array: Any) -> tuple[Any, bytes]:
     """The memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides; or a C-contiguous copy
     and no text."""
-    owner, size = array, array.dtype.itemsize
-    while type(owner.base) is _ndarray:
+    owner, size, module = array, array.dtype.itemsize, array_module(array)
+    while type(owner.base) is type(array):
         owner = owner.base
     if owner.nbytes >= RECOPY_MIN and owner.nbytes >= RECOPY_MULTIPLE * array.nbytes:
         array = array.copy("K")
     if array.flags.c_contiguous or any(stride < 0 or stride % size for stride in array.strides):
-        return np.ascontiguousarray(array), b""
+        return module.ascontiguousarray(array), b""
     count = 1 + sum((length - 1) * stride for length, stride in zip(array.shape, array.strides)) // size
     text = struct.pack(f"<B{2 * array.ndim}Q", array.ndim, *array.shape, *array.strides)
-    return np.lib.stride_tricks.as_strided(array, (count,), (size,)), text
+    return module.lib.stride_tricks.as_strided(array, (count,), (size,)), text
 
 
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
@@ -210,18 +210,12 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
             if kind > MOVING:
                 source, target, number, offset = _PLACES.unpack_from(layout, at)
                 at += _PLACES.size
-                _checked_kind(kind - MOVING)
-                moving = shape, _place(source), _place(target), number, offset
-                entries.append((kind, dtype, moving, dtype.itemsize * _product(shape)))
-                continue
+                moving = _place(source), _place(target), number, offset
             nbytes = dtype.itemsize * _product(shape)
-            if kind > STRIDED:
+            if kind & STRIDED:
                 shape, at = _strided(layout, at, dtype.itemsize, nbytes), at + 1 + 16 * layout[at]
-                if not TENSOR <= kind - STRIDED <= TENSOR_GRAD + 1:
-                    raise ValueError(f"malformed message: array kind {kind} is unknown")
-            else:
-                _checked_kind(kind)
-            entries.append((kind, dtype, shape, nbytes))
+            _check_kind(kind)
+            entries.append((kind, dtype, (shape, *moving) if kind > MOVING else shape, nbytes))
     except (struct.error, IndexError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
     return entries
@@ -248,10 +242,10 @@ def _checked_dtype(name: str) -> Any:
     return dtype
 
 
-def _checked_kind(kind: int) -> int:
-    if not ARRAY <= kind <= BUFFER + 1:
+def _check_kind(kind: int) -> None:
+    base = kind & ~(MOVING | STRIDED)
+    if not (TENSOR <= base <= TENSOR_GRAD + 1 if kind & STRIDED else ARRAY <= base <= BUFFER + 1):
         raise ValueError(f"malformed message: array kind {kind} is unknown")
-    return kind
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -313,8 +307,8 @@ def take(
 
 def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """A view of a vector, of which the vector is the base."""
-    if memory.dtype.kind == "V":  # bfloat16 has no buffers
-        return np.lib.stride_tricks.as_strided(memory, shape, strides)
+    if type(memory) is not _ndarray or memory.dtype.kind == "V":  # bfloat16 has no buffers
+        return array_module(memory).lib.stride_tricks.as_strided(memory, shape, strides)
     return _ndarray(shape, memory.dtype, memory, 0, strides)
 
 
@@ -366,7 +360,11 @@ def _take_moving(
     if isinstance(block, _ndarray) and target is not CPU:
         raise _no_place(block, target)
     with on_device(target):
-        array = block[offset : offset + nbytes].view(dtype).reshape(shape) if nbytes else _empty(block, shape, dtype)
+        if kind & STRIDED:
+            kind -= STRIDED
+            array = _spread(block[offset : offset + nbytes].view(dtype), *shape)
+        else:
+            array = block[offset : offset + nbytes].view(dtype).reshape(shape) if nbytes else _empty(block, shape, dtype)
     values.origins[len(values)] = source
     if kind == ARRAY:
         values.append(array)
@@ -417,8 +415,13 @@ class Tables:
             return self.add(kind, array)
         if self.departures is None:
             self.departures = DevicePacker()
+        strided = b""
+        if kind != ARRAY and not array.flags.c_contiguous:
+            with on_device(source):
+                array, strided = _memory_of(array)
         number, offset = self.departures.add(array, target)
-        self.layout.append(describe_moving(kind, array, source, target, number, offset))
+        moving = kind + STRIDED if strided else kind
+        self.layout.append(describe_moving(moving, array, source, target, number, offset) + strided)
         self.seen += 1
         return self.seen - 1
 
