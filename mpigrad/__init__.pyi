@@ -684,7 +684,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def linspace(start: Any, end: Any, steps: _int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """`steps` numbers at equal distances, from `start` to `end`, both included."""
 def load(f: Any, map_location: Callable[..., Any] | device | str | dict[Any, Any] | None = None, pickle_module: Any = None, *, weights_only: _bool | None = None, mmap: _bool | None = None, **pickle_load_args: Any) -> Any:
-    """Read what `save` wrote."""
+    """Read what `save` or `torch.save` wrote, or a safetensors file."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of each element."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -988,7 +988,7 @@ def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `rsqrt`."""
 def rsub(input: Tensor, other: _Operand, *, alpha: _complex = 1) -> Tensor:
     """`other - alpha * input`."""
-def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 2, _use_new_zipfile_serialization: _bool = True) -> None:
+def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 2, _use_new_zipfile_serialization: _bool = True, *, format: str = 'mpigrad') -> None:
     """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing."""
 def scalar_tensor(s: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """A zero-dimensional tensor of one number, of the default float type."""

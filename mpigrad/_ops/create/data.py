@@ -10,6 +10,8 @@ from mpigrad._array.device import CPU, device, device_of, module_for, move, on_d
 from mpigrad._array.dtype import as_dtype, dtype, from_numpy_dtype, get_default_dtype, promote_types, scalar_dtype
 from mpigrad._tensor import Tensor
 
+from .._define.foreign import of_torch, torch_array
+
 _PLAIN = (bool, int, float)  # for lists of these, NumPy's conversion equals PyTorch's
 
 
@@ -23,6 +25,8 @@ def array_from(data: Any, kind: dtype | None, place: device, copy: bool = True) 
         return _converted(np.asarray(data), kind, place, False)
     if hasattr(data, "__cuda_array_interface__"):
         return _converted(module_for(device("cuda")).asarray(data), kind, place, copy)
+    if of_torch(data):
+        return _converted(_checked(torch_array(data)), kind, place, copy)
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return _converted(_checked(np.asarray(data)), kind, place, copy)
     made = _from_python(data, kind)

@@ -17,7 +17,7 @@ import struct
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from mpigrad._array.device import device
 from mpigrad._array.dtype import dtype
@@ -27,6 +27,7 @@ from mpigrad._tensor import Tensor
 from .makers import check_names, make
 from .safe_globals import find_safe, is_allowed
 
+Step = Callable[[Any], None]
 _DEPTH = 100  # of tuples in a key
 _KEYS = frozenset({str, bytes, int, float, bool, type(None), complex, range, dtype, device, date, timedelta})
 _DICTS = frozenset({dict, OrderedDict, Counter, defaultdict})
@@ -38,18 +39,20 @@ _DAMAGE = (
 
 def damaged(why: str) -> pickle.UnpicklingError:
     """The error for bytes that no `save` has written."""
-    return pickle.UnpicklingError(f"the file is damaged, or was not written by mpigrad.save: {why}")
+    return pickle.UnpicklingError(f"the file is damaged, or was not written by mpigrad.save or torch.save: {why}")
 
 
 class SafeUnpickler:
     """Reads one pickle. `block` gives the array for a persistent id, `place` brings the arrays of a tensor to their device."""
+
+    steps: ClassVar[dict[int, Step]]
 
     def __init__(self, data: bytes, block: Callable[[Any], Any], place: Callable[..., Any]) -> None:
         self._data, self._at = data, 0
         self._block, self._place = block, place
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
-        self._memo: list[Any] = []
+        self._memo: dict[int, Any] = {}
         self._copies_left = len(data)
         self._outside = False  # while the user's code runs: its errors are not errors of the file
 
@@ -67,7 +70,7 @@ class SafeUnpickler:
         while self._at < end:
             opcode = data[self._at]
             self._at += 1
-            step = _STEPS.get(opcode)
+            step = self.steps.get(opcode)
             if step is not None:
                 step(self)
             elif opcode == _STOP:
@@ -81,6 +84,14 @@ class SafeUnpickler:
         if self._stack or self._marks:
             raise damaged("its pickle leaves something over")
         return result
+
+    def find(self, module: str, name: str) -> Any:
+        """The class or function that a file names; an error if it is not safe."""
+        return find_safe(module, name)
+
+    def call(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The result of a call that a file asks for."""
+        return make(self, function, args)
 
     # -- interface for makers.py -------------------------------------------------------------------------------------
     def charge(self, count: int) -> None:
@@ -139,7 +150,7 @@ class SafeUnpickler:
         self._stack[-count:] = [tuple(self._stack[-count:])]
 
     def _remember(self) -> None:
-        self._memo.append(self._stack[-1])
+        self._memo[len(self._memo)] = self._stack[-1]
 
     def _extend(self, items: list[Any]) -> None:
         target = self._stack[-1]
@@ -157,7 +168,7 @@ class SafeUnpickler:
             raise damaged(f"it would set items of a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2]):
             if own:
-                target[self._key(key)] = value
+                target[self.key(key)] = value
             else:
                 self.outside(target.__setitem__, key, value)
 
@@ -165,9 +176,9 @@ class SafeUnpickler:
         target = self._stack[-1]
         if type(target) is not set:
             raise damaged(f"it would add to a {type(target).__name__}")
-        target.update([self._key(each) for each in items])
+        target.update([self.key(each) for each in items])
 
-    def _key(self, key: Any) -> Any:
+    def key(self, key: Any) -> Any:
         """Return the value; an error if it is nested too deeply to hash and compare."""
         left, level = len(self._data), [key]
         for _ in range(_DEPTH):
@@ -191,7 +202,7 @@ class SafeUnpickler:
         name, module = self._stack.pop(), self._stack.pop()
         if type(name) is not str or type(module) is not str:
             raise damaged("a name is no text")
-        self._stack.append(find_safe(module, name))
+        self._stack.append(self.find(module, name))
 
     def _persistent(self) -> None:
         self._stack.append(self._block(self._stack.pop()))
@@ -200,7 +211,7 @@ class SafeUnpickler:
         args, function = self._stack.pop(), self._stack.pop()
         if type(args) is not tuple:
             raise damaged("arguments are no tuple")
-        self._stack.append(make(self, function, args))
+        self._stack.append(self.call(function, args))
 
     def _new(self, keywords: dict[str, Any]) -> None:
         args, cls = self._stack.pop(), self._stack.pop()
@@ -241,7 +252,6 @@ def _set_state(target: Any, state: Any) -> None:
 
 _U1, _U2, _I4, _U4, _U8, _F8 = (struct.Struct(each) for each in ("<B", "<H", "<i", "<I", "<Q", ">d"))
 _STOP = pickle.STOP[0]
-Step = Callable[[SafeUnpickler], None]
 
 
 def _push(value: Callable[[SafeUnpickler], Any]) -> Step:
@@ -268,7 +278,7 @@ def _get(number: struct.Struct) -> Step:
     return _push(lambda self: self._memo[self._number(number)])
 
 
-_STEPS: dict[int, Step] = {
+SafeUnpickler.steps = {
     opcode[0]: step
     for opcode, step in {
         pickle.PROTO: SafeUnpickler._proto,
@@ -299,7 +309,7 @@ _STEPS: dict[int, Step] = {
         pickle.TUPLE1: lambda self: self._tuple(1),
         pickle.TUPLE2: lambda self: self._tuple(2),
         pickle.TUPLE3: lambda self: self._tuple(3),
-        pickle.FROZENSET: _push(lambda self: frozenset([self._key(each) for each in self._until_mark()])),
+        pickle.FROZENSET: _push(lambda self: frozenset([self.key(each) for each in self._until_mark()])),
         pickle.APPEND: lambda self: self._extend([self._stack.pop()]),
         pickle.APPENDS: lambda self: self._extend(self._until_mark()),
         pickle.SETITEM: lambda self: self._set_items([self._stack.pop(-2), self._stack.pop()]),

@@ -1,4 +1,4 @@
-"""`save` and `load`: objects with tensors in files. The format, so that others can read it:
+"""`save` and `load`: objects with tensors in files. Our own format, so that others can read it:
 
 A file is one record or several, one after the other, each made by one `save`. A record is, little-endian:
 
@@ -29,6 +29,7 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +38,9 @@ from mpigrad._array.device import device, host, resolve
 from mpigrad._array.dtype import of_text, text_of
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.tensor import wrap
+from mpigrad._tensor import Tensor
 
-from . import pickling
+from . import pickling, safetensors, torch_read, torch_write
 from .file_names import moved, name_of, named
 from .makers import KIND, check_place
 from .safe_unpickler import SafeUnpickler, damaged
@@ -47,6 +49,7 @@ _MAGIC = b"MPIGRAD"
 _FORMAT = 2
 _ALIGN = 64
 MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
+Place = Callable[[Any, tuple[Any, ...], str], Any]  # the array in a memory block, on the device that `load` chooses
 
 
 class _Pickler(pickle.Pickler):
@@ -74,9 +77,9 @@ class _Pickler(pickle.Pickler):
 class _TrustingUnpickler(pickle.Unpickler):
     """Python's unpickler, for trusted files."""
 
-    def __init__(self, skeleton: bytes, blocks: _Blocks, map_location: MapLocation) -> None:
+    def __init__(self, skeleton: bytes, blocks: _Blocks, place: Place) -> None:
         super().__init__(io.BytesIO(skeleton))
-        self._blocks, self._map = blocks, map_location
+        self._blocks, self._place = blocks, place
 
     def persistent_load(self, pid: Any) -> Any:
         return self._own(self._blocks.find(pid))
@@ -92,11 +95,11 @@ class _TrustingUnpickler(pickle.Unpickler):
 
     def _rebuild(self, cls: Any, memory: Any, place: Any, where: str, requires_grad: bool, state: Any) -> Any:
         check_place(memory, place)
-        return pickling.finish(cls, _mapped(memory, place, where, self._map), requires_grad, state)
+        return pickling.finish(cls, self._place(memory, place, where), requires_grad, state)
 
     def _rebuild_sparse(self, cls: Any, parts: Any, requires_grad: bool, state: Any, where: str = "cpu") -> Any:
         array = parts if isinstance(parts, SparseArray) else SparseArray(*parts)
-        array = array.moved(lambda each: _mapped(each, (0, each.shape, each.strides, text_of(each.dtype)), where, self._map))
+        array = array.moved(lambda each: self._place(each, (0, each.shape, each.strides, text_of(each.dtype)), where))
         return pickling.finish(cls, array, requires_grad, state)
 
 
@@ -153,12 +156,14 @@ def saved_place(target: Any, function: str) -> device:
 
 
 def save(
-    obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True
-) -> None:
+    obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True, *,
+    format: str = "mpigrad",
+) -> None:  # fmt: skip
     """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing.
 
-    Several calls on one open file put several objects into it; as many `load` calls read them. The last three arguments
-    are accepted for programs written for PyTorch; the format is always mpigrad's own.
+    Several calls on one open file put several objects into it; as many `load` calls read them. With `format="torch"` the
+    file is one that `torch.load` reads: plain data, state dicts, strided and COO tensors, one object in a file. The three
+    arguments before are accepted for programs written for PyTorch and change nothing.
 
     >>> import io, mpigrad
     >>> file = io.BytesIO()
@@ -167,11 +172,14 @@ def save(
     >>> mpigrad.load(file)
     {'w': tensor([1., 1.])}
     """
+    if format not in _FORMATS:
+        raise ValueError(f"save() has the formats {list(_FORMATS)}, not {format!r}")
+    write = _FORMATS[format]
     if isinstance(f, (str, os.PathLike)):
         with open(f, "wb") as file:
-            _write(obj, file)
+            write(obj, file)
     elif hasattr(f, "write"):
-        _write(obj, f)
+        write(obj, f)
     else:
         raise AttributeError(
             f"save() needs the name of a file or an object with a write method, not {type(f).__name__}"
@@ -196,16 +204,20 @@ def _write(obj: Any, file: Any) -> None:
         file.write(block)
 
 
+_FORMATS = {"mpigrad": _write, "torch": torch_write.write}
+
+
 def load(
     f: Any, map_location: MapLocation = None, pickle_module: Any = None, *, weights_only: bool | None = None,
     mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """Read what `save` wrote.
+    """Read what `save` or `torch.save` wrote, or a safetensors file.
 
     `map_location` says where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
     tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes that
-    were allowed with `mpigrad.serialization.add_safe_globals` are created, so that untrusted files cannot run code. With
-    `mmap=True` the tensors of a named file are read on first use.
+    were allowed with `mpigrad.serialization.add_safe_globals` are created, so that untrusted files cannot run code. Files of
+    `torch.save` are always read in this way; torch need not be installed, and tensors become mpigrad's. With `mmap=True` the
+    tensors of a named file are read on first use.
     """
     safe = weights_only is not False
     if isinstance(f, (str, os.PathLike)):
@@ -219,8 +231,39 @@ def load(
 
 
 def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) -> Any:
+    """The content of a file, whose first bytes tell the format."""
+    place = partial(_mapped, map_location=map_location)
     start = file.tell() if mapped else 0
-    head = _read_head(file)
+    magic = file.read(len(_MAGIC) + 1)
+    if magic[: len(torch_read.MAGIC)] == torch_read.MAGIC:
+        return torch_read.TorchUnpickler(torch_read.Archive(_whole(file, magic), mapped), place).load()
+    if magic[:-1] == _MAGIC or not safetensors.is_header(magic := magic + file.read(1)):
+        return _read_record(file, magic[: len(_MAGIC) + 1], place, safe, mapped, start)
+    return _read_safetensors(file, magic, place, mapped)
+
+
+def _whole(file: Any, first: bytes) -> Any:
+    """The file with its first bytes, which have been read, as one that can seek."""
+    if hasattr(file, "seekable") and file.seekable():
+        file.seek(-len(first), os.SEEK_CUR)
+        return file
+    return io.BytesIO(first + file.read())
+
+
+def _read_safetensors(file: Any, first: bytes, place: Place, mapped: str | None) -> dict[str, Tensor]:
+    if mapped:
+        content = np.memmap(mapped, np.uint8, "c").view(np.ndarray)
+    else:
+        content = np.frombuffer(bytearray(first + file.read()), np.uint8)
+    try:
+        found = dict(safetensors.arrays(content, mapped or "the file"))
+    except safetensors.SafetensorError as error:
+        raise pickle.UnpicklingError(str(error)) from error
+    return {name: wrap(place(each, (0, each.shape, each.strides, text_of(each.dtype)), "cpu")) for name, each in found.items()}
+
+
+def _read_record(file: Any, magic: bytes, place: Place, safe: bool, mapped: str | None, start: int) -> Any:
+    head = _read_head(file, magic)
     skeleton = _exactly(file, head.skeleton)
     at = head.length + head.skeleton
     head.check("skeleton", skeleton, -1)
@@ -234,8 +277,8 @@ def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) 
         at += length
     blocks = _Blocks(arrays)
     if not safe:
-        return _TrustingUnpickler(skeleton, blocks, map_location).load()
-    return SafeUnpickler(skeleton, blocks.find, lambda memory, part, where: _mapped(memory, part, where, map_location)).load()
+        return _TrustingUnpickler(skeleton, blocks, place).load()
+    return SafeUnpickler(skeleton, blocks.find, place).load()
 
 
 class _Head(NamedTuple):
@@ -251,15 +294,13 @@ class _Head(NamedTuple):
             raise pickle.UnpicklingError(f"the file is damaged: the checksum of its {what} is wrong")
 
 
-def _read_head(file: Any) -> _Head:
-    magic = file.read(len(_MAGIC) + 1)
+def _read_head(file: Any, magic: bytes) -> _Head:
     if not magic:
         raise EOFError("nothing left to load: the file ends here")
     if magic[:-1] != _MAGIC:
         raise pickle.UnpicklingError(
-            f"not a file of mpigrad.save: it begins with {magic!r} instead of {_MAGIC!r}. Files of torch.save "
-            "can be read by "
-            "torch.load, whose tensors' numpy() mpigrad.from_numpy takes."
+            f"not a file of mpigrad.save, torch.save or safetensors: it begins with {magic!r}. Files of torch.save before 1.6 "
+            "(or with _use_new_zipfile_serialization=False) can be loaded with torch, and saved again."
         )
     if not 1 <= magic[-1] <= _FORMAT:
         raise pickle.UnpicklingError(

@@ -1,4 +1,4 @@
-"""A module's state as a dictionary: `state_dict` and `load_state_dict`."""
+"""A module's state as a dictionary: `state_dict` and `load_state_dict`, which takes tensors of PyTorch and NumPy arrays, too."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..._core.tensor import wrap
 from ..._graph.grad_mode import no_grad
+from ..._ops._define.foreign import of_torch
+from ..._ops.create.create import as_tensor
 from ..._tensor import Tensor, counter
 from ..parameter import Parameter
 from ._hooks import every
@@ -177,6 +181,10 @@ def _is_unexpected(module: Module, key: str, prefix: str, own: dict[str, Any]) -
 def _take(
     module: Module, name: str, key: str, value: Tensor, given: Any, assign: bool, errors: list[str], only_check: bool
 ) -> None:
+    if of_torch(given):
+        given = as_tensor(given.detach())
+    elif isinstance(given, np.ndarray):
+        given = as_tensor(given)
     if not isinstance(given, Tensor):
         errors.append(
             f'While copying the parameter named "{key}", expected mpigrad.Tensor or Tensor-like object from checkpoint '
