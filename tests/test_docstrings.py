@@ -29,6 +29,7 @@ SHOWN = (  # each function of these has an example, which the doctests run
     "mpigrad.distributed",
     "mpigrad.distributed.autograd",
     "mpigrad.distributed.checkpoint",
+    "mpigrad.distributed.domain",
     "mpigrad.distributed.optim",
     "mpigrad.distributed.rpc",
     "mpigrad.futures",

@@ -26,6 +26,7 @@ MODULES = (
     "mpigrad.distributed",
     "mpigrad.distributed.autograd",
     "mpigrad.distributed.checkpoint",
+    "mpigrad.distributed.domain",
     "mpigrad.distributed.nn",
     "mpigrad.distributed.optim",
     "mpigrad.distributed.rpc",

@@ -97,7 +97,7 @@ def is_mpi_available() -> bool:
     return is_available()
 
 
-_LAZY = {"autograd", "checkpoint", "nn", "optim", "rpc"}
+_LAZY = {"autograd", "checkpoint", "domain", "nn", "optim", "rpc"}
 
 
 def __getattr__(name: str) -> Any:

@@ -228,7 +228,12 @@ def new_group(
     with mpi_turn():  # Create_group is collective over the members only, unlike Split and Create
         chosen = whole.comm.Get_group().Incl(members)
         comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
-    made = ProcessGroup(comm, members, timeout or whole.timeout, str(len(_groups)), group_desc or "undefined")
+    return register(comm, members, timeout or whole.timeout, group_desc or "undefined")
+
+
+def register(comm: Any, ranks: list[int], timeout: timedelta, desc: str) -> ProcessGroup:
+    """The group of a communicator, which `destroy_process_group` will free."""
+    made = ProcessGroup(comm, ranks, timeout, str(len(_groups)), desc)
     _groups.append(made)
     return made
 

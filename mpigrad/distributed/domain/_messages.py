@@ -1,0 +1,122 @@
+"""Blocks on their way between ranks: all sends and receives of one exchange, started together and waited for together.
+
+Arrays on a GPU take the paths of the collectives: through host memory, or by an MPI that reads device memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mpigrad._array.device import array_module, guard, is_loaded
+from mpigrad._core.tensor import wrap
+
+from .. import _mpi
+from .._gpu.copies import to_device
+from .._mpi import mpi_turn
+from .._process_group.buffers import as_bytes, outgoing, settle, space
+from .._process_group.finish_on_streams import finish_on_streams
+from .._process_group.groups import ProcessGroup
+from .._process_group.work import Work
+
+_TAGS = 20000  # above those that programs are likely to use on the same group
+_dropped: list[Work] = []  # not waited for, so MPI may still use their buffers
+
+
+class Outgoing(NamedTuple):
+    """A block to send to a rank; `way` tells apart several blocks between the same two ranks."""
+
+    rank: int
+    way: int
+    array: Any
+
+
+class Incoming(NamedTuple):
+    """A block to receive from a rank; `at` is where it belongs."""
+
+    rank: int
+    way: int
+    shape: tuple[int, ...]
+    at: Any
+
+
+class Messages:
+    """One exchange under way. `like` is an array with the dtype and the device of all blocks."""
+
+    def __init__(
+        self, name: str, group: ProcessGroup, sends: Sequence[Outgoing], receives: Sequence[Incoming], like: Any
+    ) -> None:
+        _dropped[:] = [work for work in _dropped if not work.is_completed()]
+        own = group.rank()
+        local = {each.way: each.array for each in sends if each.rank == own}
+        self._local = [(each, local[each.way]) for each in receives if each.rank == own]
+        self._receives = [each for each in receives if each.rank != own]
+        self._like = like
+        sends = [each for each in sends if each.rank != own]
+        self._work: Work | None = None
+        if sends or self._receives:
+            self._start(name, group, sends)
+
+    def _start(self, name: str, group: ProcessGroup, sends: Sequence[Outgoing]) -> None:
+        into = [space(each.shape, self._like.dtype, self._like) for each in self._receives]
+        out = [outgoing(wrap(each.array)) for each in sends]
+        settle((*into, *out))
+        with mpi_turn():
+            requests = [
+                group.comm.Irecv(as_bytes(buffer), each.rank, _TAGS + each.way) for each, buffer in zip(self._receives, into)
+            ] + [group.comm.Isend(as_bytes(buffer), each.rank, _TAGS + each.way) for each, buffer in zip(sends, out)]
+        sizes = [(buffer.nbytes, group.ranks[each.rank]) for each, buffer in zip(self._receives, into)]
+        self._into = into
+        together = _Together(name, requests, sizes)
+        self._work = Work(name, together, lambda _: None, group.timeout.total_seconds(), (into, out))
+        if is_loaded():
+            finish_on_streams(self._work)
+
+    def wait(self) -> list[tuple[Any, Any]]:
+        """Wait until all blocks have arrived; returns each with its `at`."""
+        found = [(each.at, array) for each, array in self._local]
+        if self._work is not None:
+            self._work.wait()
+            found += [(each.at, _on_device(buffer, self._like)) for each, buffer in zip(self._receives, self._into)]
+            self._work = None
+        return found
+
+    def __del__(self) -> None:
+        work = getattr(self, "_work", None)
+        if work is not None and not work._done:
+            _dropped.append(work)
+
+
+def _on_device(buffer: Any, like: Any) -> Any:
+    """A received buffer on the device of `like`."""
+    if type(buffer) is not np.ndarray or type(like) is np.ndarray:
+        return buffer
+    with guard(like):
+        made = array_module(like).empty(buffer.shape, buffer.dtype)
+        to_device(buffer, made)
+    return made
+
+
+class _Together:
+    """Several MPI requests that `Work` tests as one. The first ones receive; `sizes` has their bytes and their ranks."""
+
+    def __init__(self, name: str, requests: list[Any], sizes: list[tuple[int, int]]) -> None:
+        self._name, self._requests, self._sizes = name, requests, sizes
+        self._statuses = [_mpi.mpi().Status() for _ in requests]
+
+    def Test(self, status: Any) -> bool:
+        MPI = _mpi.mpi()
+        try:
+            done = MPI.Request.Testall(self._requests, self._statuses)
+        except MPI.Exception as error:
+            raise RuntimeError(f"{self._name}: a rank sent a larger block than this rank expects: {error}") from error
+        if done:
+            for (expected, rank), found in zip(self._sizes, self._statuses):
+                if found.Get_count(MPI.BYTE) != expected:
+                    raise RuntimeError(
+                        f"{self._name}: this rank expects {expected} bytes from rank {rank}, which sent "
+                        f"{found.Get_count(MPI.BYTE)}; shapes, dtypes and widths of the blocks do not fit together"
+                    )
+        return done

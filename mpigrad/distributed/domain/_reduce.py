@@ -1,0 +1,80 @@
+"""Sums, scalar products and norms of arrays whose blocks are on different ranks. Every rank gets the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._tensor import Tensor
+from mpigrad.autograd.function import Function
+
+from .._process_group.all_reduce import all_reduce
+from .._process_group.groups import ProcessGroup
+from .._process_group.reduce_op import ReduceOp
+from ._grid import as_group
+
+
+class _AllReduce(Function):
+    """The sum over ranks; its own adjoint."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
+        ctx.group = group
+        made = x.clone()
+        all_reduce(made, group=group)
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return _AllReduce.apply(g, ctx.group), None
+
+
+def sum(x: Tensor, group: Any = None) -> Tensor:
+    """The sum of all elements of all blocks; `group` is a `ProcessGrid` or a process group.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> from mpigrad.distributed import domain
+    >>> dist.init_process_group("mpi")
+    >>> domain.sum(mpigrad.ones(2, 3))    # one rank
+    tensor(6.)
+    >>> dist.destroy_process_group()
+    """
+    return _AllReduce.apply(x.sum(), as_group(group))
+
+
+def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
+    """The scalar product of two arrays in the same layout, with the complex conjugate of the first.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> from mpigrad.distributed import domain
+    >>> dist.init_process_group("mpi")
+    >>> domain.vdot(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
+    tensor(11.)
+    >>> dist.destroy_process_group()
+    """
+    return _AllReduce.apply(x.reshape(-1).vdot(y.reshape(-1)), as_group(group))
+
+
+def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
+    """The p-norm of all elements of all blocks, for 0 < p <= inf.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> from mpigrad.distributed import domain
+    >>> dist.init_process_group("mpi")
+    >>> domain.norm(mpigrad.tensor([3.0, 4.0]))
+    tensor(5.)
+    >>> dist.destroy_process_group()
+    """
+    if not p > 0:
+        raise ValueError(f"norm needs p > 0, got {p}")
+    found, sizes = as_group(group), x.abs()
+    if p == float("inf"):
+        return _largest(sizes, found)
+    return sum(sizes * sizes if p == 2 else sizes**p, found) ** (1 / p)
+
+
+def _largest(sizes: Tensor, group: ProcessGroup) -> Tensor:
+    """The largest element; its gradient is shared equally by all elements of that size."""
+    largest = sizes.detach().max() if sizes.numel() else sizes.detach().sum()
+    all_reduce(largest, ReduceOp.MAX, group)
+    chosen = (sizes.detach() == largest).to(sizes.dtype)
+    return sum(sizes * chosen, group) / sum(chosen, group)
