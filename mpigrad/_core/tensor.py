@@ -11,6 +11,7 @@ from .objects import new, show
 
 if TYPE_CHECKING:
     from .._tensor import Extra, Tensor
+    from ..interop import TensorAdapter
     from .node import Node, View
 
 
@@ -29,6 +30,31 @@ class TensorBase:
 
 
 show(TensorBase)
+
+
+class GuestTensor(TensorBase):
+    """Stands for a tensor of another framework among the tensors of a message; see `mpigrad.interop`.
+
+    Here `_array` has the elements, and `_requires` is what the tensor says. It takes no part in mpigrad's own graph.
+    """
+
+    __slots__ = ("adapter", "description", "tensor")
+    adapter: TensorAdapter
+    description: bytes
+    tensor: Any
+
+
+def guest(adapter: Any, tensor: Any, array: Any, description: bytes, requires: bool) -> GuestTensor:
+    """A stand-in for a tensor of another framework."""
+    made = GuestTensor.__new__(GuestTensor)
+    made.adapter, made.tensor, made.description = adapter, tensor, description
+    made._array = array
+    made._requires = requires
+    made._grad_fn = made._grad = made._counter = made._view = made._extra = None
+    made._nr = 0
+    return made
+
+
 _Tensor: Any = None
 
 

@@ -40,7 +40,7 @@ from ..node import AccumulateGrad, Edge, Node, grown, keep, sum_of_tensors
 from ..objects import Mutex
 from ..rpc.agent import Agent, RawMessage
 from ..rpc.payload import origins_of
-from ..tensor import wrap
+from ..tensor import GuestTensor, wrap
 from .graph import Batches, MessageGradients, Parts, RecvRpcBackward, SendRpcBackward, Source
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ extensions.quiet_hooks.append(_is_idle)
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
     needing = []
     for tensor in tensors:
-        if tensor._requires:
+        if tensor._requires and type(tensor) is not GuestTensor:
             needing.append(tensor)
     return needing
 

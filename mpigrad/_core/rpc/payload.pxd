@@ -3,11 +3,18 @@ cimport cython
 
 from mpigrad._core.guard cimport resume, suspend
 from mpigrad._core.rpc.frames cimport Header, layout_key, length_at, length_prefixed, padded_bytes, slice_bytes, view_of
-from mpigrad._core.tensor cimport TensorBase, wrap
+from mpigrad._core.tensor cimport GuestTensor, TensorBase, guest, wrap
 
 cpdef list parse(bytes layout)
 @cython.locals(tensor=TensorBase, kind=int, nth_plain=int, nth_followed=int, nbytes=cython.longlong, entry=tuple)
 cpdef tuple take(list entries, buffer, cython.longlong offset, followed, tuple plain)
+
+cdef GuestTensor _guest_for(adapter, tensor)
+cdef bytes _tag(adapter, bytes description)
+@cython.locals(made=object)
+cdef _take_guest(array, int kind, tuple made_by, tensors)
+@cython.locals(each=object, found=GuestTensor)
+cdef bint _put_guest(adapter, item, list layout, list data, list follow, list tensors) except? -1
 
 cdef class Payload:
     cdef public int mode
@@ -18,7 +25,8 @@ cdef class Payload:
 cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
 @cython.locals(place=cython.int)
 cdef int _place_of(tensor, list tensors) except? -2
-@cython.locals(place=cython.int, tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list)
+@cython.locals(place=cython.int, tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list,
+               layout=list)
 cpdef Payload encode_flat(items)
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef Payload encode_raw(body, arrays, to=*)

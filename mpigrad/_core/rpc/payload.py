@@ -18,6 +18,9 @@ classes), cloudpickle is used.
 Invariants
 - A received array never exceeds its buffer: NumPy checks offset and length of inline arrays, `_fetch` those of others.
 - An array of more than INLINE_MAX bytes is sent from its own memory, without a copy (if it is C-contiguous, or a tensor).
+- A tensor of another framework is encoded like one of ours, with the framework's name and a description after its layout. Its
+  adapter (`mpigrad.interop`) turns it into an array, and the array into a tensor. In lists of tensors a `GuestTensor` stands
+  for it.
 - A tensor keeps its strides: the memory from its first to its last element is sent, gaps included, with the strides. A view of
   much larger memory (RECOPY_MIN) is copied first, in the same order of dimensions, as in PyTorch.
 """
@@ -49,9 +52,10 @@ from mpigrad.distributed.rpc._protocol.message import (
 )
 from mpigrad.distributed.rpc._transport.device.failed_receive import FailedReceive
 from mpigrad.distributed.rpc._transport.device.send import DevicePacker
+from mpigrad.interop._adapters import TensorAdapter, adapter_named, adapter_of
 
 from ..guard import resume, suspend
-from ..tensor import wrap, wrap_as
+from ..tensor import GuestTensor, guest, wrap, wrap_as
 from .frames import Header, layout_key, length_at, length_prefixed, padded_bytes, slice_bytes, view_of
 
 if TYPE_CHECKING:
@@ -67,7 +71,7 @@ _PAD = [b"\0" * n for n in range(16)]
 _KINDS = "biufcmM?SU"  # dtypes that their text describes completely
 
 # Kinds of entries of a layout; odd numbers mean that the array follows the frame.
-ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN, AGAIN = 2, 4, 6, 8, 10, 12
+ARRAY, TENSOR, TENSOR_GRAD, BUFFER, PLAIN, AGAIN, GUEST, GUEST_GRAD = 2, 4, 6, 8, 10, 12, 14, 16
 STRIDED = 32  # added to the kind of a tensor that is not C-contiguous: shape and strides follow those of its memory
 MOVING = 64  # added to a kind: leaves a GPU or arrives on one
 
@@ -152,6 +156,30 @@ def _memory_of(array: Any) -> tuple[Any, bytes]:
     return module.lib.stride_tricks.as_strided(array, (count,), (size,)), text
 
 
+def _guest_for(adapter: TensorAdapter, tensor: Any) -> GuestTensor | None:
+    """The stand-in of a tensor of another framework; None if it is not sent as one array."""
+    description = adapter.describe(tensor)
+    if description is None:
+        return None
+    return guest(adapter, tensor, adapter.array_of(tensor), description, adapter.requires_grad(tensor))
+
+
+_tags: dict[tuple[str, bytes], bytes] = {}
+
+
+def _tag(adapter: TensorAdapter, description: bytes) -> bytes:
+    """The text behind a guest's layout: its framework and description."""
+    tag = _tags.get((adapter.name, description))
+    if tag is None:
+        text = adapter.name.encode() + b"\0" + description
+        if len(text) > 255:
+            raise ValueError(f"the description {description!r} of a tensor of {adapter.name} is too long")
+        if len(_tags) >= _REMEMBERED:
+            _tags.clear()
+        tag = _tags[adapter.name, description] = bytes([len(text)]) + text
+    return tag
+
+
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
     """Add an out-of-band pickle buffer to a message."""
     put(BUFFER, np.frombuffer(raw, dtype=np.uint8), layout, data, follow)
@@ -215,7 +243,12 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
             if kind & STRIDED:
                 shape, at = _strided(layout, at, dtype.itemsize, nbytes), at + 1 + 16 * layout[at]
             _check_kind(kind)
-            entries.append((kind, dtype, (shape, *moving) if kind > MOVING else shape, nbytes))
+            if kind > MOVING:
+                shape = shape, *moving
+            if kind & 31 >= GUEST:
+                name, _, description = layout[at + 1 : at + 1 + layout[at]].partition(b"\0")
+                shape, at = (shape, (adapter_named(name.decode("ascii")), description)), at + 1 + layout[at]
+            entries.append((kind, dtype, shape, nbytes))
     except (struct.error, IndexError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"malformed message: bad array layout {layout[:64]!r}: {error}") from None
     return entries
@@ -244,7 +277,9 @@ def _checked_dtype(name: str) -> Any:
 
 def _check_kind(kind: int) -> None:
     base = kind & ~(MOVING | STRIDED)
-    if not (TENSOR <= base <= TENSOR_GRAD + 1 if kind & STRIDED else ARRAY <= base <= BUFFER + 1):
+    if not GUEST <= base <= GUEST_GRAD + 1 and not (
+        TENSOR <= base <= TENSOR_GRAD + 1 if kind & STRIDED else ARRAY <= base <= BUFFER + 1
+    ):
         raise ValueError(f"malformed message: array kind {kind} is unknown")
 
 
@@ -278,11 +313,15 @@ def take(
         if kind == AGAIN:
             if nbytes >= len(tensors):
                 raise ValueError(f"malformed message: tensor {nbytes} is named a second time before it came")
-            values.append(tensors[nbytes])
+            again = tensors[nbytes]
+            values.append(again.tensor if type(again) is GuestTensor else again)
             continue
+        made_by = None
+        if kind & 31 >= GUEST:
+            shape, made_by = shape
         if kind > MOVING:
             values, tensors = _origins(values, tensors)
-            _take_moving(kind - MOVING, dtype, shape, nbytes, _moved(entries, followed), values, tensors)
+            _take_moving(kind - MOVING, dtype, shape, nbytes, _moved(entries, followed), values, tensors, made_by)
             continue
         strides = None
         if kind > STRIDED:
@@ -297,12 +336,23 @@ def take(
             offset += (nbytes + 15) & -16
         if strides is not None:
             array = _spread(array, outer, strides)
-        if TENSOR <= kind < BUFFER:
+        if made_by is not None:
+            array = _take_guest(array, kind, made_by, tensors)
+        elif TENSOR <= kind < BUFFER:
             array = wrap(array)
             array._requires = kind >= TENSOR_GRAD
             tensors.append(array)
         values.append(array)
     return values, tensors
+
+
+def _take_guest(array: Any, kind: int, made_by: tuple[TensorAdapter, bytes], tensors: list[Any]) -> Any:
+    """Make a tensor of another framework, and add its stand-in to `tensors`."""
+    adapter, description = made_by
+    requires = kind >= GUEST_GRAD
+    made = adapter.make(array, description, requires)
+    tensors.append(guest(adapter, made, array, description, requires))
+    return made
 
 
 def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -351,8 +401,9 @@ def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> lis
 
 
 def _take_moving(
-    kind: int, dtype: Any, moving: Any, nbytes: int, transfers: list[Any], values: ReceivedValues, tensors: ReceivedValues
-) -> None:
+    kind: int, dtype: Any, moving: Any, nbytes: int, transfers: list[Any], values: ReceivedValues, tensors: ReceivedValues,
+    made_by: tuple[TensorAdapter, bytes] | None,
+) -> None:  # fmt: skip
     shape, source, target, number, offset = moving
     if number >= len(transfers) or offset + nbytes > transfers[number].nbytes:
         raise ValueError(f"malformed message: an array of shape {shape} and dtype {dtype} did not come with its bytes")
@@ -369,9 +420,12 @@ def _take_moving(
     if kind == ARRAY:
         values.append(array)
         return
+    tensors.origins[len(tensors)] = source
+    if made_by is not None:
+        values.append(_take_guest(array, kind, made_by, tensors))
+        return
     tensor = wrap(array)
     tensor._requires = kind >= TENSOR_GRAD
-    tensors.origins[len(tensors)] = source
     tensors.append(tensor)
     values.append(tensor)
 
@@ -402,6 +456,14 @@ class Tables:
         put(kind, array, self.layout, self.data, self.follow)
         self.seen += 1
         return self.seen - 1
+
+    def add_guest(self, tensor: GuestTensor) -> int:
+        """Add a tensor of another framework."""
+        array, kind = tensor._array, GUEST_GRAD if tensor._requires else GUEST
+        plain = sendable(array) and not self.moves_all
+        index = self.add(kind, array) if plain or self.to is None else self.add_routed(kind, array)
+        self.layout[-1] += _tag(tensor.adapter, tensor.description)
+        return index
 
     def add_routed(self, kind: int, array: Any) -> int:
         """Add an array whose target device comes from the device map."""
@@ -457,6 +519,9 @@ class _Reduce:
         if hook is not None and kind in hook.types:
             self.tables.rrefs.append(obj)
             return _rref, (len(self.tables.rrefs) - 1,)
+        adapter = adapter_of(kind)
+        if adapter is not None:
+            return self._reduce_guest(adapter, obj)
         if kind.__module__ == "cupy":
             return _reduce_cupy(self.tables, obj)
         special = getattr(kind, "_reduce_in_rpc", None)  # objects that can be pickled only in calls
@@ -476,6 +541,20 @@ class _Reduce:
         if type(tensor) is Tensor:
             return _slot, (index,)
         return _as_subclass, (type(tensor), index, tensor.__dict__ or None)
+
+    def _reduce_guest(self, adapter: TensorAdapter, obj: Any) -> Any:
+        tables, found = self.tables, _guest_for(adapter, obj)
+        if found is None:
+            reduced = adapter.reduce(obj)
+            return self._other(obj) if reduced is NotImplemented else reduced
+        array = found._array
+        if getattr(array, "is_sparse_array", False):
+            slots = tables.add_routed(ARRAY, array.indices), tables.add_routed(ARRAY, array.values)
+            tables.sparse.append(found)  # type: ignore[arg-type]
+            form = tuple(array.shape), bool(array.is_coalesced), found._requires
+            return _sparse_guest, (type(array), *slots, *form, adapter.name, found.description)
+        tables.tensors.append(found)  # type: ignore[arg-type]
+        return _slot, (tables.add_guest(found),)
 
     def _other(self, obj: Any) -> Any:
         return NotImplemented
@@ -595,16 +674,26 @@ def _sparse(cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesc
     return made
 
 
+def _sparse_guest(
+    cls: Any, indices: int, values: int, shape: tuple[int, ...], coalesced: bool, requires: bool, name: str, description: bytes
+) -> Any:
+    table, tensors = _loading.values, _loading.tensors
+    array, kind = cls(table[indices], table[values], shape, coalesced), GUEST_GRAD if requires else GUEST
+    return _take_guest(array, kind, (adapter_named(name), description), [] if tensors is None else tensors)
+
+
 class _Apart(pickle.Pickler):
     """A pickler that puts only tensors into a table."""
 
     table: list[Tensor]
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Tensor):
+        adapter = adapter_of(type(obj))
+        found = None if adapter is None else _guest_for(adapter, obj)
+        if isinstance(obj, Tensor) or found is not None and sendable(found._array):
             self.table.append(obj)
             return _slot, (len(self.table) - 1,)
-        return NotImplemented
+        return NotImplemented if adapter is None else adapter.reduce(obj)
 
 
 def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
@@ -707,6 +796,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     follow: list[Any] = []
     tensors: list[Tensor] = []
     plain: list[Any] = []
+    layout: list[bytes] = []
     for item in items:
         kind = type(item)
         if kind is Tensor:
@@ -722,8 +812,14 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             plain.append(item)
             text += _PLAIN_MARK
             continue
-        else:
+        elif kind is _ndarray:
             array, code = item, ARRAY
+        else:
+            adapter = adapter_of(kind)
+            if adapter is None or not _put_guest(adapter, item, layout, data, follow, tensors):
+                return None
+            text += layout.pop()
+            continue
         if type(array) is not _ndarray:
             return None
         entry = texts.get(layout_key(code, array)) or known(code, array)
@@ -734,9 +830,8 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             text += entry[0]
             data.append(padded_bytes(array, padding))
         else:
-            layout: list[bytes] = []
             put(code, array, layout, data, follow)
-            text += layout[0]
+            text += layout.pop()
     if len(tensors) > len(_AGAIN_MARKS) and len(set(map(id, tensors))) != len(tensors):
         return None
     meta = length_prefixed(text, pickle.dumps(tuple(plain), 5) if plain else b"")
@@ -749,6 +844,24 @@ def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
         if tensors[place] is tensor:
             return place
     return -1
+
+
+def _put_guest(
+    adapter: TensorAdapter, item: Any, layout: list[bytes], data: list[bytes], follow: list[Any], tensors: list[Any]
+) -> bool:
+    """Add a tensor of another framework to a message without pickle; False if it needs one."""
+    for place, each in enumerate(tensors):
+        if type(each) is GuestTensor and each.tensor is item:
+            if place < len(_AGAIN_MARKS):
+                layout.append(_AGAIN_MARKS[place])
+            return place < len(_AGAIN_MARKS)
+    found = _guest_for(adapter, item)
+    if found is None or not sendable(found._array):
+        return False
+    put(GUEST_GRAD if found._requires else GUEST, found._array, layout, data, follow)
+    layout[-1] += _tag(adapter, found.description)
+    tensors.append(found)
+    return True
 
 
 def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Payload:
@@ -784,9 +897,8 @@ def _encode_custom(obj: Any, to: Any) -> Payload:
         text, tensors = custom_pickler.serialize(obj)
     finally:
         resume(before)
-    tensors = list(tensors)
-    raw = encode_raw(text, tensors, to)
-    return _payload(CUSTOM, raw.data, raw.meta, raw.follow, tensors)
+    raw = encode_raw(text, list(tensors), to)
+    return _payload(CUSTOM, raw.data, raw.meta, raw.follow, raw.tensors)
 
 
 def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
@@ -808,13 +920,19 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
         if type(array) is Tensor:
             add = tables.add if to is None else tables.add_routed
             add(TENSOR_GRAD if array._requires else TENSOR, array._array)
+            tables.tensors.append(array)
         elif type(array) is ArrayForDevice:
             tables.add_for(ARRAY, array.array, device_of(array.array), array.target)
-        else:
+        elif type(array) is _ndarray or (adapter := adapter_of(type(array))) is None:
             tables.add(ARRAY, array)
+        elif (found := _guest_for(adapter, array)) is not None:
+            tables.add_guest(found)
+            tables.tensors.append(found)  # type: ignore[arg-type]
+        else:
+            raise TypeError(f"{type(array).__name__} is no tensor that a pickler can put into its table")
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, body))
-    return _payload(RAW, b"".join(tables.data), meta, tables.followers(), [])
+    return _payload(RAW, b"".join(tables.data), meta, tables.followers(), tables.tensors)
 
 
 def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Tensor], bytes]:

@@ -1,0 +1,11 @@
+"""Tensors of other frameworks in RPC and distributed autograd.
+
+Tensors of PyTorch need no set-up: a process that has imported torch sends and receives them like mpigrad's own. Other frameworks
+are added with `register_adapter`, for the class of their tensors and a `TensorAdapter`.
+"""
+
+from __future__ import annotations
+
+from ._adapters import Graph, TensorAdapter, adapter_of, register_adapter
+
+__all__ = ["Graph", "TensorAdapter", "adapter_of", "register_adapter"]

@@ -1,0 +1,183 @@
+"""Adapters: how RPC and distributed autograd handle tensors of another framework; and the table of them.
+
+An adapter is found by the exact type of an object, then by its bases. mpigrad imports no framework by itself: an object of a
+framework's class can only exist after the framework was imported, and only then is the framework's adapter loaded (`FRAMEWORKS`).
+The exception is a message that brings a tensor of a framework which this process has not imported yet.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index of one of its outputs
+
+
+class Graph(NamedTuple):
+    """What is below some nodes of a framework's graph.
+
+    `below` has, for each node that can be run, its edges (None for inputs without gradient). `ends` has the other nodes: for a
+    leaf the pair (leaf, 0); for a node that `attach` has made, the pair (mpigrad node, index of its first output).
+    """
+
+    below: Mapping[Any, Sequence[ForeignEdge | None]]
+    ends: Mapping[Any, tuple[Any, int]]
+
+
+class TensorAdapter(ABC):
+    """How RPC and distributed autograd handle the tensors of one framework.
+
+    The first three methods are all that calls need: tensors then travel like arrays and arrive as tensors of the framework.
+    The others connect the framework's graphs to those of other workers. A tensor that requires grad has a place in a graph,
+    `edge_of`. There are two ways to provide it:
+
+    - The nodes are mpigrad's: subclasses of `mpigrad.autograd.graph.Node` whose `run(F, grad)` returns the gradients along their
+      `edges`. Then mpigrad's engine runs them, and `graph_of` and `run` are not called. This suits frameworks without a tape.
+    - The nodes are the framework's own: any hashable objects. mpigrad finds out by `graph_of` which of them lie between tensors
+      that were received and tensors that are sent, and lets the framework `run` them, as few times as possible.
+
+    Gradients are tensors of the framework, or NumPy arrays if they come from another worker. They are added with `+`.
+    """
+
+    name: str  #: The framework's name in messages, the same on all workers.
+
+    # -- payloads ------------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def array_of(self, tensor: Any) -> Any:
+        """The elements of a tensor as a NumPy or CuPy array (or `SparseArray`), if possible without a copy.
+
+        Element types that NumPy does not know are sent as integers of the same size. Raise TypeError if it cannot be sent.
+        """
+
+    @abstractmethod
+    def describe(self, tensor: Any) -> bytes | None:
+        """What `make` has to know besides the array, such as an element type; up to 100 bytes, often none.
+
+        None if the tensor is not sent as one array: then `reduce` is called.
+        """
+
+    @abstractmethod
+    def make(self, array: Any, description: bytes, requires_grad: bool) -> Any:
+        """A tensor with these elements, without a copy. The description comes from another process: check it."""
+
+    def reduce(self, obj: Any) -> Any:
+        """How to pickle an object that `describe` declines, as `__reduce_ex__` returns it; NotImplemented for the usual way."""
+        return NotImplemented
+
+    # -- graphs --------------------------------------------------------------------------------------------------------
+    def requires_grad(self, tensor: Any) -> bool:
+        """Whether a tensor has a place in a graph. Frameworks without graphs keep False."""
+        return False
+
+    def edge_of(self, tensor: Any) -> ForeignEdge:
+        """The node of a tensor that requires grad, and which output of it the tensor is."""
+        raise NotImplementedError(f"tensors of {self.name} have no graph")
+
+    def attach(self, tensors: Sequence[Any], node: Any, first: int) -> None:
+        """Make tensors that `make` has just made the outputs `first`, `first + 1` ... of `node`, a node of mpigrad's graph."""
+        raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
+
+    def graph_of(self, nodes: Sequence[Any]) -> Graph:
+        """What is below some nodes, including them."""
+        raise NotImplementedError(f"tensors of {self.name} have no graph")
+
+    def run(
+        self,
+        outputs: Sequence[ForeignEdge],
+        grads: Sequence[Any],
+        inputs: Sequence[ForeignEdge],
+        keep: bool,
+        create: bool,
+        quiet: Sequence[Any] = (),
+    ) -> Sequence[Any]:
+        """The gradients of `inputs`, given those of `outputs` (some may be None). Nodes below `inputs` do not run.
+
+        `keep`: the same nodes will run again. `create`: record the gradients, so that they can be differentiated.
+        `quiet`: tensors at some of the inputs whose hooks must not be called now: these get only a part of their gradient.
+        """
+        raise NotImplementedError(f"tensors of {self.name} have no graph")
+
+    def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool, hooks: bool) -> Any:
+        """Add a gradient of a leaf to the one that a context holds for it (None at first), and return the sum.
+
+        A gradient that is kept must share no memory with others. `hooks`: call the leaf's hooks, which `quiet` has put off.
+        """
+        return grad if held is None else held + grad
+
+
+FRAMEWORKS = {"torch": "mpigrad.interop._torch"}  # top-level package of tensor classes -> module that registers their adapter
+
+_by_type: dict[type, TensorAdapter] = {}
+_by_name: dict[str, TensorAdapter] = {}
+_found: dict[type, TensorAdapter | None] = {}  # by exact type, also of objects that are no tensors
+_REMEMBERED = 4096
+
+
+def register_adapter(cls: type, adapter: TensorAdapter) -> None:
+    """Use an adapter for objects of a class and of its subclasses, unless these have their own. Do so on every worker.
+
+    >>> import numpy as np
+    >>> from mpigrad.interop import TensorAdapter, adapter_of, register_adapter
+    >>> class Grid:
+    ...     def __init__(self, cells):
+    ...         self.cells = cells
+    >>> class GridAdapter(TensorAdapter):
+    ...     name = "grid"
+    ...     def array_of(self, grid):
+    ...         return grid.cells
+    ...     def describe(self, grid):
+    ...         return b""
+    ...     def make(self, array, description, requires_grad):
+    ...         return Grid(array)
+    >>> register_adapter(Grid, GridAdapter())
+    >>> adapter_of(Grid).name
+    'grid'
+    """
+    other = _by_name.get(adapter.name)
+    if other is not None and other is not adapter and type(other) is not type(adapter):
+        raise ValueError(f"the name {adapter.name!r} belongs to another adapter, {other!r}; choose another name")
+    _by_type[cls], _by_name[adapter.name] = adapter, adapter
+    _found.clear()
+
+
+def adapter_of(cls: type) -> TensorAdapter | None:
+    """The adapter for objects of a class; None if they are not tensors of a known framework."""
+    try:
+        return _found[cls]
+    except KeyError:
+        return _find(cls)
+
+
+def _find(cls: type) -> TensorAdapter | None:
+    bases = cls.__mro__
+    for base in bases:
+        module = FRAMEWORKS.get(base.__module__.partition(".")[0]) if isinstance(base.__module__, str) else None
+        if module is not None:
+            importlib.import_module(module)
+    found = next((_by_type[base] for base in bases if base in _by_type), None)
+    if len(_found) >= _REMEMBERED:
+        _found.clear()
+    _found[cls] = found
+    return found
+
+
+def adapter_named(name: str) -> TensorAdapter:
+    """The adapter of the framework that a message names; imports the framework if this process has not done so."""
+    found = _by_name.get(name)
+    if found is None and name in FRAMEWORKS:
+        try:
+            importlib.import_module(FRAMEWORKS[name])
+        except ImportError as error:
+            raise ImportError(
+                f"a message brought a tensor of {name}, which cannot be imported on this worker: {error}. Install {name} "
+                "wherever such tensors are sent"
+            ) from error
+        found = _by_name.get(name)
+    if found is None:
+        raise ValueError(
+            f"a message brought a tensor of {name!r}, for which this worker has no adapter: call "
+            "mpigrad.interop.register_adapter on every worker"
+        )
+    return found
