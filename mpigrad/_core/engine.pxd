@@ -13,6 +13,7 @@ cdef class GraphTask:
     cdef public list ready
     cdef public bint keep
 
+    cpdef start(self, Node node)
     cpdef feed(self, node, nr, grad)
     cpdef _sum(self, node, held, grad)
     cdef _sum_alone(self, node, held, grad, bint alone)
@@ -23,6 +24,11 @@ cdef class GraphTask:
     cdef _run_node(self, Node node, grad)
     cpdef _end(self, Node leaf)
 
+cdef bint _is_later(Node one, Node other) except? -1
+@cython.locals(place=Py_ssize_t, above=Py_ssize_t, other=Node)
+cdef _push(list heap, Node node)
+@cython.locals(place=Py_ssize_t, below=Py_ssize_t, size=Py_ssize_t, first=Node, last=Node, other=Node)
+cdef Node _pop(list heap)
 @cython.locals(counts=dict, stack=list, node=Node, edge=tuple)
 cpdef dict count_dependencies(roots)
 cpdef as_array(value)

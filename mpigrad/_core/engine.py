@@ -5,6 +5,9 @@ Invariants:
 - `dependencies[node]` counts the missing gradients; a node runs when the count is 0. Counts come from `count_dependencies`, or
   from the caller (a distributed pass knows more than the local graph).
 - A gradient that is None counts as arrived. Nodes that get only None are not run, unless they set `runs_on_none`.
+- Of the nodes that are ready, the one with the highest sequence number runs first, as in PyTorch: the order in which nodes run is
+  that of the forward, reversed, and does not depend on the shape of the graph. Ranks that run the same program so run the
+  collectives of their graphs in the same order.
 - Leaves run as soon as they are ready, before other nodes, so that their gradients are freed early.
 - Leaves (nodes without edges) are passed to `sink(node, grad, owned)`, if there is one, instead of being run. `owned`: the
   engine has the only reference to the gradient, so the sink may keep it without a copy.
@@ -80,6 +83,46 @@ def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
     return needed
 
 
+def _is_later(one: Node, other: Node) -> bool:
+    """Whether `one` was made after `other`."""
+    return one._sequence > other._sequence
+
+
+def _push(heap: list[Node], node: Node) -> None:
+    """Add a node to a heap of which the first is the node that was made last."""
+    place = len(heap)
+    heap.append(node)
+    while place > 0:
+        above = (place - 1) >> 1
+        other = heap[above]
+        if other._sequence > node._sequence:
+            break
+        heap[place] = other
+        place = above
+    heap[place] = node
+
+
+def _pop(heap: list[Node]) -> Node:
+    """Take the first node of a heap."""
+    last = heap.pop()
+    size = len(heap)
+    if not size:
+        return last
+    first = heap[0]
+    place, below = 0, 1
+    while below < size:
+        other = heap[below]
+        if below + 1 < size and _is_later(heap[below + 1], other):
+            below += 1
+            other = heap[below]
+        if other._sequence < last._sequence:
+            break
+        heap[place] = other
+        place, below = below, 2 * below + 1
+    heap[place] = last
+    return first
+
+
 class _Running(threading.local):
     """The pass that this thread runs."""
 
@@ -122,9 +165,13 @@ class GraphTask:
         self.F, self.keep, self.dependencies, self.sink = F, keep, dependencies, sink
         self.buffers: dict[Node, Any] = {}
         self.own: set[Node] = set()  # nodes whose buffered gradient was created here, so it may be added to in place
-        self.ready: list[Node] = []
+        self.ready: list[Node] = []  # a heap: the node with the highest sequence number is the first
         self.captures, self.captured = captures, {}  # type: ignore[var-annotated]
         self.needed = needed  # run only these; None runs all
+
+    def start(self, node: Node) -> None:
+        """Add a node that has all its gradients to those that are ready."""
+        _push(self.ready, node)
 
     def feed(self, node: Node, nr: int, grad: Any) -> None:
         """Add a gradient of output `nr` of `node`, without changing the dependency count."""
@@ -181,10 +228,11 @@ class GraphTask:
             self._run(False)
 
     def _run(self, gpus: bool) -> None:
-        """The loop. `node` and `grad` hold the node that became ready last: it runs next, without going through the queue."""
+        """The loop. `node` and `grad` hold one ready node, the last made of those that became ready in this step: in a chain it
+        runs next without going through the queue."""
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         needed, captures = self.needed, self.captures
-        pop, take = ready.pop, buffers.pop
+        take = buffers.pop
         leaves: list[Node] = []
         node: Any = None
         grad: Any = None
@@ -192,11 +240,16 @@ class GraphTask:
             if node is None:
                 if not ready:
                     return
-                node = pop()
+                node = _pop(ready)
                 if not node.edges:
                     self._end(node)
                     node = None
                     continue
+                grad = take(node, None)
+            elif ready and _is_later(ready[0], node):
+                buffers[node] = grad
+                _push(ready, node)
+                node = _pop(ready)
                 grad = take(node, None)
             if gpus and type(grad) is not ndarray:
                 _go_where(grad)
@@ -220,20 +273,21 @@ class GraphTask:
                         buffers[below] = self._sum_alone(below, held, out, sole(held))
                     elif left or not below.edges:  # it must wait, or is a leaf
                         buffers[below] = out
-                    else:  # it is ready: it runs next, and the one found before goes to the queue
-                        if node is not None:
+                    else:
+                        if node is None:
+                            node, grad = below, out
+                        elif below._sequence > node._sequence:
                             buffers[node] = grad
-                            ready.append(node)
-                        node, grad = below, out
+                            _push(ready, node)
+                            node, grad = below, out
+                        else:
+                            buffers[below] = out
+                            _push(ready, below)
                         continue
                 if left:
                     dependencies[below] = left
                 elif below.edges:
-                    if node is not None:
-                        buffers[node] = grad
-                        ready.append(node)
-                        node = grad = None
-                    ready.append(below)
+                    _push(ready, below)
                 else:
                     leaves.append(below)
             outs = out = held = None  # drop references, so that `_end` finds gradients with only one

@@ -12,8 +12,12 @@ cpdef bint owns_memory(grad) except? -1
 cpdef list take_saved(node)
 cdef bint _is_spare(tuple saved, Py_ssize_t place) except? -1
 
+cdef long long _made
+cpdef long long next_sequence() noexcept
+
 cdef class Node:
     cdef public object edges, hooks, stack
+    cdef public long long _sequence
     cdef object __weakref__
 
 cdef class RecordedNode(Node):

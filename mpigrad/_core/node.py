@@ -222,12 +222,23 @@ class Hooks:
         self.retained: dict[int, Any] = {}  # output index -> weak reference to the tensor that retains its gradient
 
 
+_made = 0  # number of nodes that this process has made
+
+
+def next_sequence() -> int:
+    """The sequence number of a new node."""
+    global _made
+    _made += 1
+    return _made
+
+
 class Node:
     """A recorded operation. Subclasses implement its derivative in `run`."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "stack")
+    __slots__ = ("__weakref__", "_sequence", "edges", "hooks", "stack")
     edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
     hooks: Hooks | None
+    _sequence: int  # its place in the order in which nodes were made: of the nodes that are ready, the engine runs the last one made
     stack: str  # the forward's traceback, while anomaly detection is on
     outputs = 1  # number of outputs of the operation
     user_code = False  # whether `run` calls user code
@@ -237,7 +248,7 @@ class Node:
 
     def __init__(self) -> None:
         """A node without edges. Operators bypass `__init__`: `record_one`, `record_two` and `new_node` set the fields."""
-        self.edges, self.hooks = (), None
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Return the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
@@ -258,6 +269,10 @@ class Node:
     def name(self) -> str:
         """PyTorch's name of the operation."""
         return type(self).__name__
+
+    def _sequence_nr(self) -> int:
+        """The node's place in the order in which nodes were made."""
+        return self._sequence
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -428,7 +443,7 @@ def new_node(cls: Any, edges: tuple[Edge | None, ...], kw: dict[str, Any], shape
     """Create the node of an operator. `shapes` may be None if the derivative needs none."""
     node = new(RecordedNode, cls)
     node.edges, node.kw, node.shapes, node.saved, node.versions = edges, kw, shapes, saved, versions
-    node.hooks = node.meta = None
+    node.hooks, node.meta, node._sequence = None, None, next_sequence()
     return node
 
 
@@ -442,7 +457,7 @@ def record_one(
     node = new(RecordedNode, cls)
     above = x._grad_fn  # the usual case of `edge_of`, without a call
     node.edges = ((above, x._nr) if above is not None and x._view is None else edge_of(x),)
-    node.hooks = node.meta = None
+    node.hooks, node.meta, node._sequence = None, None, next_sequence()
     node.kw, node.shapes = kw, shapes
     if place is None:
         node.saved = node.versions = ()
@@ -466,7 +481,7 @@ def record_two(
         (above, a._nr) if above is not None and a._view is None else edge_of(a),
         edge_of(b) if b._requires else None,
     )
-    node.hooks = node.meta = None
+    node.hooks, node.meta, node._sequence = None, None, next_sequence()
     node.kw, node.shapes = kw, shapes
     if saves is None:
         node.saved = node.versions = ()

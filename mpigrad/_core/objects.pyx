@@ -72,9 +72,11 @@ cdef double _LONGEST = 1e9  # seconds of one wait; longer waits are split
 
 
 def show(type cls not None):
-    """Make the C fields of a class accessible from Python as fast as `__slots__`: Cython's own descriptors are slower."""
+    """Make the C fields of a class accessible from Python as fast as `__slots__`: Cython's own descriptors are slower.
+
+    Fields with numbers keep those."""
     made = new(cls, cls)
-    for name in [each for each in cls.__slots__ if each != "__weakref__"]:
+    for name in [each for each in cls.__slots__ if each != "__weakref__" and getattr(made, each) is None]:
         value = object()
         setattr(made, name, value)
         place = mpigrad_place(made, value)

@@ -155,7 +155,9 @@ def run_backward(
     task = GraphTask(DIFF if create_graph else RAW, counts, keep, None, captures, needed)
     for (node, nr), grad in zip(edges, grads):
         task.feed(node, nr, grad)
-    task.ready += [node for node in dict.fromkeys(nodes) if counts[node] == 0]
+    for node in dict.fromkeys(nodes):
+        if counts[node] == 0:
+            task.start(node)
     before, MODE.enabled = MODE.enabled, create_graph
     try:
         task.run()

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.device import device_of, module_for, on_device
 from .._core.engine import as_array, current_task
-from .._core.node import Hooks, Node, edge_of
+from .._core.node import Hooks, Node, edge_of, next_sequence
 from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import RAW
@@ -16,8 +16,8 @@ from .._graph.waiting import settle
 from .._tensor import Tensor
 
 # set the slots directly: user classes may define attributes of these names
-_set_edges, _set_hooks = Node.__dict__["edges"].__set__, Node.__dict__["hooks"].__set__
-_RESERVED = frozenset({"edges", "hooks", "outputs", "release", "run"})
+_set_edges, _set_hooks, _set_sequence = (Node.__dict__[name].__set__ for name in ("edges", "hooks", "_sequence"))
+_RESERVED = frozenset({"_sequence", "edges", "hooks", "outputs", "release", "run"})
 
 
 class FunctionCtx:
@@ -68,6 +68,7 @@ class BackwardCFunction(Node, FunctionCtx):
         needs = tuple([isinstance(each, Tensor) and each._requires for each in args])
         recorded = MODE.enabled and True in needs
         _set_hooks(self, None)
+        _set_sequence(self, next_sequence())
         _set_edges(self, tuple(map(edge_of, tensors)) if recorded else ())
         self.__dict__.update(
             needs_input_grad=needs,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
+import numpy as np
 import pytest
 
 import mpigrad
@@ -294,3 +296,52 @@ def test_empty_and_zero_dimensional() -> None:
     s = mpigrad.tensor(2.0, requires_grad=True)
     (s * s * 3).backward()
     assert s.grad.shape == () and isinstance(s.grad._array, type(s._array))
+
+
+class Noted(mpigrad.autograd.Function):
+    """The identity; its backward notes a name."""
+
+    @staticmethod
+    def forward(ctx: Any, x: mpigrad.Tensor, name: str, names: list[str]) -> mpigrad.Tensor:
+        ctx.note = name, names
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: mpigrad.Tensor) -> tuple[Any, ...]:
+        name, names = ctx.note
+        names.append(name)
+        return grad, None, None
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("crossed", [False, True])
+def test_of_the_ready_nodes_the_last_made_runs_first(crossed: bool) -> None:
+    """Two branches with a noted operation each: the order of their use in the sum must not matter."""
+    x, names = leaf(1.0), []
+    a = Noted.apply(x, "a", names)
+    b = Noted.apply(x, "b", names)
+    c = Noted.apply(a * 2, "c", names)
+    d = Noted.apply(b * 2, "d", names)
+    (d + c if crossed else c + d).sum().backward()
+    assert names == ["d", "c", "b", "a"]
+
+
+@pytest.mark.host
+def test_many_nodes_run_in_reverse_order_of_the_forward() -> None:
+    x, names, random = leaf(1.0), [], np.random.default_rng(0)
+    made = [x]
+    for step in range(300):
+        before = made[int(random.integers(len(made)))]
+        made.append(Noted.apply(before * 1.0, str(step), names))
+    order = random.permutation(len(made))
+    mpigrad.stack([made[int(place)] for place in order]).sum().backward()
+    assert names == [str(step) for step in reversed(range(300))]
+
+
+@pytest.mark.host
+def test_sequence_numbers_grow() -> None:
+    x = leaf(1.0)
+    y = x * 2
+    z = Noted.apply(y, "", [])
+    w = z + y
+    assert y.grad_fn._sequence_nr() < z.grad_fn._sequence_nr() < w.grad_fn._sequence_nr()

@@ -3,7 +3,7 @@ cimport cython
 
 from mpigrad._core.engine cimport GraphTask
 from mpigrad._core.objects cimport Mutex
-from mpigrad._core.node cimport Node, edge_of
+from mpigrad._core.node cimport Node, edge_of, next_sequence
 from mpigrad._core.objects cimport sole
 from mpigrad._core.tensor cimport TensorBase
 

@@ -33,7 +33,7 @@ from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
 
 from ..engine import GraphTask, count_dependencies
-from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of
+from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of, next_sequence
 from ..objects import Mutex, sole
 from ..tensor import wrap
 
@@ -61,7 +61,7 @@ class SendRpcBackward(Node):
     outputs: int  # type: ignore[misc]
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.edges, self.hooks = tuple(map(edge_of, tensors)), None
+        self.edges, self.hooks, self._sequence = tuple(map(edge_of, tensors)), None, next_sequence()
         self.outputs = len(self.edges)
         self._grads: Sequence[Tensor | None] = ()
 
@@ -99,7 +99,7 @@ class RecvRpcBackward(Node):
     metas: list[Any]  # shape, dtype, and device (None for the host) of each tensor
 
     def __init__(self, worker: int, message_id: int, tensors: Sequence[Tensor]) -> None:
-        self.edges, self.hooks = (), None
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
         self.worker, self.message_id, self.outputs = worker, message_id, len(tensors)
         self.metas = _attach(self, tensors)
 
@@ -288,7 +288,7 @@ class Source:
             task.feed(node, nr, grads.pop())
         for node in self.nodes:
             if task.dependencies[node] == 0:
-                task.ready.append(node)
+                task.start(node)
 
     def recvs(self) -> list[RecvRpcBackward]:
         """The recv functions below."""

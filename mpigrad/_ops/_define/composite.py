@@ -69,6 +69,6 @@ def _gradients(F: Any, made: Tensor, inputs: Sequence[Tensor], g: Any) -> list[A
         F, count_dependencies([root[0]]), F is not RAW, None, captures, needed_for([root[0]], captures)
     )
     task.feed(*root, g)
-    task.ready.append(root[0])
+    task.start(root[0])
     task.run()
     return [task.captured.get(place) for place in range(len(inputs))]
