@@ -238,7 +238,7 @@ class Node:
     __slots__ = ("__weakref__", "_sequence", "edges", "hooks", "stack")
     edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
     hooks: Hooks | None
-    _sequence: int  # its place in the order in which nodes were made: of the nodes that are ready, the engine runs the last one made
+    _sequence: int  # how many nodes had been made, with this one: of the ready nodes the engine runs the last made
     stack: str  # the forward's traceback, while anomaly detection is on
     outputs = 1  # number of outputs of the operation
     user_code = False  # whether `run` calls user code
