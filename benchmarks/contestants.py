@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VARIABLE = "MPIGRAD_BENCH_LIBRARY"
+TENSORS_VARIABLE = "MPIGRAD_BENCH_TENSORS"
 ROOT = Path(__file__).resolve().parent.parent
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
@@ -68,8 +69,13 @@ def alone(program: str, library: str, threads: int) -> list[Process]:
     return [Process(command, common_environment(library, threads))]
 
 
-def processes(contestant: str, program: str, ranks: int, threads: int) -> list[Process]:
-    """What to start for a contestant's job; rank 0 (or the launcher that feeds it) comes first."""
+def processes(contestant: str, program: str, ranks: int, threads: int, tensors: str = "") -> list[Process]:
+    """What to start for a contestant's job; rank 0 (or the launcher that feeds it) comes first. `tensors`: of which library."""
+    started = _processes(contestant, program, ranks, threads)
+    return [Process(each.command, {**each.environment, TENSORS_VARIABLE: tensors}) for each in started]
+
+
+def _processes(contestant: str, program: str, ranks: int, threads: int) -> list[Process]:
     if ranks == 1:
         return alone(program, contestant, threads)
     if contestant == "torch":

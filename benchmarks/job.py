@@ -29,11 +29,12 @@ class JobError(RuntimeError):
 class Job:
     """The processes of one contestant running one program; rank 0 takes orders on its standard input."""
 
-    def __init__(self, contestant: str, program: str, ranks: int, threads: int = 1) -> None:
-        self.label = f"{contestant}:{program}"
+    def __init__(self, contestant: str, program: str, ranks: int, threads: int = 1, tensors: str = "") -> None:
+        self.label = f"{contestant}:{program}" + f" with tensors of {tensors}" * bool(tensors)
         self._errors = tempfile.TemporaryFile(mode="w+")
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._started = time.time()
+        started = processes(contestant, program, ranks, threads, tensors)
         self._processes = [
             subprocess.Popen(
                 process.command,
@@ -44,7 +45,7 @@ class Job:
                 text=True,
                 start_new_session=True,
             )
-            for first, process in zip([True] + [False] * ranks, processes(contestant, program, ranks, threads))
+            for first, process in zip([True] + [False] * ranks, started)
         ]
         output = self._processes[0].stdout
         assert output is not None

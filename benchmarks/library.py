@@ -1,4 +1,7 @@
-"""The library under test, chosen by the environment: the only line in which torch and mpigrad programs differ."""
+"""The library under test, chosen by the environment: the only line in which torch and mpigrad programs differ.
+
+Tensors can be chosen apart: a torch program moves to our RPC by changing the imports of `torch.distributed` and `torch.futures`.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ import os
 from types import ModuleType
 from typing import Any
 
-from benchmarks.contestants import VARIABLE
+from benchmarks.contestants import TENSORS_VARIABLE, VARIABLE
 
 NAME = os.environ.get(VARIABLE, "mpigrad")
+TENSORS = os.environ.get(TENSORS_VARIABLE) or NAME
 
 # Any, not ModuleType: the programs use names that neither library declares to a type checker.
-library: Any = importlib.import_module(NAME)
+library: Any = importlib.import_module(TENSORS)
 
 
 def part(path: str) -> Any:
     """Import a submodule of the library under test by its path inside it, e.g. ``distributed.rpc``."""
-    module: ModuleType = importlib.import_module(f"{NAME}.{path}")
+    name = NAME if path.startswith(("distributed", "futures")) else TENSORS
+    module: ModuleType = importlib.import_module(f"{name}.{path}")
     return module

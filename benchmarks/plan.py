@@ -18,6 +18,7 @@ class Family:
     deadline: float = 120.0
     fresh: bool = False  # a new process for every round, where what ran before would spoil the measure
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tensors: str = ""  # of this library for all contestants, instead of each one's own
 
     def contestants_of(self, measure: str) -> list[str]:
         """Who takes part in a measure."""
@@ -43,6 +44,11 @@ FAMILIES = (
     Family("nested", 4, both("nested"), ("chain_of_8",)),
     Family("four_ranks", 4, both("four_ranks"), ("pair", "ring", "trainers")),
     Family("parameter_server", 4, both("parameter_server"), ("step",), budget=1.0),
+    Family("pipeline", 3, both("pipeline"), ("step",)),
+    Family("torch_calls", 2, both("calls"), ("small_in_context",), tensors="torch"),
+    Family("torch_backward", 2, both("backward"), ("remote_add", "retained"), tensors="torch"),
+    Family("torch_pipeline", 3, both("pipeline"), ("step",), tensors="torch"),
+    Family("torch_parameter_server", 4, both("parameter_server"), ("step",), budget=1.0, tensors="torch"),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
     Family("mlp", 1, both("mlp"), ("mlp_step",), budget=1.0),

@@ -62,7 +62,7 @@ class Jobs:
         job = self.running.get(contestant)
         if job is None or not job.alive:
             program = self.family.programs[contestant]
-            job = self.running[contestant] = Job(contestant, program, self.family.ranks, self.threads)
+            job = self.running[contestant] = Job(contestant, program, self.family.ranks, self.threads, self.family.tensors)
         return job
 
     def close(self) -> None:
