@@ -25,8 +25,8 @@ def saved_state(state: Any, groups: Groups) -> dict[str, Any]:
     return {"state": named, "param_groups": packed}
 
 
-def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
-    """State and groups with our parameters in place of numbers."""
+def check_groups(saved: dict[str, Any], groups: Groups) -> None:
+    """An error unless a state has the groups of an optimizer."""
     given = saved["param_groups"]
     if len(groups) != len(given):
         raise ValueError("loaded state dict has a different number of parameter groups")
@@ -34,6 +34,12 @@ def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
         raise ValueError(
             "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
         )
+
+
+def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
+    """State and groups with our parameters in place of numbers."""
+    check_groups(saved, groups)
+    given = saved["param_groups"]
     ours_by_number = {
         number: parameter
         for ours, theirs in zip(groups, given)

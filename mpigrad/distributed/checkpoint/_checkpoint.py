@@ -13,7 +13,6 @@ from .. import rpc
 from ..optim.optimizer import gather_errors
 from ..rpc._protocol.errors import RpcTimeoutError
 from ._entries import Saved, entries_of, states_for
-from ._entries import check as check_state
 from ._files import (
     FORMAT,
     CheckpointError,
@@ -28,6 +27,8 @@ from ._files import (
     remove_others,
     write_manifest,
 )
+from ._frameworks import check as check_state
+from ._frameworks import load_into
 from ._parts import Share, by_worker, with_slices
 
 TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block for ever
@@ -46,14 +47,14 @@ def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]
     """Runs on each worker before any state changes: check that the files are complete and the states fit."""
     for each in own:
         check(Path(directory), each)
-    for thing, state in states_for(shares, Saved(Path(directory), files), worker):
+    for thing, state, _ in states_for(shares, Saved(Path(directory), files), worker):
         check_state(thing, state)
 
 
 def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
     """Runs on each worker: load its states."""
-    for thing, state in states_for(shares, Saved(Path(directory), files), worker):
-        thing.load_state_dict(state)
+    for thing, state, torch_tensors in states_for(shares, Saved(Path(directory), files), worker):
+        load_into(thing, state, torch_tensors)
 
 
 class _Task:
@@ -77,8 +78,9 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
     """Save modules and optimizers of any workers as one checkpoint, in the directory `path` that all workers share.
 
     `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them, or
-    `Sharded` modules. `extra` is anything that JSON can hold, such as the number of the step. Until the save is complete the
-    previous one stays valid. A worker that has not written its share after `timeout` seconds (0: no limit) is named in the error.
+    `Sharded` modules; modules and optimizers may be PyTorch's. `extra` is anything that JSON can hold, such as the number of the
+    step. Until the save is complete the previous one stays valid. A worker that has not written its share after
+    `timeout` seconds (0: no limit) is named in the error.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint

@@ -4,6 +4,7 @@ A file is a list of entries, one for each share that its worker has:
 
     part, share, shares   the name of the part, and which share of how many it is
     kind                  "tensors" (of a module), "optimizer", or "other"
+    torch                 of an "other": whether its tensors were torch's
     state                 what `state_dict` gave
     dims                  of a `Sharded`: the dimension along which each tensor is cut
     parameters            of an optimizer: for each parameter its name in the checkpoint's modules, the share of that module, the
@@ -24,12 +25,9 @@ from mpigrad._array.device import device, resolve
 from mpigrad._ops.shape.joining import cat
 from mpigrad._ops.tensor.serialize import load as load_file
 from mpigrad._tensor import Tensor
-from mpigrad.nn import Module
-from mpigrad.nn.modules._state import check as check_module
-from mpigrad.optim import Optimizer
-from mpigrad.optim._layout import load_state
 
 from ._files import CheckpointError
+from ._frameworks import is_module, is_optimizer, needs_torch, state_of
 from ._parts import Share, Slice
 
 Entry = dict[str, Any]
@@ -59,16 +57,17 @@ def entries_of(shares: list[Share]) -> list[Entry]:
 
 
 def _entry(share: Share, thing: Any, names: dict[int, list[Parameter]]) -> Entry:
-    made: Entry = {"part": share.part, "share": share.number, "shares": share.of, "state": thing.state_dict()}
-    if isinstance(thing, Module):
+    state, torch_tensors = state_of(thing)
+    made: Entry = {"part": share.part, "share": share.number, "shares": share.of, "state": state}
+    if is_module(thing):
         cut = {key: share.dim_of(key, getattr(value, "ndim", 0)) for key, value in made["state"].items()}
         return made | {"kind": "tensors", "dims": {key: dim for key, dim in cut.items() if dim is not None}}
-    if isinstance(thing, Optimizer):
+    if is_optimizer(thing):
         return made | {"kind": "optimizer", "parameters": [names.get(id(each), [None])[0] for each in _parameters(thing)]}
-    return made | {"kind": "other"}
+    return made | {"kind": "other", "torch": torch_tensors}
 
 
-def _parameters(optimizer: Optimizer) -> list[Any]:
+def _parameters(optimizer: Any) -> list[Any]:
     return [each for group in optimizer.param_groups for each in group["params"]]
 
 
@@ -77,7 +76,7 @@ def _names(shares: list[Share]) -> dict[int, list[Parameter]]:
     found: dict[int, list[Parameter]] = {}
     for share in shares:
         module = share.state()
-        if isinstance(module, Module):
+        if is_module(module):
             for key, value in module.named_parameters(remove_duplicate=False):
                 shape = tuple(value.shape)
                 name = full_name(share.part, key), share.number, share.dim_of(key, value.ndim), shape
@@ -173,20 +172,22 @@ def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
     return found[0] if len(found) == 1 else cat(found, dim)
 
 
-def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any, Any]]:
-    """Runs on each worker: the objects of its shares, with the states to load into them."""
+def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any, Any, bool]]:
+    """Runs on each worker: the objects of its shares, the states to load into them, and whether these need torch's tensors."""
     names = _names(shares)
     by_part = {(each.part, each.number): each for each in shares}
     made = []
     for share in shares:
         thing = share.state()
-        if isinstance(thing, Optimizer):
+        torch_tensors = needs_torch(thing)
+        if is_optimizer(thing):
             state = _optimizer_state(share.part, thing, saved, worker, names, by_part)
-        elif isinstance(thing, Module):
+        elif is_module(thing):
             state = _module_state(share, thing, saved)
         else:
-            state = copy.deepcopy(_other_state(share, saved, worker))
-        made.append((thing, state))
+            entry = _other_entry(share, saved, worker)
+            state, torch_tensors = copy.deepcopy(entry["state"]), entry.get("torch", False)
+        made.append((thing, state, torch_tensors))
     return made
 
 
@@ -197,15 +198,15 @@ def _missing(part: str, saved: Saved) -> CheckpointError:
     )
 
 
-def _other_state(share: Share, saved: Saved, worker: str) -> Any:
+def _other_entry(share: Share, saved: Saved, worker: str) -> Entry:
     entries = saved.of(share.part)
     if not entries:
         raise _missing(share.part, saved)
     same = [each for each in entries if each["worker"] == worker] or [each for each in entries if each["share"] == share.number]
-    return (same or entries)[0]["state"]
+    return (same or entries)[0]
 
 
-def _module_state(share: Share, module: Module, saved: Saved) -> Any:
+def _module_state(share: Share, module: Any, saved: Saved) -> Any:
     entries = saved.of(share.part)
     if len(entries) == 1 and not entries[0].get("dims") and share.dim is None:
         return entries[0]["state"]
@@ -229,7 +230,7 @@ class _SavedParameter(NamedTuple):
 
 
 def _optimizer_state(
-    part: str, optimizer: Optimizer, saved: Saved, worker: str, names: dict[int, list[Parameter]], shares: dict[Any, Share]
+    part: str, optimizer: Any, saved: Saved, worker: str, names: dict[int, list[Parameter]], shares: dict[Any, Share]
 ) -> Any:
     entries = saved.of(part)
     if not entries:
@@ -310,12 +311,3 @@ def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) ->
                 f"different settings: {found[0]} and {each}"
             )
     return found[0]
-
-
-# -- checking -------------------------------------------------------------------------------------------------
-def check(thing: Any, state: Any) -> None:
-    """Raise the errors that loading a state would raise, without changing anything. Objects of other kinds are not checked."""
-    if isinstance(thing, Module):
-        check_module(thing, state)
-    elif isinstance(thing, Optimizer):
-        load_state(state, thing.param_groups)

@@ -1,7 +1,8 @@
 """`LocalOptimizer`: one worker's share of a distributed optimizer, and the functions that run where the parameters are.
 
 The gradients of a step come from its autograd context, not from `.grad`: several trainers may step at the same time, each with
-its own context. A lock serialises their steps, on GPUs too; the parameters' `.grad` is restored after each step.
+its own context. A lock serialises their steps, on GPUs too; the parameters' `.grad` is restored after each step. Parameters and
+optimizers may be PyTorch's, whose tensors have `_grad`, too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._graph.grad_mode import no_grad
+from ..._tensor import Tensor
 from ..autograd import get_gradients
 from ..rpc import RRef
 from ._turns import Turns
@@ -26,7 +28,7 @@ class LocalOptimizer:
     def step(self, context_id: int) -> None:
         """Step with the gradients of a context."""
         grads = get_gradients(context_id)
-        with _stepping.taken(param.device for param in self.params):
+        with _stepping.taken(param.device for param in self.params if isinstance(param, Tensor)):
             before = [param._grad for param in self.params]
             try:
                 for param in self.params:
@@ -40,7 +42,7 @@ class LocalOptimizer:
 def powers(grads: list[Any], norm_type: float) -> float:
     """Sum over gradients of |g|^p; the maximum of |g| when p is infinite."""
     with no_grad():
-        found = [(grad.coalesce().values() if grad.is_sparse else grad).abs().double() for grad in grads]
+        found = [(grad.coalesce().values() if grad.is_sparse else grad).detach().abs().double() for grad in grads]
         if norm_type == float("inf"):
             return max((each.max().item() for each in found if each.numel()), default=0.0)
         return sum((each**norm_type).sum().item() for each in found)
