@@ -4,7 +4,7 @@ Cython translates the unchanged Python source. MPIGRAD_COMPILED=0 skips the comp
 otherwise a machine without a C compiler gets plain Python modules, which do the same, and a warning.
 
 MPIGRAD_TRAINED=1 enables profile-guided optimisation: GCC compiles instrumented modules, `tools/training.py` runs with them, and
-GCC compiles again with the recorded profile. The build takes twice as long; calls and passes take about 90 % of the time.
+GCC compiles again with the recorded profile. The build takes twice as long; calls and backward passes become 10 to 16 % faster.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ CALLER_KB, CALLEE_KB, NAME_KB = 1.1, 1.1, 0.19  # mpiexec -n 2 python tools/memo
 
 
 class Costs(NamedTuple):
-    """Seconds and bytes a second, as the page names them."""
+    """The measured costs, named like the symbols on the page: seconds, and bytes a second for `B`; no formula uses `b`."""
 
     a: float
     o: float
@@ -59,7 +59,7 @@ def from_bench_command(results: dict[str, Any]) -> Costs:
 
 
 def time(seconds: float) -> str:
-    """Two digits are more than such a model knows."""
+    """A duration with its unit, rounded to two digits: the model is not more accurate."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.2g} {unit}" if seconds / size < 100 else f"{seconds / size:.0f} {unit}"
@@ -71,16 +71,17 @@ def memory(kilobytes: float) -> str:
 
 
 def costs_table(costs: Costs) -> list[str]:
-    """What one thing costs."""
+    """The lines of the table of measured costs."""
     rows = (
         ("a", "empty `rpc_sync`, there and back", time(costs.a)),
         ("o", "one of 64 calls in flight, from first send to last answer", time(costs.o)),
         ("B", "bandwidth of a large tensor", f"{costs.B / 1e9:.2g} GB/s"),
-        ("b", "context, one call of a small tensor, backward, release", time(costs.b)),
+        ("", "context, one call of a small tensor, backward, release", time(costs.b)),
         ("m", "memory of one recorded call of a 3x3 tensor, until its context is released",
          f"{CALLER_KB} kB at the caller, {CALLEE_KB} kB at the callee, plus the tensors"),
     )  # fmt: skip
-    return ["| symbol | what | measured |", "|---|---|---|", *(f"| `{s}` | {what} | {value} |" for s, what, value in rows)]
+    lines = (f"| {symbol and f'`{symbol}`'} | {what} | {value} |" for symbol, what, value in rows)
+    return ["| symbol | what | measured |", "|---|---|---|", *lines]
 
 
 MODEL: tuple[tuple[str, str, Callable[[Costs, int], str]], ...] = (
@@ -94,7 +95,7 @@ MODEL: tuple[tuple[str, str, Callable[[Costs, int], str]], ...] = (
 
 
 def model_table(costs: Costs) -> list[str]:
-    """What the costs predict."""
+    """The lines of the table of predictions for `RANKS` ranks."""
     head = "| | formula | " + " | ".join(f"{ranks:,} ranks" for ranks in RANKS) + " |"
     rows = [
         f"| {what} | `{formula}` | " + " | ".join(value(costs, ranks) for ranks in RANKS) + " |"
