@@ -12,7 +12,7 @@ lost must the parents of its forks search for the forks that it had made (`_rref
 
 Changes are events in a queue that one thread at a time works off, in order. Adding an event never blocks, so that `RRef.__del__`
 can do it, which the garbage collector may run on any thread at any point. A count is incremented (event) before the fork is
-sent, and decremented (event) when the child's message arrives, so it never becomes negative.
+sent, and decremented (event) when the child's message arrives, so it never becomes negative (except briefly during an adoption).
 """
 
 from __future__ import annotations
@@ -505,7 +505,7 @@ class RRef(Generic[T]):
         return self._table.agent
 
     def _get_future(self) -> Any:
-        """The Future of the creation on the owner."""
+        """The Future that is done when the owner has created the value; only for RRefs made by `remote` on this worker."""
         if self._creation is None:
             raise RuntimeError(f"{self!r} was not made by remote() on this worker, so there is no creation to wait for")
         return self._creation
@@ -534,20 +534,26 @@ class RRef(Generic[T]):
 
     # -- calls -------------------------------------------------------------------------------------------------------
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and returns its result. Annotated as the
-        value's type, because it has the same methods."""
+        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and returns its result. `timeout` is in seconds.
+
+        The annotation is the value's type, because the proxy has the same methods.
+        """
         return _proxy(self, "rpc_sync", timeout)
 
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.rpc_async().method(args)` returns a Future of the method's result."""
+        """A proxy: `rref.rpc_async().method(args)` returns a Future of the method's result. `timeout` is in seconds."""
         return _proxy(self, "rpc_async", timeout)
 
     def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.remote().method(args)` returns an RRef to the method's result."""
+        """A proxy: `rref.remote().method(args)` returns an RRef to the method's result. `timeout` is in seconds."""
         return _proxy(self, "remote", timeout)
 
     def backward(self, dist_autograd_ctx_id: int = -1, retain_graph: bool = False) -> None:
-        """Run backward from the value, a scalar tensor, on its owner: in an autograd context, or locally without one."""
+        """Run backward from the value, a scalar tensor, on its owner.
+
+        With the id of a distributed autograd context the gradients go into that context, on all workers; with -1 the owner runs
+        a local backward. `retain_graph` keeps the graph for another backward.
+        """
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
 
     def __repr__(self) -> str:
@@ -595,7 +601,7 @@ def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
 
 
 def check_forkable(record: Owner | User) -> None:
-    """An error if an RRef cannot be sent: its creation failed, or it has ended."""
+    """Raise an error if an RRef cannot be sent: its creation failed, or it has been deleted."""
     if isinstance(record, Owner):
         if record.value._state == 2 and isinstance(record.value._value, CreationTimedOutError):
             raise CreationTimedOutError from record.value._value
@@ -652,7 +658,9 @@ def remote(
 def remote(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """Run `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once.
+    """Start `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once; the result stays there.
+
+    Arguments are as for `rpc_sync`. An exception of the function is raised when the RRef is used, for example by `to_here`.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

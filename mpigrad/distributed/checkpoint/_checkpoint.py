@@ -1,4 +1,4 @@
-"""`save` and `load`: called on one worker, they make every worker write or read its share, by RPC."""
+"""`save` and `load`: called on one worker, they make every worker write or read its part of the checkpoint, by RPC."""
 
 from __future__ import annotations
 
@@ -75,12 +75,16 @@ class _Task:
 
 
 def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
-    """Save modules and optimizers of any workers as one checkpoint, in the directory `path` that all workers share.
+    """Save modules and optimizers of all workers as one checkpoint. One worker calls it; each worker writes its own tensors.
 
-    `parts` maps names to modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them, or
-    `Sharded` modules; modules and optimizers may be PyTorch's. `extra` is anything that JSON can hold, such as the number of the
-    step. Until the save is complete the previous one stays valid. A worker that has not written its share after
-    `timeout` seconds (0: no limit) is named in the error.
+    Until the save is complete, the previous checkpoint in the same directory stays valid.
+
+    Args:
+        path: a directory on a file system that all workers share.
+        parts: the objects to save, by name: modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them,
+            or `Sharded` modules. Modules and optimizers may be PyTorch's.
+        extra: anything that JSON can hold, such as the number of the step; `load` returns it.
+        timeout: how many seconds a worker may take to write (0: no limit); the error names the workers that took longer.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint
@@ -115,12 +119,16 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
 
 
 def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT) -> Any:
-    """Load the states of the last complete `save`; returns `extra`.
+    """Load the states of the last complete `save` into `parts`, and return its `extra`.
 
-    The parts may be on other workers than they were, and on more or fewer: a tensor is found by its name, that is, the name of
-    its part, a dot, and its name in the module, and what an optimizer knows of a parameter is found by the parameter's name.
-    All workers check their files and states before any of them changes. A worker that has not read its share after `timeout`
-    seconds (0: no limit) is named in the error.
+    The parts may be on other workers than when they were saved, and on more or fewer. A tensor is found by its full name: the
+    name of its part, a dot, and its name in the module. The optimizer state of a parameter is found by the parameter's full
+    name. All workers check their files and states before any state changes; `CheckpointError` if something does not fit.
+
+    Args:
+        path: the directory given to `save`.
+        parts: the objects to load into, under the same names as in `save`.
+        timeout: how many seconds a worker may take to read (0: no limit); the error names the workers that took longer.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint

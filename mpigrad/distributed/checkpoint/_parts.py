@@ -18,10 +18,14 @@ Dims = int | Mapping[str, int | None]
 
 
 class Sharded:
-    """A module whose tensors are cut into slices on several workers: `shares` are the modules with the slices, in order.
+    """A module whose tensors are cut into slices on several workers, as a part of a checkpoint.
 
-    `dim` is the dimension that is cut, for all tensors that have it, or a dict with the dimension of each tensor; a tensor
-    without one is the same in all shares. Saved from some number of shares, it can be loaded into any other.
+    A checkpoint of one number of slices can be loaded into any other number.
+
+    Args:
+        shares: the modules (or RRefs to them) with the slices, in order.
+        dim: the dimension along which tensors are cut, or a dict with the dimension of each tensor by name. A tensor without
+            this dimension, or without an entry, is not cut: it is the same in all shares.
 
     >>> table = checkpoint.Sharded([rpc.remote(name, nn.Embedding, args=(500, 16)) for name in servers])  # doctest: +SKIP
     >>> checkpoint.save(path, {"table": table})  # doctest: +SKIP

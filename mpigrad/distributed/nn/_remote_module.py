@@ -42,7 +42,7 @@ def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict
 def _make_scripted(
     module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str, interface: Any
 ) -> RRef:
-    """Runs on the worker: create a module that scripted code can call."""
+    """Runs on the module's worker: create a module that scripted code can call."""
     scriptable(interface)
     return RRef(script(_make(module_cls, args, kwargs, place)), interface)
 
@@ -52,7 +52,7 @@ def _prepare(interface: Any) -> None:
 
 
 def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs on the worker: move inputs to the module's device, and results to the CPU unless a device map applies to them."""
+    """Runs on the module's worker: move inputs to the module's device, and results to the CPU unless a device map applies."""
     if place == "cpu":
         return module.local_value()(*args, **kwargs)
     moved = _moved((args, kwargs), place)
@@ -102,8 +102,8 @@ class _Forward:
 class _RemoteModule(Module):
     """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`, and called like a local one.
 
-    With `_module_interface_cls`, a class decorated with `jit.interface`, the module is scripted there, and so can this one be
-    here: scripted code then calls its `forward` and `forward_async`.
+    If `_module_interface_cls` is given, a class decorated with `jit.interface`, the module on the other worker is scripted, and
+    scripted code on this worker can call `forward` and `forward_async` of the remote module.
     """
 
     on: str | int

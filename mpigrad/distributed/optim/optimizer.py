@@ -83,7 +83,9 @@ class DistributedOptimizer:
         self.remote_optimizers: list[RRef] = gather_errors(making)
 
     def step(self, context_id: int) -> None:
-        """Update all parameters with the gradients of a context, on all workers concurrently; raises errors when all are done."""
+        """Update all parameters with the gradients of the context `context_id`, on all workers concurrently.
+
+        It returns when all workers have updated; then the first error is raised, if there was one."""
         from ..autograd import _is_valid_context
 
         _is_valid_context(context_id)

@@ -84,12 +84,20 @@ def init_rpc(
     *,
     dynamic: bool | None = None,
 ) -> None:
-    """Make this rank a worker called `name`.
+    """Make this rank a worker called `name`, which can call functions on other workers and serve their calls.
 
-    Rank and size come from MPI and need not be given; given ones are checked. It returns when all ranks of the communicator have
-    called it; with a smaller `world_size`, when the first ranks have, and no other rank calls it. With `dynamic=True`, and in
-    PyTorch's form with a `rank` and no `world_size`, ranks join and leave at any time. After Ctrl-C while it waits for the others
-    it can be called again, with the same arguments.
+    It returns when all workers have called it. If it is interrupted by Ctrl-C while it waits, it can be called again with the
+    same arguments.
+
+    Args:
+        name: a name that no other worker has.
+        backend: a member of `BackendType`: MPI, also called TENSORPIPE, or one of the backends of `rpc._testing` for tests.
+        rank: MPI's rank of this process. It need not be given; another number raises an error.
+        world_size: the number of workers, by default all ranks of the MPI job. With a smaller number, the first ranks form the
+            world, and the others must not call `init_rpc`.
+        rpc_backend_options: an `MPIRpcBackendOptions` with timeouts, number of threads, device maps and communicator.
+        dynamic: True starts a dynamic world, in which workers join and leave at any time; `world_size` must then be None. As in
+            PyTorch, a `rank` without `world_size` means the same, unless this is False.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)
@@ -120,7 +128,7 @@ def init_rpc(
             given = {"rpc_timeout": chosen.rpc_timeout, "init_method": chosen.init_method}
         chosen = backend_registry.construct_rpc_backend_options(backend, **given)
     if dynamic and world_size is not None:
-        raise ValueError(f"a dynamic group has no world_size (got {world_size})")
+        raise ValueError(f"a dynamic world has no world_size (got {world_size})")
     if world_size is None and not dynamic and isinstance(chosen, MPIRpcBackendOptions):
         if dynamic is False or rank in (-1, None):
             world_size = size_of_world(chosen)

@@ -85,10 +85,16 @@ def rpc_sync(
 def rpc_sync(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
-    """Run `func(*args, **kwargs)` on the worker `to` (name, rank or WorkerInfo), wait for it and return the result.
+    """Run `func(*args, **kwargs)` on the worker `to`, wait for it and return the result.
 
-    An exception of the function is raised here, with the traceback of the other worker as its cause. `timeout` is in
-    seconds; 0 means none, and without it the default of `init_rpc` holds.
+    If the function raises an exception, it is raised here too, with the traceback of the other worker as its cause.
+
+    Args:
+        to: a worker's name, rank or `WorkerInfo`.
+        func: a function that both workers can import, or a built-in operator such as `mpigrad.add`.
+        args, kwargs: its arguments. They are copied; tensors are recorded if the call is made in an autograd context.
+        timeout: in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`. A call that takes longer raises
+            a RuntimeError.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -125,7 +131,9 @@ def rpc_async(
 def rpc_async(
     to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Future:
-    """Start `func(*args, **kwargs)` on the worker `to` and return the future of its result.
+    """Start `func(*args, **kwargs)` on the worker `to` and return a `Future` of its result at once.
+
+    Arguments are as for `rpc_sync`. An exception of the function, or a timeout, is raised by `wait` of the future.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -158,7 +166,7 @@ def rpc_async(
 
 
 def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
-    """The `WorkerInfo` of a worker, or of this one.
+    """The `WorkerInfo` (name and rank) of the worker called `worker_name`; without a name, of this worker.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -190,9 +198,13 @@ def _set_rpc_timeout(seconds: float) -> None:
 def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
     """Stop RPC on this worker.
 
-    Gracefully: serve on until all workers have called `shutdown` and nothing is under way anywhere. Otherwise at once;
-    to the other workers this one then looks dead. `timeout` in seconds limits the graceful wait (0: no limit). Ctrl-C ends
-    the wait and leaves RPC as it is: `shutdown` can be called again.
+    Args:
+        graceful: if True, serve calls of other workers until all workers have called `shutdown` and no call is in flight. If
+            False, stop at once; calls of other workers to this one then fail.
+        timeout: how many seconds a graceful shutdown may wait (0: no limit). After that it stops RPC and raises a RuntimeError
+            that names the workers that it waited for.
+
+    Ctrl-C ends a graceful wait; RPC then still works, and `shutdown` can be called again.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -218,7 +230,7 @@ _leaving: dict[int, int] = {}  # id of an agent -> the thread that shuts it down
 
 
 def _first_to_leave(agent: Agent, timeout: float) -> bool:
-    """Whether this thread is to shut the agent down. While another one does, wait; False if that has succeeded."""
+    """Whether this thread is to shut the agent down. If another thread does so already, wait for it; False if it succeeded."""
     deadline = time.monotonic() + timeout if timeout else None
     while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():
         if deadline is not None and time.monotonic() > deadline:
@@ -261,7 +273,7 @@ def _wait_all() -> Iterator[None]:
 
 
 def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """Give every worker in `worker_names` (default: all) the objects of all of them, by name. All of them must call it.
+    """Return the objects of all workers in `worker_names` (default: all workers), by name. All these workers must call it.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -289,7 +301,7 @@ def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
 
 
 def _to_worker_info(to: Any) -> WorkerInfo:
-    """The worker of a name, rank or `WorkerInfo`."""
+    """The `WorkerInfo` of a worker that is given by name, rank or `WorkerInfo`."""
     return get_agent().find(to)
 
 
@@ -332,7 +344,11 @@ def _get_debug_info() -> dict[str, str]:
 
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
-    """Encode payloads with another pickler inside the block: `serialize(obj) -> (bytes, tensors)` and `deserialize`."""
+    """Encode arguments and results with another pickler inside the block, on all threads.
+
+    `rpc_pickler` has the methods `serialize(obj) -> (bytes, tensors)` and `deserialize(bytes, tensors) -> obj`. Messages that
+    do not need pickle are sent by it, too.
+    """
     global _default_pickler
     default, _default_pickler = _default_pickler, rpc_pickler
     before = payload.use_pickler(rpc_pickler)

@@ -10,7 +10,9 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def async_execution(fn: Fn) -> Fn:
-    """Mark a function that returns a `Future`: the call is answered when the future is done, and no thread waits for it.
+    """Decorate a function that returns a `Future`: callers get the future's value when it is done, and no thread waits for it.
+
+    Without the decorator, the thread that runs the function would be occupied until the result is there.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> from mpigrad.futures import Future

@@ -12,7 +12,7 @@ from ._agent.device_maps import DeviceMap, add_to_map, to_device_list, to_device
 
 
 class RpcBackendOptions:
-    """Options of every backend: the default timeout of calls in seconds (0: none) and PyTorch's `init_method`."""
+    """Options of every backend: `rpc_timeout`, the default timeout of calls in seconds (0: none), and PyTorch's `init_method`."""
 
     def __init__(
         self,
@@ -30,8 +30,8 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         num_worker_threads: how many functions for other workers may run at the same time.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
-        device_maps: for each other worker, a device map: on which of its devices a tensor of this worker's device arrives.
-            Answers and gradients use the reverse map. Without a map, sending a tensor on a GPU raises an error.
+        device_maps: for each other worker, by name, a dict from this worker's devices to the devices on which their tensors
+            arrive there. Answers and gradients use the reverse map. Without a map, sending a tensor on a GPU raises an error.
         devices: the GPUs this worker uses; without it, those that the device maps name.
         device_transfers: how arrays on a GPU travel: "staged" through pinned host memory, which works with every MPI;
             "cuda_aware", by passing device pointers to MPI, which must be built for that; "detect" tests in a separate
@@ -70,7 +70,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         self.init_timeout = init_timeout
 
     def set_device_map(self, to: str, device_map: dict[Any, Any]) -> None:
-        """Add entries to the device map for the worker `to`.
+        """Add entries to the device map for the worker named `to`: `{device here: device there}`, indices mean GPUs.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_device_map("worker1", {0: 1})
@@ -80,7 +80,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         add_to_map(self.device_maps, to, device_map)
 
     def set_devices(self, devices: list[Any]) -> None:
-        """Set the GPUs this worker uses.
+        """Set the GPUs that this worker uses for calls, given as devices, names or indices.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_devices([0]); options.devices

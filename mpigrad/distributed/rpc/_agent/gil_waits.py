@@ -1,4 +1,4 @@
-"""How long threads that serve calls wait for Python's global interpreter lock: measured when asked, one sample for each call."""
+"""Measures how long threads that serve calls wait for Python's global interpreter lock: one sample per call, if switched on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._protocol import extensions
 
 
 class _Waits(Instrument):
-    """Lets go of the lock before each served call, and counts the time until it is back."""
+    """Releases the lock before each served call, and adds up the time until the thread has it again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,8 +36,9 @@ _waits: _Waits | None = None
 
 
 def enable_gil_profiling(flag: bool) -> None:
-    """Measure from now on, or no longer, how long served calls wait for Python's lock: `agent.gil_average_wait_time_us` in the
-    agent's `get_debug_info()`."""
+    """Switch on or off a measurement: how long calls that are served here wait for Python's global interpreter lock.
+
+    The result is `agent.gil_average_wait_time_us` in the agent's `get_debug_info()`."""
     global _waits
     if _waits is not None and not flag:
         INSTRUMENTS.remove(_waits)

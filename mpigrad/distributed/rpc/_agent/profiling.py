@@ -159,7 +159,7 @@ def watched(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> tuple
 
 @async_execution
 def watched_async(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """The same for a function that returns a Future."""
+    """`watched` for a function that returns a Future: returns a Future of result and report."""
     watching = _Watching(wanted, named, args, kwargs)
     if not isinstance(watching.result, Future):
         watching.report()
@@ -173,7 +173,7 @@ def _with_report(fut: Future) -> tuple[Any, ...]:
 
 
 def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """The same for `remote`: the result stays here, the report is sent."""
+    """`watched` for a function called by `remote`: the result stays on this worker, the report is sent in its own message."""
     watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
     _send_report(caller, flow, watching.report())
     return watching.result
@@ -181,7 +181,7 @@ def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, a
 
 @async_execution
 def watched_remote_async(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """The same for `remote` of a function that returns a Future."""
+    """`watched_remote` for a function that returns a Future."""
     watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
     if isinstance(watching.result, Future):
         watching.result._add(lambda fut: _send_report(caller, flow, watching.report()))

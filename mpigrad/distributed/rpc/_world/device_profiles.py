@@ -73,7 +73,7 @@ def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool
             claim(place)  # static worlds compare profiles instead, but no worker knows all members of a dynamic world
 
 
-# -- dynamic groups ----------------------------------------------------------------------------------------------------
+# -- dynamic worlds ----------------------------------------------------------------------------------------------------
 def own_profile(name: str, options: Any) -> dict[str, Profile]:
     """This worker's profile by name, checked as far as possible without the others; empty without device options."""
     mine = profile_of(options)

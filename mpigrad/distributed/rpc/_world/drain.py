@@ -1,4 +1,4 @@
-"""Draining: a process that was in a dynamic world receives all messages that are still in flight to it before it ends.
+"""Draining: before a process that was in a dynamic world ends, it receives all messages that are still in flight to it.
 
 Dynamic worlds use a communicator that they do not own, and messages to a worker that has left are never received. MPICH cannot
 finalise while such messages exist. So each process sends a BYE to all ranks when it ends, and receives and drops frames until

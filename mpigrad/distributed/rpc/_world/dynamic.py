@@ -1,13 +1,13 @@
-"""Dynamic groups: ranks join and leave at any time, with no collective operation.
+"""Dynamic worlds: ranks join and leave at any time, with no collective operation.
 
 A rank that joins tells all ranks of the communicator its name and *epoch* (the number of this incarnation). Members
 answer with theirs; a rank that is not a member yet finds the message when it joins. A rank that leaves tells all
 ranks as well, members or not. Messages from one rank to another arrive in order, so a stale "join" is always followed
 by its "leave". `close` comes before the "leave" message, so no rank is welcomed after it.
 
-There is no private duplicate of the communicator, because making one is collective. The group uses the communicator
+There is no private duplicate of the communicator, because making one is collective. The world uses the communicator
 it is given, or COMM_WORLD, with tags from the upper half of the allowed range. A program that receives with ANY_TAG
-on COMM_WORLD must give the group a separate communicator. Each frame carries the epoch of the incarnation it is
+on COMM_WORLD must give `init_rpc` a separate communicator. Each frame carries the epoch of the incarnation it is
 meant for; frames for another one are dropped.
 
 A joining rank can learn which ranks are members, but not that a rank is none. `init_rpc` therefore returns when every
@@ -54,14 +54,14 @@ _lives = itertools.count(1)
 
 
 def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
-    """Join the dynamic group of a communicator."""
+    """Join the dynamic world of a communicator."""
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
     used_group(comm, upper // 2)
     return join(name, open_transport(comm, first_tag=upper // 2), options)
 
 
 def join(name: str, transport: Transport, options: Any) -> Agent:
-    """Join the dynamic group of a transport; RuntimeError if the name is taken."""
+    """Join the dynamic world of a transport's communicator; RuntimeError if another member has this name."""
     profiles = own_profile(name, options)
     agent = new_agent(name, transport, options, agent_class(name, profiles))
     begin(agent, profiles, options, static=False)
@@ -256,7 +256,7 @@ def _on_bye(agent: Agent, message: extensions.RawMessage) -> None:
 
 def _on_depart(agent: Agent, message: extensions.RawMessage) -> Future:
     if agent.membership is None:
-        raise RuntimeError(f"{agent.info} is no member of a dynamic group, so no worker can depart from it")
+        raise RuntimeError(f"{agent.info} is not in a dynamic world, so no worker can leave it")
     return agent.membership.on_depart(message)
 
 

@@ -12,7 +12,7 @@ from .._protocol.message import MessageType
 
 
 def leave(agent: Agent, graceful: bool, timeout: float) -> None:
-    """Shut an agent down; RuntimeError if the others are not ready within `timeout` seconds (0: no limit).
+    """Shut an agent down; RuntimeError if the other workers are not ready within `timeout` seconds (0: no limit).
 
     After an interrupt during the wait the agent of a static world still works, and `leave` can be called again. A member of a
     dynamic world has already told the others that it leaves, so it stops.

@@ -1,4 +1,4 @@
-"""Graceful shutdown: all workers leave together, once nothing is under way anywhere.
+"""Graceful shutdown: all workers leave together, once no request is in flight or running on any worker.
 
 The worker with the lowest live rank asks all others, in rounds, how many requests they have issued and how many they
 have finished for others. The workers may leave when all are in `shutdown`, none has anything under way, both sums are
@@ -33,7 +33,7 @@ _MAX_PAUSE = 0.02
 
 
 class Closing:
-    """This worker's part in leaving together."""
+    """This worker's part in a graceful shutdown."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent

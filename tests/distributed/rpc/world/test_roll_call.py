@@ -92,5 +92,5 @@ def test_forms_of_dynamic_groups(world) -> None:
         rpc.init_rpc(world.name, **form)
         assert not rpc.api._get_current_rpc_agent().static
         rpc.shutdown()
-    with pytest.raises(ValueError, match="a dynamic group has no world_size"):
+    with pytest.raises(ValueError, match="a dynamic world has no world_size"):
         rpc.init_rpc(world.name, world_size=world.world_size, dynamic=True)
