@@ -31,7 +31,7 @@ def c_name(array: Any) -> str:
 
 
 def refuse_non_tensors(function: str, **arguments: Any) -> NoReturn:
-    """PyTorch's TypeError for the first argument that is not a tensor."""
+    """Raise PyTorch's TypeError for the first argument that is not a tensor."""
     for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, Tensor):
             raise TypeError(
@@ -41,7 +41,7 @@ def refuse_non_tensors(function: str, **arguments: Any) -> NoReturn:
 
 
 def invalid_combination(function: str, given: Sequence[Any], *accepted: str) -> TypeError:
-    """The error for arguments that fit none of a function's signatures."""
+    """The TypeError for arguments that match none of a function's signatures."""
     kinds = ", ".join("Tensor" if isinstance(each, Tensor) else type(each).__name__ for each in given)
     expected = "".join(f"\n * ({each})" for each in accepted)
     return TypeError(
@@ -50,7 +50,7 @@ def invalid_combination(function: str, given: Sequence[Any], *accepted: str) -> 
 
 
 def need_tensors(function: str, **arguments: Any) -> None:
-    """Refuse arguments that are not tensors; None passes for optional ones."""
+    """Raise a TypeError for arguments that are not tensors; None is allowed for optional ones."""
     for value in arguments.values():
         if value is not None and not isinstance(value, Tensor):
             refuse_non_tensors(function, **{k: v for k, v in arguments.items() if v is not None})

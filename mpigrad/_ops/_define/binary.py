@@ -33,7 +33,7 @@ def operand(value: Any) -> Tensor | None:
 
 
 def common_dtype(operands: Sequence[Any], to_float: bool = False) -> dtype:
-    """The type in which an operation on tensors and numbers runs."""
+    """The element type in which an operation on tensors and numbers is computed, by PyTorch's promotion rules."""
     found = promote([_kind(each) for each in operands])
     return get_default_dtype() if to_float and found.category < 2 else found
 
@@ -59,8 +59,9 @@ def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
 
 
 class Binary:
-    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function, `dunder` as the
-    method behind one of Python's operators, which leaves foreign objects to their own."""
+    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function; `dunder` is the method behind
+    Python's operator (such as `__add__`), which returns NotImplemented for unknown operands.
+    """
 
     __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
 
@@ -71,11 +72,13 @@ class Binary:
         self.fast, self.dunder = _fast(self, self.general), _fast(self, self.or_not_implemented)
 
     def or_not_implemented(self, a: Any, b: Any) -> Any:
-        """Call `general` for supported operands; NotImplemented for others, so that Python asks the other operand."""
+        """Call `general` for supported operands; return NotImplemented for others, so that Python tries the method of the other
+        operand.
+        """
         return self.general(a, b) if isinstance(b, OPERANDS) else leave_to(b)
 
     def general(self, a: Any, b: Any, **kw: Any) -> Any:
-        """For all operands: numbers, mixed types, other devices, sparse arrays."""
+        """The general path, for all operands: numbers, mixed types, other devices, sparse arrays."""
         first, second = self._operands(a, b)
         made = self.operator
         sparse = any(isinstance(each, Tensor) and each.is_sparse for each in (first, second))
@@ -118,7 +121,7 @@ def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any], to_float: b
 
 
 def check_shapes(x: Any, y: Any) -> None:
-    """Refuse shapes that do not broadcast, in PyTorch's words."""
+    """Raise PyTorch's error if the shapes cannot be broadcast."""
     for back, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1]), start=1):
         if m != n and m != 1 and n != 1:
             place = max(x.ndim, y.ndim) - back
@@ -128,13 +131,13 @@ def check_shapes(x: Any, y: Any) -> None:
 
 
 def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The fast path as a closure: two dense float tensors of one type and shape, or a tensor and a number."""
+    """The fast path as a closure: for two dense float tensors of the same type and shape, or a tensor and a number."""
     made, ufunc = binary.operator, binary.ufunc
     node_type, saves = made.node_type, made.saves_of_two()
     no_kw: dict[str, Any] = {}
 
     def broadcast(a: Any, b: Any, x: Any, y: Any) -> Any:
-        """Float tensors of one type and different shapes."""
+        """The fast path for float tensors of the same type and different shapes."""
         try:
             out = ufunc(x, y)
         except ValueError:
@@ -180,7 +183,8 @@ def binary(
     refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
-    """Define an operator of two operands. `ufunc` serves the quick path; `forward`, if given, takes keywords too.
-    What is saved must be inputs, listed in order (`saves=((0, 1), (1, 0))`: each if the other needs a gradient)."""
+    """Define an operator of two operands. `ufunc` is used by the fast path; `forward`, if given, by the general path, with
+    keywords. `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
+    """
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

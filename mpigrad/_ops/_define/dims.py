@@ -9,7 +9,8 @@ from mpigrad._tensor import Tensor
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """One dimension, counted from the front; zero-dimensional tensors count as having one."""
+    """A dimension as a number from 0 on, from one that may be negative; a zero-dimensional tensor counts as having one dimension.
+    """
     length = ndim or 1
     if not -length <= dim < length:
         raise IndexError(
@@ -19,14 +20,14 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def own_dim(dim: int, ndim: int) -> int:
-    """One dimension that the tensor really has, counted from the front."""
+    """`wrap_dim`, but a zero-dimensional tensor has no valid dimension."""
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, ndim)
 
 
 def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...] | None:
-    """Several dimensions, each once; None when all are meant (None or an empty list)."""
+    """Several dimensions as numbers from 0 on, without repetitions; None if all dimensions are meant (None or an empty list)."""
     if dims is None:
         return None
     if dims.__class__ is int:
@@ -41,7 +42,7 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...] | 
 
 
 def as_int(value: Any) -> int:
-    """An int from an int-like value (NumPy's integers, tensors of one integer), refusing others."""
+    """An int from an int-like value (a NumPy integer, a tensor with one integer); TypeError for other values."""
     if value.__class__ is int:
         return value
     if not isinstance(value, (float, bool, str)) and hasattr(value, "__index__"):

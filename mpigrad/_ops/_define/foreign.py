@@ -1,4 +1,6 @@
-"""Operands of other libraries. PyTorch's tensors have the name of ours, so errors say whose they are and how to convert them."""
+"""Operands of other libraries. PyTorch's tensor class has the same name as ours, so errors name the library and say how to
+convert.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def instead_of_tensor(value: Any) -> str:
 
 
 def leave_to(other: Any) -> Any:
-    """The result of an operator's method for an unknown operand: NotImplemented, so that Python asks the other operand."""
+    """The result of an operator's method for an unknown operand: NotImplemented, so that Python tries the other operand."""
     if of_torch(other):  # torch does not know our tensors either, and Python's error would say "'Tensor' and 'Tensor'"
         raise TypeError(f"unsupported operand types: mpigrad.Tensor and torch.{type(other).__name__}; {ADVICE}")
     return NotImplemented

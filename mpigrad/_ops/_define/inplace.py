@@ -56,7 +56,9 @@ def _write(into: Any, new: Any) -> None:
 
 
 def _share_results(new: Tensor, tensor: Tensor) -> None:
-    """If the operation saved its result, save the tensor's memory instead, which has the same elements: one array, not two."""
+    """If the operation saved its result, save the tensor itself instead, which has the same elements, so that one array is kept,
+    not two.
+    """
     node: Any = new._grad_fn
     counter(new)  # creates the counter of a result that was saved as an array without one
     saved, array = getattr(node, "saved", None), tensor._array
@@ -78,7 +80,7 @@ def changed(tensor: Tensor, node: Node | None) -> None:
 
 
 def before(tensor: Tensor) -> Tensor:
-    """An alias of the tensor with its present `grad_fn`, which the following in-place change does not affect."""
+    """An alias of the tensor with its `grad_fn` of now, which the in-place change that follows does not affect."""
     made = wrap(tensor._array)
     made._counter = counter(tensor)
     if MODE.enabled:
@@ -106,7 +108,7 @@ def reshape_in_place(
 
 
 def check_writable(array: Any) -> None:
-    """An error if several elements share one memory location, as in expanded tensors."""
+    """Raise an error if several elements of the tensor share one memory location, as in expanded tensors."""
     if getattr(array, "is_sparse_array", False):
         return
     if (
@@ -121,7 +123,7 @@ def check_writable(array: Any) -> None:
 
 
 def check_result(new: Tensor, tensor: Tensor) -> None:
-    """Refuse results that do not fit into the tensor."""
+    """Raise PyTorch's error if a result has not the shape of the tensor into which it is to be written."""
     if new._array.shape != tensor._array.shape:
         raise RuntimeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
@@ -130,7 +132,7 @@ def check_result(new: Tensor, tensor: Tensor) -> None:
 
 
 def check_type(new: Tensor, tensor: Tensor) -> None:
-    """Refuse results of a type that may not be written into the tensor."""
+    """Raise PyTorch's error if a result's type cannot be converted to that of the tensor into which it is to be written."""
     if new._array.dtype is not tensor._array.dtype and not can_cast(new.dtype, tensor.dtype):
         raise RuntimeError(
             f"result type {title(new._array)} can't be cast to the desired output type {title(tensor._array)}"

@@ -17,18 +17,18 @@ F32 = np.dtype("f4")
 
 
 def any_narrow(arrays: Sequence[Any]) -> bool:
-    """Whether there is a bfloat16 array, and none of a wider floating-point type that the result would have."""
+    """Whether the arrays contain bfloat16 and no wider floating-point type, which the result would have."""
     kinds = {each.dtype.kind if each.dtype.kind != "f" else each.dtype.char for each in arrays if each is not None}
     return "V" in kinds and not kinds & {"f", "d"}
 
 
 def widened(array: Any) -> Any:
-    """The array in float32, if it is one of bfloat16; else itself."""
+    """The array converted to float32 if it is bfloat16; otherwise the array itself."""
     return array.astype(F32) if array is not None and array.dtype.kind == "V" else array
 
 
 def narrowed(result: Any) -> Any:
-    """A float32 array, or those in a tuple, in bfloat16; anything else as it is."""
+    """Convert a float32 array, or those in a tuple, to bfloat16; other objects are returned unchanged."""
     if result.__class__ is tuple:
         return tuple(narrowed(each) for each in result)
     if result is None or getattr(result, "dtype", None) != F32:
@@ -37,5 +37,5 @@ def narrowed(result: Any) -> Any:
 
 
 def through_float32(compute: Callable[..., Any], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
-    """`compute(*arrays, **kw)`, in float32 where it would be in bfloat16."""
+    """`compute(*arrays, **kw)`, with bfloat16 arrays computed in float32 and the result rounded to bfloat16."""
     return narrowed(compute(*map(widened, arrays), **kw))

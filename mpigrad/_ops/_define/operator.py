@@ -50,7 +50,7 @@ class OpNode(RecordedNode):
 
     @property
     def needs(self) -> tuple[bool, ...]:
-        """Which inputs want a gradient."""
+        """Which inputs need a gradient."""
         return tuple(edge is not None for edge in self.edges)
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -213,7 +213,7 @@ class Operator:
             return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
-        """Wrap what the forward gave, and record a node if a gradient is wanted."""
+        """Wrap the result of the forward in tensors, and record a node if an input requires grad."""
         if out.__class__ is tuple:
             return self._finish_many(inputs, out, kw)
         made = wrap(out if out.__class__ is ndarray else as_array(out))
@@ -248,7 +248,7 @@ class Operator:
         return self.many_type
 
     def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
-        """Make the node of one call and hang the outputs on it."""
+        """Make the node of one call and attach the outputs to it."""
         edges: list[Any] = []
         shapes: list[Any] = []
         for each in inputs:
@@ -275,7 +275,7 @@ class Operator:
     def _saved(
         self, edges: Sequence[Any], inputs: Sequence[Tensor | None], made: Sequence[Tensor]
     ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """The tensors that the derivative needs, with their present versions."""
+        """The tensors that the derivative needs, with their current versions."""
         saved: list[Any] = []
         versions: list[int] = []
         for place, needed_by in self.saves:
@@ -326,7 +326,7 @@ def _shape_and_dtype(each: Tensor | None) -> tuple[Any, Any] | None:
 
 
 def refuse_sparse(name: str, tensor: Tensor) -> None:
-    """Refuse a sparse tensor that was given to an operator of dense ones."""
+    """Raise an error for a sparse tensor that was passed to an operator of dense tensors."""
     raise NotImplementedError(
         f"Could not run 'aten::{name}' with arguments from the 'Sparse{device_of(tensor._array).type.upper()}' backend: "
         "this operator has no sparse version; use to_dense() first."
@@ -334,7 +334,9 @@ def refuse_sparse(name: str, tensor: Tensor) -> None:
 
 
 def check_one_device(name: str, arrays: Sequence[Any]) -> device:
-    """The common device; an error if devices are mixed. Only zero-dimensional CPU tensors may be combined with device tensors."""
+    """The common device of the tensors; raises an error if devices are mixed. Only zero-dimensional CPU tensors may be combined
+    with tensors on a GPU.
+    """
     places: list[device] = []
     for array in arrays:
         if array is not None and (array.ndim or array.__class__ is not ndarray) and not isinstance(array, generic):
@@ -373,7 +375,7 @@ def operator(
     view: bool = False,
     base: type[OpNode] = OpNode,
 ) -> Operator:
-    """Define an operator and register it for derivatives as `F.name`. `node` is its name in the graph."""
+    """Define an operator and register it as `F.name` for use in derivatives. `node` is the name of its graph node."""
     title = node or "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
     made = Operator(name, forward, backward, saves, title, broadcasts, view, base)
     add_to_both(name, forward, made)
@@ -381,7 +383,7 @@ def operator(
 
 
 def kernel(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function without a derivative (comparisons, integer results) for derivatives as `F.name`."""
+    """Register a function without a derivative (comparisons, integer results) as `F.name` for use in derivatives."""
 
     def call(*inputs: Tensor | None, **kw: Any) -> Any:
         arrays = [None if each is None else each._array for each in inputs]

@@ -1,4 +1,4 @@
-"""Shapes as users give them (separate numbers or one sequence, -1 for "what is left"), checked as PyTorch does."""
+"""Shapes as users give them (separate numbers or one sequence, with -1 for a size to be computed), checked as PyTorch does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def resolve(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The shape with its -1 worked out for `count` elements."""
+    """The shape, with -1 replaced by the size that gives `count` elements in total."""
     known, hole = 1, -1
     for place, length in enumerate(shape):
         if length >= 0:

@@ -25,7 +25,7 @@ def finish(op: Operator, inputs: Sequence[Tensor | None], out: Any, kw: dict[str
 
 
 def on_arrays(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    """For operators whose forward works on sparse arrays as it is."""
+    """The sparse implementation of an operator whose forward also accepts sparse arrays."""
     return finish(op, inputs, op.forward(*(None if each is None else each._array for each in inputs), **kw), kw)
 
 

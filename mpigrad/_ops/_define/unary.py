@@ -21,7 +21,7 @@ from .inplace import in_place
 from .operator import RESULT, Operator, OpNode, operator
 from .out import deliver
 
-OPERATORS: dict[Callable[..., Tensor], Operator] = {}  # public function -> what it applies to float tensors
+OPERATORS: dict[Callable[..., Tensor], Operator] = {}  # public function -> the function that it applies to float tensors
 _SAVES: dict[str | None, tuple[int, ...]] = {None: (), "input": (0,), "result": (RESULT,)}
 
 
@@ -63,9 +63,10 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node of the fast path, which saves one object without a tuple: the input, with its version in `versions`, or the array
-    of the result. An array has no version; the result's counter is created before its elements can change, and from then on
-    `saved` is a tuple as in other nodes."""
+    """A node of the fast path. It saves one object without a tuple: the input (with its version in `versions`) or the array of
+    the result. An array has no version: the result's version counter is created before its elements can change, and from then on
+    `saved` is a tuple as in other nodes.
+    """
 
     __slots__ = ()
     multiplies = True
@@ -85,7 +86,7 @@ class LightNode(OpNode):
         return tensor
 
     def counter_of(self, nr: int) -> list[Any]:
-        """Begin to count the changes of the result, if it is saved."""
+        """Create the version counter of the result, if the result is saved."""
         saved: Any = self.saved
         if saved.__class__ is ndarray:
             alias = wrap(saved)
@@ -161,7 +162,7 @@ def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def refuse_complex(error: str) -> Callable[[Tensor], None]:
-    """A `refuse` for operators that have no meaning for complex numbers."""
+    """A check for `refuse`: raises PyTorch's error for complex tensors."""
 
     def refuse(input: Tensor) -> None:
         if input._array.dtype.kind == "c":
@@ -171,7 +172,9 @@ def refuse_complex(error: str) -> Callable[[Tensor], None]:
 
 
 def refuse_kinds(kinds: str, kernel: str) -> Callable[[Tensor], None]:
-    """A `refuse` for element types given by NumPy's letters ("b" booleans, "iu" integers, "c" complex numbers)."""
+    """A check for `refuse`: raises PyTorch's error for element types given by NumPy's letters ("b" booleans, "iu" integers, "c"
+    complex).
+    """
     def refuse(input: Tensor) -> None:
         if input._array.dtype.kind in kinds:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{title(input._array)}'")

@@ -32,7 +32,7 @@ def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
-    """Sum over the dimensions that broadcasting `shape` to `x.shape` made or stretched."""
+    """Sum over the dimensions that broadcasting from `shape` to `x.shape` has added or stretched."""
     new = x.ndim - len(shape)
     axes = tuple(range(new)) + tuple(i + new for i, length in enumerate(shape) if length == 1 and x.shape[i + new] != 1)
     if axes and x.dtype.kind == "V":
@@ -42,7 +42,7 @@ def _sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 def _cast(x: Any, *, dtype: np.dtype) -> Any:
-    """Convert elements; complex numbers lose their imaginary part on the way to real ones, as gradients must."""
+    """Convert elements to another type; complex numbers lose their imaginary part if the type is real, as gradients must."""
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
     return x.astype(dtype)
@@ -94,5 +94,5 @@ add_to_both("conform", _conform_raw, _conform_recorded)
 
 
 def to_dtype(tensor: Tensor, wanted: dtype) -> Tensor:
-    """The tensor with elements of the wanted type; itself when it has them."""
+    """The tensor converted to another element type; itself if it has that type."""
     return tensor if tensor._array.dtype == wanted.numpy else cast(tensor, dtype=wanted.numpy)

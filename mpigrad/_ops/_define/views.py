@@ -38,7 +38,7 @@ class ViewOperator(Operator):
 
 
 def view_operator(name: str, forward: Callable[..., Any], backward: Callable[..., Any], node: str) -> ViewOperator:
-    """Define a view operator and make it known to derivatives as `F.name`."""
+    """Define a view operator and register it as `F.name` for use in derivatives."""
     made = ViewOperator(name, forward, backward, (), node, view=True)
     add_to_both(name, forward, made)
     return made
@@ -49,7 +49,7 @@ def _read(x: Any, *, chain: tuple[Step, ...]) -> Any:
 
 
 def _copy(x: Any, order: tuple[int, ...] | None) -> Any:
-    """A copy whose dimensions lie in memory in the given order, so that the base's views are views of it too."""
+    """A copy with its dimensions in memory in the given order, so that chains of views of the base can be applied to it."""
     if order is None:
         return x.copy()
     back = np.argsort(order).tolist()

@@ -25,7 +25,7 @@ Place = device | str | int | None
 
 
 def new(array: Any, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A new leaf around an array."""
+    """A new leaf tensor around an array."""
     made = wrap(pin(array) if pin_memory else array)
     if MODE.inference:
         extra(made).inference = True
@@ -132,7 +132,7 @@ def filled(
     name: str, value: Any, size: tuple[Any, ...], out: Tensor | None, kind: Any, given: Any, requires_grad: bool,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The common part of zeros, ones, full and empty. With `value` None the elements are uninitialised."""
+    """The common implementation of zeros, ones, full and empty. With `value` None the elements are uninitialised."""
     if out is not None and kind is None:
         kind = out.dtype
     place, found = place_and_type(given, kind)
@@ -207,7 +207,7 @@ def full(
     size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor filled with one value, which decides the type unless `dtype` does.
+    """A tensor filled with `fill_value`; without `dtype`, the type of that value decides the element type.
 
     >>> import mpigrad
     >>> mpigrad.full((2,), 7)
@@ -250,7 +250,7 @@ def zeros_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Zeros in the shape, type and place of `input`."""
+    """Zeros with the shape, type and device of `input`."""
     return _like("zeros_like", 0, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 
@@ -258,7 +258,7 @@ def ones_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Ones in the shape, type and place of `input`."""
+    """Ones with the shape, type and device of `input`."""
     return _like("ones_like", 1, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
 
@@ -274,7 +274,7 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """One value in the shape, type and place of `input`."""
+    """A tensor with the shape, type and device of `input`, filled with `fill_value`."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return _like("full_like", value, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
@@ -283,7 +283,7 @@ def eye(
     n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Ones on the diagonal, zeros elsewhere.
+    """A matrix of `n` rows and `m` columns (default: `n`) with ones on the diagonal and zeros elsewhere.
 
     >>> import mpigrad
     >>> mpigrad.eye(2)
@@ -304,13 +304,13 @@ def is_tensor(obj: Any) -> bool:
 
 
 def number_type(*values: Any) -> dtype:
-    """The type of a range whose ends and step are these numbers: float as soon as one is."""
+    """The element type of a range with these ends and this step: a floating-point type if one of them is a float."""
     floats = any(isinstance(each, (float, np.floating)) for each in values)
     return get_default_dtype() if floats else from_numpy_dtype(np.dtype("i8"))
 
 
 def plain_number(value: Any) -> Any:
-    """A Python number from a number or a tensor of one."""
+    """A Python number from a number or from a tensor with one element."""
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 

@@ -73,7 +73,7 @@ def _from_python(data: Any, kind: dtype | None) -> np.ndarray:
 
 
 class _TooDeep(Exception):
-    """The error for a list next to numbers."""
+    """The error for nested lists in which numbers and lists are mixed."""
 
 
 def _holds_floats(data: Any) -> bool:
@@ -87,7 +87,7 @@ def _is_sequence(data: Any) -> bool:
 
 
 def _shape(data: Any) -> tuple[int, ...]:
-    """The shape that the first elements suggest; `_flatten` checks the rest."""
+    """The shape of nested lists according to their first elements; `_flatten` checks the others."""
     shape: list[int] = []
     while True:
         if isinstance(data, (np.ndarray, Tensor)) and shape:
@@ -170,7 +170,7 @@ def place_and_type(given: Any, kind: Any) -> tuple[device, dtype]:
 
 
 def build(place: device, function: str, *args: Any, **kw: Any) -> Any:
-    """Call a function of the device's array module there."""
+    """Call a function of the array module (NumPy or CuPy) of a device, with that device as the current one."""
     if place is CPU:
         return getattr(np, function)(*args, **kw)
     with on_device(place):

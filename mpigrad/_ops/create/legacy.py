@@ -79,7 +79,7 @@ for _kind in (*ALL, bfloat16):
 
 
 def type_title(tensor: Tensor) -> str:
-    """The name of a tensor's type as `Tensor.type()` gives it."""
+    """The name of a tensor's type as `Tensor.type()` returns it, such as "mpigrad.FloatTensor"."""
     module = "mpigrad.cuda" if tensor.is_cuda else "mpigrad"
     return f"{module}.{'sparse.' if tensor.is_sparse else ''}{_TITLES.get(tensor.dtype.name, tensor.dtype.name)}"
 

@@ -19,7 +19,7 @@ def _arguments(self: Tensor, kind: Any, place: Any) -> tuple[Any, Any]:
 
 
 def is_sparse_layout(like: Tensor, layout: Any) -> bool:
-    """Whether a tensor made like another is sparse."""
+    """Whether a tensor that is created like another one (by `zeros_like`, `new_zeros`, ...) is sparse."""
     return like.is_sparse if layout is None else layout is sparse_coo
 
 
@@ -31,7 +31,7 @@ def _all_sparse(name: str, size: Any) -> tuple[tuple[int, ...], int]:
 @method
 def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Zeros of this tensor's type and place."""
+    """Zeros with this tensor's type and device."""
     kind, place = _arguments(self, dtype, device)
     if is_sparse_layout(self, layout):
         return new(empty_of_shape(resolve(place), *_all_sparse("new_zeros", size), as_dtype(kind).numpy), requires_grad)
@@ -41,7 +41,7 @@ def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
 @method
 def new_ones(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
              layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Ones of this tensor's type and place."""
+    """Ones with this tensor's type and device."""
     kind, place = _arguments(self, dtype, device)
     return filled("new_ones", 1, size, None, kind, place, requires_grad)
 
@@ -49,7 +49,7 @@ def new_ones(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place
 @method
 def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """An unfilled tensor of this tensor's type and place."""
+    """An uninitialised tensor with this tensor's type and device."""
     kind, place = _arguments(self, dtype, device)
     if is_sparse_layout(self, layout):
         return new(empty_of_shape(resolve(place), *_all_sparse("new_empty", size), as_dtype(kind).numpy), requires_grad)
@@ -59,7 +59,7 @@ def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
 @method
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, device: Place = None,
              requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """One value, in this tensor's type and place."""
+    """A tensor filled with one value, with this tensor's type and device."""
     kind, place = _arguments(self, dtype, device)
     return filled("new_full", fill_value, (tuple(size),), None, kind, place, requires_grad)
 
@@ -75,7 +75,7 @@ def new_tensor(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A copy of `data`, in this tensor's type and place."""
+    """A tensor with a copy of `data`, with this tensor's type and device."""
     kind, place = _arguments(self, dtype, device)
     return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
 

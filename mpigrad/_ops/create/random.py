@@ -71,7 +71,7 @@ def rand(
     *size: Any, generator: Source = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False, pin_memory: bool = False, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """Numbers drawn evenly from [0, 1).
+    """Random numbers, uniformly distributed in [0, 1).
 
     >>> import mpigrad
     >>> mpigrad.rand(2, 3).shape
@@ -100,7 +100,7 @@ def randint(
     dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Integers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
+    """Random integers, uniformly distributed in [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
     >>> import mpigrad
     >>> mpigrad.randint(3, 4, (2,))
@@ -131,7 +131,7 @@ def integers(source: Generator, shape: tuple[int, ...], low: int, high: int, kin
 
 
 def check_bounds(low: Any, high: Any) -> None:
-    """Refuse ranges without an element."""
+    """Raise PyTorch's error if the range [low, high) is empty."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
 
@@ -140,7 +140,7 @@ _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "
 
 
 def _check_fit(low: Any, high: Any, kind: dtype) -> None:
-    """Refuse ranges that the type cannot hold."""
+    """Raise PyTorch's error if the element type cannot represent all integers of the range."""
     if kind.category == 1:
         for what, value in (("from", low), ("to - 1", high - 1)):
             if not iinfo(kind).min <= value <= iinfo(kind).max:
@@ -175,7 +175,7 @@ def _like(input: Tensor, kind: Any, place: Any) -> tuple[Any, dict[str, Any]]:
 def rand_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
               device: Place = None, requires_grad: bool = False, memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`rand` in the shape, type and place of `input`."""
+    """`rand` with the shape, type and device of `input`."""
     shape, kw = _like(input, dtype, device)
     return rand(shape, generator=generator, requires_grad=requires_grad, **kw)
 
@@ -183,7 +183,7 @@ def rand_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = 
 def randn_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
                device: Place = None, requires_grad: bool = False, memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`randn` in the shape, type and place of `input`."""
+    """`randn` with the shape, type and device of `input`."""
     shape, kw = _like(input, dtype, device)
     return randn(shape, generator=generator, requires_grad=requires_grad, **kw)
 
@@ -192,7 +192,7 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
                  layout: Any = None, device: Place = None, requires_grad: bool = False,
                  memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`randint` in the shape, type and place of `input`."""
+    """`randint` with the shape, type and device of `input`."""
     shape, kw = _like(input, dtype, device)
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, shape, generator=generator, requires_grad=requires_grad, **kw)
@@ -202,7 +202,8 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = None, out: Tensor | None = None,
            dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers of normal distributions; `mean` and `std` are tensors, or numbers beside a `size`.
+    """Random numbers of normal distributions. `mean` and `std` are tensors, one element for each result, or numbers together with
+    a `size`.
 
     >>> import mpigrad
     >>> mpigrad.normal(mpigrad.zeros(3), 1.0).shape
@@ -238,7 +239,7 @@ BERNOULLI = operator("bernoulli", _bernoulli, lambda F, node, g: g * 0)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None, out: Tensor | None = None) -> Tensor:
-    """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise.
+    """Random zeros and ones: each element of `input` is the probability of a one; with `p`, all probabilities are `p`.
 
     >>> import mpigrad
     >>> mpigrad.bernoulli(mpigrad.ones(3))
@@ -257,7 +258,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None
 @guarded
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Source = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Indices drawn from each row of `input`, in proportion to its elements.
+    """`num_samples` random indices for each row of `input`; the probability of an index is proportional to the row's element.
 
     >>> import mpigrad
     >>> mpigrad.multinomial(mpigrad.tensor([0.0, 1.0]), 2, replacement=True)

@@ -1,4 +1,4 @@
-"""Random counts: Poisson's and the binomial distribution, by NumPy, seeded by the generator."""
+"""Random counts: Poisson and binomial distribution, computed by NumPy with a seed from mpigrad's generator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ POISSON = operator("poisson", _poisson, lambda F, node, g: g * 0)
 
 
 def poisson(input: Tensor, generator: Source = None) -> Tensor:
-    """Counts of Poisson's distribution with these means.
+    """Random counts of Poisson distributions whose means are the elements of `input`.
 
     >>> import mpigrad
     >>> mpigrad.poisson(mpigrad.zeros(3))
@@ -51,7 +51,8 @@ def poisson(input: Tensor, generator: Source = None) -> Tensor:
 
 @guarded
 def binomial(count: Tensor, prob: Tensor, generator: Source = None) -> Tensor:
-    """How many of `count` attempts succeed, each with probability `prob`. Not differentiable.
+    """Random counts of binomial distributions: how many of `count` trials succeed, each with probability `prob`. Not
+    differentiable.
 
     >>> import mpigrad
     >>> mpigrad.binomial(mpigrad.tensor([5.0]), mpigrad.tensor([1.0]))

@@ -1,4 +1,4 @@
-"""Filling a tensor with random numbers, in place: uniform_, normal_, random_ and relatives."""
+"""Filling a tensor with random numbers, in place: uniform_, normal_, random_ and others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _standard(self: Tensor, how: str, generator: Source) -> Any:
 @method
 @guarded
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Source = None, **names: Any) -> Tensor:
-    """Fill with numbers drawn evenly from [from, to)."""
+    """Fill with random numbers, uniformly distributed in [from, to)."""
     low = names.pop("from", from_)
     _need_float(self, "check_uniform_bounds")
     if low > to:
@@ -118,7 +118,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Source = None) -> Tenso
 @method
 @guarded
 def random_(self: Tensor, from_: Any = None, to: Any = None, *, generator: Source = None, **names: Any) -> Tensor:
-    """Fill with integers: from [from, to), from [0, to), or from all that the type can hold."""
+    """Fill with random integers: from [from, to), from [0, to), or from the whole range of the type."""
     low = names.pop("from", from_)
     if to is None and low is not None:
         low, to = 0, low

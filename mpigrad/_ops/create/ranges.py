@@ -1,4 +1,4 @@
-"""Tensors that count: arange, linspace, logspace."""
+"""Tensors with regular sequences of numbers: arange, linspace, logspace."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def range(
     start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The old `arange`, with `end` included and floating-point numbers.
+    """Deprecated form of `arange` that includes `end` and returns floating-point numbers.
 
     >>> import mpigrad, warnings
     >>> with warnings.catch_warnings():
@@ -107,7 +107,7 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None,
     layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`base` to the power of `steps` exponents at equal distances.
+    """`base ** linspace(start, end, steps)`.
 
     >>> import mpigrad
     >>> mpigrad.logspace(0, 2, 3)
@@ -133,7 +133,7 @@ def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: 
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The type in which an operation on the two would run.
+    """The element type of the result of an operation on both arguments.
 
     >>> import mpigrad
     >>> mpigrad.result_type(mpigrad.ones(2, dtype=mpigrad.int64), 1.5)

@@ -50,7 +50,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | Non
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
                    dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
                    requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A raised cosine that does not quite reach zero.
+    """A raised cosine that does not reach zero at its ends.
 
     >>> import mpigrad
     >>> mpigrad.hamming_window(4)
@@ -61,7 +61,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: Any = None,
                     device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A sum of two cosines, with little leakage.
+    """A sum of three cosine terms, with little spectral leakage.
 
     >>> import mpigrad
     >>> mpigrad.blackman_window(4).round(decimals=2).abs()
@@ -73,7 +73,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype |
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: Any = None,
                     device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A triangle.
+    """A triangular window.
 
     >>> import mpigrad
     >>> mpigrad.bartlett_window(4)
@@ -89,7 +89,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype |
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: dtype | None = None,
                   layout: Any = None, device: Place = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A window made of Bessel functions; `beta` weighs leakage against resolution.
+    """A window of Bessel functions; a larger `beta` means less spectral leakage and less resolution.
 
     >>> import mpigrad
     >>> mpigrad.kaiser_window(3, beta=0.0)

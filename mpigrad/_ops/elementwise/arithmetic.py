@@ -1,4 +1,4 @@
-"""Addition, subtraction, multiplication, division, negation: the operators behind Python's own."""
+"""Addition, subtraction, multiplication, division and negation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGE = 1 << 14  # elements
 
 
 class _MulNode(OpNode):
-    """Multiplication, with its derivative on arrays spelled out: the hottest node of most programs."""
+    """The node of a multiplication. Its derivative on arrays is written out, since it is the node that runs most often."""
 
     __slots__ = ()
     multiplies = uses_up = True
@@ -52,7 +52,9 @@ class _MulNode(OpNode):
         return into_a, into_b
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Write gradients over large saved factors that nothing else refers to, so that no other memory enters the cache."""
+        """Compute the gradients in the memory of large saved factors that nothing else refers to, which avoids allocating new
+        memory.
+        """
         saved: Any = self.saved
         if grad.__class__ is not ndarray or grad.size < _LARGE or F is not RAW or self.meta is not None:
             return self.run(F, grad)
@@ -67,7 +69,7 @@ class _MulNode(OpNode):
 
 
 def _times(grad: Any, array: Any, spare: bool) -> Any:
-    """The gradient times a saved factor; written over the factor if nothing else refers to it."""
+    """The product of the gradient and a saved factor, written over the factor if nothing else refers to it."""
     if array is None:
         return None
     if spare and array.dtype == grad.dtype and array.shape == grad.shape:
@@ -187,7 +189,7 @@ conj_recorded = operator("conj_of_complex", np.conj, lambda F, node, g: F.conj(g
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is returned unchanged."""
     return conj_recorded(input) if input._array.dtype.kind == "c" else input
 
 
@@ -357,7 +359,7 @@ def true_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tens
 
 
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself; booleans are refused."""
+    """The tensor itself; raises an error for booleans, as in PyTorch."""
     if input._array.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input

@@ -1,4 +1,4 @@
-"""Whether tensors are the same, or nearly: equal, isclose, allclose."""
+"""Equality and approximate equality of tensors: equal, isclose, allclose."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def _equal_sparse(a: Any, b: Any) -> bool:
-    """Whether two sparse arrays stand for the same elements: a place that holds zero is like one that is not held."""
+    """Whether two sparse arrays represent the same elements; a stored zero is equal to an element that is not stored."""
     if a.sparse_dim != b.sparse_dim:
         return bool((a.to_dense() == b.to_dense()).all())
     return bool(
@@ -80,7 +80,7 @@ def _within(x: np.ndarray, y: np.ndarray, rtol: float, atol: float) -> np.ndarra
 
 @guarded
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, by `isclose`.
+    """Whether all elements of two tensors are close, in the sense of `isclose`.
 
     >>> import mpigrad
     >>> mpigrad.allclose(mpigrad.tensor([1.0]), mpigrad.tensor([1.0000001]))

@@ -36,7 +36,7 @@ Forward = Callable[..., Any]
 
 
 def plain(array: Any) -> Tensor:
-    """A result that no gradient flows through."""
+    """Wrap a result array in a tensor that does not require grad."""
     made = wrap(np.asarray(array) if isinstance(array, np.generic) else array)
     if MODE.inference:
         extra(made).inference = True
@@ -79,7 +79,9 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
             return plain(forward(x, y))
 
     def quick(a: Any, b: Any) -> Any:
-        """For Python's operators; quick for float tensors of one type, or one and a number."""
+        """The method behind Python's comparison operator, with a fast path for two float tensors of the same type, or a tensor
+        and a number.
+        """
         if a.__class__ in PLAIN and not TRACING.detour:
             x = a._array
             kind = x.__class__ is ndarray and x.dtype
@@ -92,7 +94,7 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
                         return plain(forward(x, y))
         if isinstance(b, OPERANDS):
             return general(a, b)
-        return NotImplemented if name in ("eq", "ne") else leave_to(b)  # things of different kinds are not equal
+        return NotImplemented if name in ("eq", "ne") else leave_to(b)  # tensors and objects of unknown types are not equal
 
     def public(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
         return deliver(general(input, other), out)
@@ -176,7 +178,9 @@ for _title, _public, _fn in (
 
 
 def one(name: str, forward: Forward, doc: str, of_zero: bool = True) -> Any:
-    """Define a function of one operand without a gradient. If it is false `of_zero`, sparse tensors have it too."""
+    """Define a function of one operand without a gradient. If its value `of_zero` is False, it is defined for sparse tensors as
+    well.
+    """
 
     def public(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         need_tensors(name, input=input)
@@ -202,7 +206,7 @@ def _bitwise_not(x: Any) -> Any:
 
 
 def _for_floats(ufunc: Any, otherwise: bool) -> Forward:
-    """Integers are neither nan nor infinite."""
+    """Apply a test such as isnan to floats; for integers the result is `otherwise` everywhere."""
     return lambda x: ufunc(x) if x.dtype.kind in "fcV" else ~(x != x) if otherwise else x != x
 
 

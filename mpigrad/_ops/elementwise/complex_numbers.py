@@ -89,7 +89,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their sizes and angles.
+    """Complex numbers from their absolute values and angles.
 
     >>> import mpigrad
     >>> mpigrad.polar(mpigrad.tensor([2.0]), mpigrad.tensor([0.0]))
@@ -109,7 +109,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; a real tensor itself."""
+    """The real parts, as a view; a real tensor is returned unchanged."""
     return REAL(input) if input._array.dtype.kind == "c" else input
 
 

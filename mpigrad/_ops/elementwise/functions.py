@@ -28,14 +28,14 @@ def _refuse_bool_abs(x: Tensor) -> None:
 
 
 def _sign(x: Any) -> Any:
-    """-1, 0 or 1, also for nan, which counts as 0."""
+    """-1, 0 or 1 for each element; 0 for nan."""
     if x.dtype.kind in "fV":
         return (x > 0).astype(x.dtype) - (x < 0)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
 def _sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), with exponents kept where exp does not overflow."""
+    """1 / (1 + exp(-x)), computed without overflow of exp."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     made = np.negative(x)

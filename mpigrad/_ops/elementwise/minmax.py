@@ -1,4 +1,4 @@
-"""The larger or smaller of two: maximum, minimum, fmax, fmin, clamp."""
+"""The larger or smaller of two elements: maximum, minimum, fmax, fmin, clamp."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._define.unbroadcast import to_dtype
 
 
 def _shared(wins: Any) -> Any:
-    """The selected operand gets the gradient; equal operands share it."""
+    """The derivative: the selected operand gets the gradient; two equal operands get one half each."""
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         tied = x == y
@@ -30,7 +30,7 @@ def _shared(wins: Any) -> Any:
 
 
 def _single(wins: Any) -> Any:
-    """The selected operand gets the gradient; of equal operands, the first."""
+    """The derivative: the selected operand gets the gradient; of two equal operands, the first one."""
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         first = wins(x, y) | (y != y)
@@ -107,7 +107,7 @@ CLAMP_MAX_TENSOR = operator(
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond.
+    """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit).
 
     >>> import mpigrad
     >>> mpigrad.clamp(mpigrad.tensor([-2.0, 0.5, 2.0]), -1, 1)
@@ -158,7 +158,7 @@ def _clamp_tensors(input: Tensor, low: Any, high: Any, op: Operator = CLAMP) -> 
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved up to `min` if it is below."""
+    """Each element, or `min` if that is larger."""
     need_tensors("clamp_min", input=input)
     if isinstance(min, Tensor):
         return deliver(_clamp_tensors(input, min, None, CLAMP_MIN_TENSOR), out)
@@ -166,7 +166,7 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved down to `max` if it is above."""
+    """Each element, or `max` if that is smaller."""
     need_tensors("clamp_max", input=input)
     if isinstance(max, Tensor):
         return deliver(_clamp_tensors(input, None, max, CLAMP_MAX_TENSOR), out)

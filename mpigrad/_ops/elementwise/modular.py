@@ -46,7 +46,7 @@ def _fmod(x: Any, y: Any) -> Any:
 
 
 def _no_bits(name: str) -> Any:
-    """A check that refuses what PyTorch has no such division for: bool and complex numbers."""
+    """A check that raises PyTorch's error for types that have no such division: booleans and complex numbers."""
 
     def refuse(a: Any, b: Any) -> None:
         kind = common_dtype((a, b))
@@ -57,7 +57,7 @@ def _no_bits(name: str) -> Any:
 
 
 class _NoDerivative(OpNode):
-    """An operation that PyTorch records but does not differentiate."""
+    """The node of an operation that PyTorch records without a derivative: its backward raises an error."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ FMOD_NUMBER = binary("fmod_number", np.fmod, lambda F, node, g: (g, None), node=
 
 
 def div_rounded(input: Any, other: Any, rounding_mode: str) -> Tensor:
-    """`div` with a rounding mode."""
+    """`div` with a rounding mode: "trunc" or "floor"."""
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"

@@ -61,7 +61,7 @@ ADDCDIV = operator(
 
 
 def _several(op: Any, inputs: tuple[Tensor, ...], **kw: Any) -> Tensor:
-    """Call an operator of several tensors after bringing them to one type."""
+    """Call an operator of several tensors after converting them to a common element type."""
     kind = common_dtype(inputs)
     inputs, place = on_one_device(op.name, inputs)
     with on_device(place):
@@ -73,7 +73,7 @@ def _several(op: Any, inputs: tuple[Tensor, ...], **kw: Any) -> Tensor:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-    """The point between `input` (weight 0) and `end` (weight 1): input + weight (end - input).
+    """Linear interpolation: `input + weight * (end - input)`.
 
     >>> import mpigrad
     >>> mpigrad.lerp(mpigrad.zeros(2), mpigrad.ones(2), 0.25)
@@ -202,7 +202,7 @@ logaddexp2 = _public("logaddexp2", LOGADDEXP2, "log2(2^input + 2^other), without
 
 @method
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 below zero, 1 above, and the element of `values` at zero.
+    """0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0.
 
     >>> import mpigrad
     >>> mpigrad.heaviside(mpigrad.tensor([-1.0, 0.0, 2.0]), mpigrad.tensor(0.5))
@@ -217,7 +217,7 @@ nextafter = _public("nextafter", NEXTAFTER, "The next number from `input` toward
 
 
 def copysign(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The size of `input` with the sign of `other`.
+    """The absolute values of `input` with the signs of `other`.
 
     >>> import mpigrad
     >>> mpigrad.copysign(mpigrad.tensor([1.0, 2.0]), -1)

@@ -54,7 +54,7 @@ def _pow(x: Any, y: Any) -> Any:
 
 
 def _integer_pow(x: Any, y: Any) -> Any:
-    """Negative powers of integers are 0, except those of 1 and -1."""
+    """Integer powers; negative powers are 0, except those of 1 and -1."""
     xp = array_module(x)
     negative = y < 0
     made = np.power(x, xp.where(negative, 0, y))
@@ -89,7 +89,7 @@ def _rpow_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 class _PowNode(OpNode):
-    """The power in the derivative."""
+    """The node of `tensor ** number`, whose derivative multiplies the gradient by a factor."""
 
     __slots__ = ()
     multiplies = True

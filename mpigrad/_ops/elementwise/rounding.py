@@ -1,4 +1,4 @@
-"""Rounding: floor, ceil, round, trunc, frac, and clearing nan and inf."""
+"""Rounding: floor, ceil, round, trunc, frac, and replacement of nan and inf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._define.unary import refuse_complex, refuse_kinds, unary
 
 
 def _for_floats(ufunc: Any) -> Any:
-    """Rounding leaves integers as they are."""
+    """Apply a rounding function to floats; integers are returned unchanged."""
     return lambda x: ufunc(x) if x.dtype.kind in "fV" else x.copy()
 
 
@@ -85,7 +85,7 @@ NAN_TO_NUM = operator(
 
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
                out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """nan, inf and -inf replaced: by zero, the largest and the smallest number of the type, unless given.
+    """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the largest and the smallest number of the type).
 
     >>> import mpigrad
     >>> mpigrad.nan_to_num(mpigrad.tensor([float("nan"), 1.0]))

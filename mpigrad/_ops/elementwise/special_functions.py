@@ -1,4 +1,4 @@
-"""Functions with names: Bessel, incomplete gamma, zeta, and those of the normal distribution."""
+"""Special functions: Bessel functions, incomplete gamma, zeta, and those of the normal distribution."""
 
 # ruff: noqa: E501 (rows of a table read best on one line)
 
@@ -126,7 +126,7 @@ MVLGAMMA = operator("mvlgamma", _mvlgamma, _mvlgamma_backward, saves=(0,))
 
 
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of `p` dimensions.
+    """The logarithm of the multivariate gamma function of dimension `p`.
 
     >>> import mpigrad
     >>> mpigrad.mvlgamma(mpigrad.tensor([2.0]), 2)

@@ -1,4 +1,4 @@
-"""Choosing by a mask: where, and the masked gradients of everything that has branches."""
+"""Selection by a condition: where, and the gradients of operators that select."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     (condition, input, other), place = on_one_device("where", (condition, input, other))
     with on_device(place):
         arrays = as_common((input, other), kind)
-        if place is not CPU:  # two numbers say nothing of the place
+        if place is not CPU:  # two numbers do not determine a device
             arrays = [array if isinstance(e, Tensor) else array[()] for e, array in zip((input, other), arrays)]
         _check_broadcast(condition._array, arrays[0], arrays[1])
         given = (condition, *(e if isinstance(e, Tensor) else wrap(a) for e, a in zip((input, other), arrays)))

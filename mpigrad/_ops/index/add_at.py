@@ -15,7 +15,7 @@ _PIECE = 1 << 16  # elements
 
 
 def add_at(into: Any, key: Key, values: Any) -> None:
-    """`into[key] += values`, adding up where the key names an element more than once."""
+    """`into[key] += values`; if the key names an element several times, all its values are added."""
     dims = [dim for dim, each in enumerate(key) if each.__class__ is not slice]
     if dims != list(range(len(key))):
         _add_general(into, key, values, dims)
@@ -30,7 +30,9 @@ _ATOMIC = {"add": "i4 i8 u4 u8 f2 f4 f8 c8 c16", "maximum": "i4 i8 u4 u8", "mini
 
 
 def combine_at(function: str, into: Any, key: Key, values: Any) -> None:
-    """`into[key] = function(into[key], values)`, one after the other where the key names an element more than once."""
+    """`into[key] = function(into[key], values)`; if the key names an element several times, its values are combined one after the
+    other.
+    """
     xp = array_module(into)
     if xp is np or into.dtype.str[1:] in _ATOMIC.get(function, "").split():
         getattr(xp, function).at(into, key, values)
@@ -58,7 +60,7 @@ def _combine_sorted(function: Any, into: Any, key: Key, values: Any, xp: Any) ->
 
 
 def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
-    """Bring the indexed dimensions to the front, in a view, and the values with them."""
+    """The general case of `add_at`: move the indexed dimensions to the front of a view, and of the values, and add rows."""
     rest = [dim for dim in range(into.ndim) if dim not in dims]
     arrays = np.broadcast_arrays(*(key[dim] for dim in dims))
     count = arrays[0].ndim
@@ -83,7 +85,7 @@ def _add_rows(into: Any, key: Key, values: Any) -> None:
 
 
 def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
-    """One number for each tuple of indices; indices from the end are allowed."""
+    """One flat index for each tuple of indices; negative indices count from the end."""
     made: Any = 0
     for each, length in zip(arrays, shape):
         place = each.reshape(-1).astype(np.int64, copy=False)

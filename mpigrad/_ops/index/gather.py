@@ -31,7 +31,7 @@ def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _counted(xp: Any, length: int, after: int) -> Any:
-    """0, 1, 2 ... along a dimension with `after` dimensions behind it."""
+    """0, 1, 2, ... along a dimension, as an array that has `after` more dimensions behind it."""
     return xp.arange(length).reshape((length,) + (1,) * after)
 
 
@@ -79,13 +79,13 @@ operator(
 
 
 def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
-    """Refuse indices that are not integers."""
+    """Raise PyTorch's error for indices that are not integers."""
     if index._array.dtype.kind != "i" or index._array.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype {what} for index")
 
 
 def check_bounds(index: Any, length: int, dim: int) -> None:
-    """Refuse indices outside a dimension; negative ones too."""
+    """Raise PyTorch's error for indices outside of a dimension; negative ones are not allowed either."""
     if index.size and (index.min() < 0 or index.max() >= length):
         wrong = index[(index < 0) | (index >= length)].reshape(-1)[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
@@ -125,7 +125,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 @method
 @guarded
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
+    """Like `gather`, with broadcast shapes; without `dim`, on the flattened tensor."""
     check_index("take_along_dim", indices)
     if dim is None:
         return gather(input.reshape(-1 if input._array.size else 0), 0, indices.reshape(-1), out=out)
@@ -141,7 +141,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     both = list(np.broadcast_shapes(tuple(shape), tuple(other)))
     wide = [*both[:at], input._array.shape[at], *both[at + 1 :]]
     long = [*both[:at], indices._array.shape[at], *both[at + 1 :]]
-    if indices._array.size and indices._array.min() < 0:  # counted from the end, unlike those of gather
+    if indices._array.size and indices._array.min() < 0:  # negative indices count from the end, unlike those of gather
         indices = wrap(array_module(indices._array).where(indices._array < 0, indices._array + wide[at], indices._array))
     return gather(input.broadcast_to(wide), at, indices.broadcast_to(long), out=out)
 
@@ -177,7 +177,7 @@ operator(
 @method
 @guarded
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices of a dimension at the given indices.
+    """The slices of `input` at the indices `index` of a dimension.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).index_select(1, mpigrad.tensor([1, 0]))

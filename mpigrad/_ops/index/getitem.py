@@ -28,7 +28,7 @@ def _index(x: Any, *, key: Key) -> Any:
 
 
 def _spread_index(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
-    """Zeros of a shape, with `x` added where the key points."""
+    """Zeros of a shape, to which `x` is added at the elements that the key selects."""
     made = array_module(x).zeros(shape, x.dtype)
     add_at(made, key, x)
     return made
@@ -45,7 +45,7 @@ operator("spread_index", _spread_index, lambda F, node, g: F.index(g, key=node.k
 
 # -- understanding keys ------------------------------------------------------------------------------------------------
 def as_tuple(key: Any) -> Key:
-    """A key as a tuple of single indices; lists that hold anything but numbers count as tuples, as in PyTorch."""
+    """A key as a tuple of single indices. As in PyTorch, a list that contains anything but numbers is taken as a tuple."""
     if isinstance(key, tuple):
         return key
     if isinstance(key, list) and len(key) < 32 and any(_is_index(each) for each in key):
@@ -175,7 +175,9 @@ def _add_arrays(array: Any, each: Any, basic: list[Any], arrays: dict[int, Any],
 
 
 def step_of(key: Key) -> ViewOperator | None:
-    """The operator whose node a basic key gets: that of its last step; None for `:` and `...` only."""
+    """The operator after which the node of a basic key is named: that of the key's last step; None if the key has only `:` and
+    `...`.
+    """
     for each in reversed(key):
         if each is None:
             return UNSQUEEZE
@@ -187,7 +189,7 @@ def step_of(key: Key) -> ViewOperator | None:
 
 
 def take_basic(tensor: Tensor, key: Key) -> Tensor:
-    """Apply a basic key; a view always."""
+    """Apply a basic key (numbers, slices, None, `...`) as a sequence of view operators; always returns a view."""
     step = step_of(key) or ALIAS
     if Ellipsis not in key:
         key = (*key, ...)
@@ -264,7 +266,7 @@ def _all_ints(key: list[Any]) -> bool:
 
 
 def is_basic(key: Key) -> bool:
-    """Whether a key holds nothing but numbers, slices, None and at most one ellipsis."""
+    """Whether a key contains only numbers, slices, None and at most one ellipsis."""
     for each in key:
         kind = each.__class__
         if kind is slice:

@@ -31,7 +31,7 @@ def _slices(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _row(x: Any) -> Any:
-    """A zero-dimensional array as a view of one dimension, as PyTorch takes it here."""
+    """A zero-dimensional array as a view with one dimension, as PyTorch treats it here."""
     return x if x.ndim else x.reshape(1)
 
 
@@ -157,7 +157,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
 @method
 @guarded
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Write one value into the slices at the given indices.
+    """Write one value into the slices of a dimension at the given indices.
 
     >>> import mpigrad
     >>> mpigrad.zeros(3).index_fill(0, mpigrad.tensor([0, 2]), 7)
@@ -264,7 +264,7 @@ def _check_flat(input: Tensor, index: Tensor) -> None:
 @method
 @guarded
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elements by their number in the flattened tensor.
+    """The elements with the given indices in the flattened tensor.
 
     >>> import mpigrad
     >>> mpigrad.take(mpigrad.tensor([[1, 2], [3, 4]]), mpigrad.tensor([0, 3]))
@@ -277,7 +277,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 @method
 @guarded
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements replaced (or added to) by their number in the flattened tensor."""
+    """A copy of the tensor in which the elements with the given indices in the flattened tensor are replaced, or added to."""
     _check_flat(input, index)
     if index._array.size != source._array.size:
         raise IndexError(

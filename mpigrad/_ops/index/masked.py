@@ -1,4 +1,4 @@
-"""Choosing and changing elements by a mask, and finding where elements are not zero."""
+"""Selecting and changing elements by a mask, and finding elements that are not zero."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _check_number(input: Tensor, value: Any) -> None:
 
 
 def _stored(array: Any) -> str:
-    """An element type as this error spells it: int64_t, float ..."""
+    """The name of an element type as `masked_fill`'s error spells it: int64_t, float, ..."""
     return f"{array.dtype.name}_t" if array.dtype.kind in "iu" and array.itemsize != 4 else c_name(array)
 
 
@@ -80,7 +80,7 @@ def _select(x: Any, mask: Any) -> Any:
 
 
 def _spread(x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
-    """Zeros of a shape, with `x` where the mask is True."""
+    """Zeros of a shape, with the elements of `x` where the mask is True."""
     made = array_module(x).zeros(shape, x.dtype)
     made[mask if mask.shape == shape else array_module(x).broadcast_to(mask, shape)] = x
     return made
@@ -139,7 +139,7 @@ SCATTER = operator("masked_scatter", _scatter, _scatter_backward, saves=(1,))
 @method
 @guarded
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements of `source`, one after the other, where the mask is True."""
+    """A copy of the tensor; where the mask is True, its elements are replaced by those of `source`, in order."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {c_name(mask._array)}"

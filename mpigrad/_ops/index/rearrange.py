@@ -43,7 +43,8 @@ def _repeat(x: Any, *, repeats: tuple[int, ...]) -> Any:
 
 
 def _repeat_backward(F: Any, node: Any, g: Any) -> Any:
-    """Put every dimension beside its number of repetitions, and sum over the latter."""
+    """The derivative: split every dimension into the number of repetitions and the original length, and sum over the repetitions.
+    """
     shape, repeats = node.shapes[0], node.kw["repeats"]
     full = (1,) * (len(repeats) - len(shape)) + shape
     pairs = tuple(itertools.chain.from_iterable(zip(repeats, full)))
@@ -118,7 +119,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
 
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turn a plane of two dimensions by 90 degrees, `k` times.
+    """Rotate by 90 degrees, `k` times, in the plane of the two dimensions `dims`.
 
     >>> import mpigrad
     >>> mpigrad.rot90(mpigrad.tensor([[1, 2], [3, 4]]))
@@ -138,7 +139,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copies of this tensor side by side, so many along each dimension.
+    """Copies of this tensor, concatenated: as many along each dimension as `sizes` says.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat(2, 2)
@@ -156,7 +157,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Like `repeat`, with ones put in front of too few numbers.
+    """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front.
 
     >>> import mpigrad
     >>> mpigrad.tile(mpigrad.tensor([1, 2]), (2,))
@@ -167,7 +168,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _tile_method(self: Tensor, *dims: Any) -> Tensor:
-    """Like `repeat`, with ones put in front of too few numbers."""
+    """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front."""
     return tile(self, sizes_of(dims))
 
 
@@ -179,7 +180,7 @@ method(_tile_method, "tile")
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each element (or slice of a dimension), with its copies next to each other.
+    """Repeat each element of the flattened tensor (or each slice of a dimension); the copies follow each other.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat_interleave(2)
@@ -215,7 +216,7 @@ def _places(length: int, repeats: Any) -> Any:
 @method
 @guarded
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of `r` elements of a vector, as rows.
+    """All combinations of `r` elements of a vector, one per row.
 
     >>> import mpigrad
     >>> mpigrad.combinations(mpigrad.tensor([1, 2, 3]))
@@ -235,7 +236,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """The tensor with its first dimension reversed; numbers stay as they are."""
+    """The tensor with its first dimension reversed; numbers are returned unchanged."""
     return FLIP(self, dims=(0,)) if self._array.ndim else self
 
 

@@ -62,7 +62,7 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0.
+    """Write `src` (a tensor or a number) at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for dim 0.
 
     `value` is PyTorch's keyword for a number. `reduce` ("add", "multiply") combines with the old element instead of replacing it.
 
@@ -91,7 +91,7 @@ def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: st
 @method
 @guarded
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0.
+    """Add `src` at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]` for dim 0.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).scatter_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2))

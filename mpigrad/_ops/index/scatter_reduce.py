@@ -24,7 +24,7 @@ _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "
 
 
 def _start(x: Any, reduce: str) -> Any:
-    """The initial value of targeted elements with `include_self=False`."""
+    """The neutral value with which elements start if `include_self=False`."""
     if reduce == "prod":
         return 1
     if reduce in ("sum", "mean"):
@@ -36,19 +36,19 @@ def _start(x: Any, reduce: str) -> Any:
 
 
 def used_part(index: Any, src: Any) -> Any:
-    """The elements of the source that are used; it may be larger than the index."""
+    """The elements of the source that are used; the source may be larger than the index."""
     return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
 
 
 def back_to_source(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros for the elements of the source that were not used."""
+    """Extend a gradient by zeros to the shape of the source, for elements of it that were not used."""
     if tuple(grad.shape) == shape:
         return grad
     return F.place(grad, shape=shape, key=tuple(slice(0, length) for length in grad.shape))
 
 
 def check_source(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> int:
-    """Check the arguments of a scatter from a tensor; gives the dimension."""
+    """Check the arguments of a scatter from a tensor; returns the dimension as a number from 0 on."""
     if src._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     at = wrap_dim(dim, input._array.ndim)
@@ -104,7 +104,7 @@ add_to_both("as_constant", lambda value, like: value, lambda value, like: wrap(v
 
 
 def _untouched(index: Any, x: Any, dim: int) -> Any:
-    """1 where no index points, else 0."""
+    """1 for elements to which no index points, 0 for all others."""
     made = array_module(x).ones(x.shape, x.dtype)
     target, places = _at_least_1d(made, index)
     target[grid(array_module(x), places, dim)] = 0

@@ -161,8 +161,9 @@ def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: boo
 
 
 def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor:
-    """Check what is to be assigned at index arrays. A Python `number` takes the tensor's type; a tensor must have
-    it."""
+    """Check the values that are to be assigned at index arrays. A Python `number` is converted to the tensor's type; a tensor
+    must have that type.
+    """
     array, values = tensor._array, source._array
     if values.dtype != array.dtype:
         if not number:
@@ -176,7 +177,7 @@ def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor
 
 
 def _check_put(array: Any, key: Key, shape: tuple[int, ...]) -> int:
-    """An error for indices out of range and values of a wrong shape; returns the number of indexed dimensions."""
+    """Raise an error for indices out of range and for values of a wrong shape; returns the number of indexed dimensions."""
     for dim, each in enumerate(key):
         if each.__class__ is not slice and each.size:
             low, high = int(each.min()), int(each.max())

@@ -1,4 +1,4 @@
-"""A product added to something: addmm, addmv, addr, addbmm, baddbmm."""
+"""Matrix products that are added to another tensor: addmm, addmv, addr, addbmm, baddbmm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .matmul import adjoint_of, check_batches, check_matrices, check_numeric, pr
 
 
 def _sum(c: Any, found: Any, beta: Any, alpha: Any) -> Any:
-    """beta * c + alpha * found, into the fresh array `found`."""
+    """`beta * c + alpha * found`, computed in the memory of `found`, which nothing else uses."""
     if alpha != 1:
         found *= found.dtype.type(alpha)
     if beta == 1:
@@ -104,7 +104,7 @@ addbmm_op = operator(
 
 
 def check_expands(c: Any, shape: tuple[int, ...]) -> None:
-    """Refuse an array that does not broadcast to the shape of the product it is added to."""
+    """Raise PyTorch's error if an array cannot be broadcast to the shape of the product to which it is added."""
     if c.ndim > len(shape):
         raise RuntimeError(
             f"expand(mpigrad.{title(c)}Tensor{{{list(c.shape)}}}, size={list(shape)}): the number of sizes provided "
@@ -120,7 +120,7 @@ def check_expands(c: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_addmm(c: Any, a: Any, b: Any) -> None:
-    """Refuse arguments that addmm cannot take."""
+    """Raise PyTorch's error for arguments of addmm with wrong shapes or types."""
     for name, array in (("mat1", a), ("mat2", b)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {array.ndim}-D tensor")
@@ -210,7 +210,7 @@ def baddbmm(
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * (sum of the products of the batches)`.
+    """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`.
 
     >>> import mpigrad
     >>> mpigrad.addbmm(mpigrad.zeros(2, 4), mpigrad.ones(5, 2, 3), mpigrad.ones(5, 3, 4))[0, 0]
@@ -231,7 +231,7 @@ def _check_sum_type(c: Any, a: Any) -> None:
 
 
 def c_kind(array: Any) -> str:
-    """An element type as these errors spell it."""
+    """The name of an element type as the errors of this file spell it."""
     return title(array).lower()
 
 

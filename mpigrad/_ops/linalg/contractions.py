@@ -42,7 +42,7 @@ method(outer, "ger")
 @method
 @guarded
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last dimension of both.
+    """The sum of products over the last dimension of both tensors.
 
     >>> import mpigrad
     >>> mpigrad.inner(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
@@ -61,7 +61,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last `dims` dimensions of `a` and the first of `b`, or over pairs of dimensions.
+    """The sum of products over the last `dims` dimensions of `a` and the first `dims` of `b`, or over given pairs of dimensions.
 
     >>> import mpigrad
     >>> mpigrad.tensordot(mpigrad.ones(2, 3, 4), mpigrad.ones(3, 4, 5)).shape
@@ -69,7 +69,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """
     need_tensors("tensordot", a=a, b=b)
     first, second = _dims(a, b, dims)
-    for i, j in zip(first, second):  # a single element meets the sum of the others
+    # a dimension of length one is broadcast: it is multiplied by the sum over the other operand's
+    for i, j in zip(first, second):
         if a._array.shape[i] != b._array.shape[j] == 1:
             a = a.sum(i, keepdim=True)
         elif b._array.shape[j] != a._array.shape[i] == 1:
@@ -179,7 +180,7 @@ cross_op = operator(
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of length 3 (the first such one, if none is named).
+    """The vector product along a dimension of length 3; without `dim`, along the first such dimension.
 
     >>> import mpigrad
     >>> mpigrad.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))

@@ -11,7 +11,7 @@ from .._define.guarded import guarded
 from .._define.operator import operator
 from ..shape.broadcasting import broadcast_tensors
 
-# Node names are PyTorch's; the work is done by the operators below them.
+# Node names are PyTorch's; the computation is done by other operators.
 _as_cdist = operator("cdist_forward", lambda x: x.copy(), lambda F, node, g: g, node="CdistBackward0")
 _as_pdist = operator("pdist_forward", lambda x: x.copy(), lambda F, node, g: g, node="PdistBackward0")
 
@@ -64,7 +64,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 @guarded
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of all pairs of rows, each once.
+    """The p-norm distances of all pairs of different rows, each pair once.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pdist(mpigrad.tensor([[0.0], [1.0], [3.0]]))

@@ -1,4 +1,4 @@
-"""`einsum`: sums of products named by subscripts, as permutations, sums and batched matrix products."""
+"""`einsum`: sums of products described by subscripts, computed with permutations, sums and batched matrix products."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
 
 
 def _labels(part: str, start: int) -> list[str]:
-    """Single letters, and "..." for an ellipsis."""
+    """The labels of one operand: single letters, and "..." for an ellipsis."""
     found, place = [], 0
     while place < len(part):
         letter = part[place]
@@ -111,7 +111,7 @@ def _labels(part: str, start: int) -> list[str]:
 
 
 def _spare(number: int, labels: list[str], dims: int) -> int:
-    """How many dimensions the ellipsis of an operand stands for."""
+    """The number of dimensions for which the ellipsis of an operand stands."""
     given = len(labels) - labels.count("...")
     if "..." in labels:
         if given > dims:
@@ -173,7 +173,7 @@ def _sizes(inputs: list[list[str]], operands: list[Tensor]) -> dict[str, int]:
 
 
 def _without_repeats(tensor: Tensor, labels: list[str]) -> Named:
-    """Repeated labels of one operand mean its diagonal."""
+    """Replace dimensions of one operand that have the same label by their diagonal."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -224,7 +224,7 @@ def _grouped(named: Named, order: list[str]) -> Tensor:
 
 def _arranged(tensor: Tensor, labels: list[str], output: list[str], sizes: dict[str, int]) -> Tensor:
     tensor, labels = _summed((tensor, labels), set(output))
-    missing = [label for label in output if label not in labels]  # a length of one that was dropped
+    missing = [label for label in output if label not in labels]  # a dimension of length one that was dropped before
     for label in missing:
         tensor, labels = tensor.unsqueeze(0).expand(sizes[label], *tensor.shape), [label, *labels]
     return _grouped((tensor, labels), output)

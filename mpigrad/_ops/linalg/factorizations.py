@@ -9,13 +9,13 @@ import numpy as np
 from mpigrad._array.device import array_module, strict
 
 from .._define.operator import kernel, operator
-from ..shape import padding as padding  # and its F.constant_pad
-from . import inverses as inverses  # derivatives use its F.inverse and F.identity_of
+from ..shape import padding as padding  # registers F.constant_pad, which derivatives use
+from . import inverses as inverses  # registers F.inverse and F.identity_of, which derivatives use
 from .matmul import adjoint_of
 
 
 def _lower_mask(x: Any, *, diagonal: float) -> Any:
-    """1 below the diagonal of square matrices, `diagonal` on it."""
+    """A mask for square matrices: 1 below the diagonal, `diagonal` on it, 0 above it."""
     xp = array_module(x)
     n = x.shape[-1]
     return (xp.tri(n, k=-1) + xp.eye(n) * diagonal).astype(x.dtype)
@@ -90,7 +90,7 @@ def _svd(a: Any, *, full_matrices: bool) -> Any:
 
 
 def _differences(F: Any, values: Any) -> Any:
-    """values[j] - values[i], with ones on the diagonal, where nothing is divided."""
+    """`values[j] - values[i]`, with ones on the diagonal, so that dividing by it is safe."""
     n = values.shape[-1]
     front = values.shape[:-1]
     return values.reshape(*front, 1, n) - values.reshape(*front, n, 1) + F.identity_of(values)

@@ -18,7 +18,7 @@ Dims = tuple[int, ...]
 
 
 def _fitting(made: Any, like: Any) -> Any:
-    """A transform in the precision of what was transformed: NumPy before 2.0 gives doubles."""
+    """Run a transform in the precision of its input; NumPy before 2.0 always computes in double precision."""
     small = like.dtype.itemsize == (8 if like.dtype.kind == "c" else 4)
     wanted = ("c8" if small else "c16") if made.dtype.kind == "c" else ("f4" if small else "f8")
     return made.astype(wanted, copy=False)
@@ -49,7 +49,7 @@ def _to_real(x: Any, *, dim: Dims, factor: float, length: int) -> Any:
 
 def _from_real_backward(F: Any, node: Any, g: Any) -> Any:
     shape, dim, factor = node.shapes[0], node.kw["dim"], node.kw["factor"]
-    if node.kw["half"]:  # the half that was left out had no influence
+    if node.kw["half"]:  # the half of the spectrum that is left out has no influence on the result
         sides = tuple((0, shape[i] - (shape[i] // 2 + 1) if i == dim[-1] else 0) for i in range(len(shape)))
         g = F.constant_pad(g, sides=sides, value=0)
     return F.real(F.fft_complex(g, dim=dim, factor=factor, forward=False))
@@ -81,7 +81,7 @@ operator("fft_double", _double, lambda F, node, g: F.fft_double(g, **node.kw), n
 
 
 def frequencies(count: int, spacing: float, half: bool) -> Any:
-    """The frequencies of a transform's results, in cycles per unit of the spacing."""
+    """The sample frequencies of a transform, in cycles per unit of the sample spacing."""
     return np.fft.rfftfreq(count, spacing) if half else np.fft.fftfreq(count, spacing)
 
 

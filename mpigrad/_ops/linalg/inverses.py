@@ -9,7 +9,7 @@ import numpy as np
 from mpigrad._array.device import array_module, strict
 
 from .._define.operator import kernel, operator
-from ..shape import padding as padding  # derivatives use its F.constant_pad
+from ..shape import padding as padding  # registers F.constant_pad, which derivatives use
 from .matmul import adjoint_of, transpose_raw
 
 kernel("identity_of", lambda x: array_module(x).eye(x.shape[-1], dtype=x.dtype))
@@ -81,7 +81,7 @@ solve_vector = operator(
 
 # -- determinants ------------------------------------------------------------------------------------------------------
 def _cofactors(a: Any) -> Any:
-    """The matrix of cofactors, also of singular matrices: from singular values, without dividing by the determinant."""
+    """The matrix of cofactors, also of singular matrices: computed from singular values, without dividing by the determinant."""
     xp = array_module(a)
     u, s, vh = xp.linalg.svd(a)
     n = s.shape[-1]
@@ -92,7 +92,7 @@ def _cofactors(a: Any) -> Any:
 
 
 def _cofactors_backward(F: Any, node: Any, g: Any, a: Any) -> Any:
-    """The derivative where the matrix is invertible: cofactors = det * inverse^T."""
+    """The derivative of the cofactors of an invertible matrix: cofactors = det * inverse^T."""
     y = F.mt(F.inverse(a))
     d = F.determinant(a)
     wide = d.reshape(*d.shape, 1, 1)
@@ -142,7 +142,7 @@ signed_log_determinant = operator(
 # -- the pseudo-inverse ------------------------------------------------------------------------------------------------
 def _pinv(a: Any, *, atol: float, rtol: float, hermitian: bool = False) -> Any:
     xp = array_module(a)
-    if hermitian:  # only the lower triangle counts
+    if hermitian:  # only the lower triangle is used
         a = xp.tril(a) + _adjoint(xp.tril(a, -1))
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
     largest = s.max(axis=-1, keepdims=True) if s.shape[-1] else s
@@ -152,7 +152,7 @@ def _pinv(a: Any, *, atol: float, rtol: float, hermitian: bool = False) -> Any:
 
 
 def _pinv_backward(F: Any, node: Any, g: Any, a: Any, p: Any) -> Any:
-    """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, transposed."""
+    """The derivative of the pseudoinverse P: the transpose of dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P."""
     ph, gh = adjoint_of(F, p), adjoint_of(F, g)
     second = gh @ p @ ph
     third = ph @ p @ gh
@@ -169,7 +169,7 @@ _PADE = (
 
 
 def _exponential(a: Any) -> Any:
-    """Pade's approximation of order 13 to exp(a / 2^n), squared n times."""
+    """The matrix exponential: Pade's approximation of order 13 to exp(a / 2^n), squared n times."""
     xp = array_module(a)
     size = float(xp.abs(a).sum(axis=-2).max()) if a.size else 0.0
     squarings = max(0, int(np.ceil(np.log2(size / 5.37)))) if size > 5.37 else 0
@@ -188,7 +188,7 @@ def _exponential(a: Any) -> Any:
 
 
 def _exponential_backward(F: Any, node: Any, g: Any, a: Any) -> Any:
-    """The upper right part of exp([[A^H, G], [0, A^H]])."""
+    """The derivative of the matrix exponential: the upper right block of exp([[A^H, G], [0, A^H]])."""
     n, front = node.shapes[0][-1], ((0, 0),) * (len(node.shapes[0]) - 2)
     turned = adjoint_of(F, a)
     before, after = (0, n), (n, 0)

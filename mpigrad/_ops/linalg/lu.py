@@ -1,4 +1,4 @@
-"""Triangular factors of matrices, with rows exchanged: P^T A = L U."""
+"""LU factorization of matrices with row exchanges: P^T A = L U."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mpigrad._tensor import Tensor
 
 from .._define.composite import composite
 from .._define.operator import kernel, operator
-from . import factorizations as factorizations  # derivatives use its F.lower_mask
+from . import factorizations as factorizations  # registers F.lower_mask, which derivatives use
 from .inverses import solve_matrix
 from .matmul import adjoint_of
 
 
 def _size(xp: Any, x: Any) -> Any:
-    """How LAPACK compares candidates: complex ones by the sum of their parts."""
+    """The size by which LAPACK chooses a pivot; of complex numbers, the sum of the sizes of both parts."""
     return xp.abs(x.real) + xp.abs(x.imag) if x.dtype.kind == "c" else xp.abs(x)
 
 
 def factor(a: Any) -> tuple[Any, Any]:
-    """Both factors in one array (the ones on the diagonal of L left out), and with which row each was exchanged."""
+    """L and U in one array (without the ones on the diagonal of L), and for each row the row with which it was exchanged."""
     xp = array_module(a)
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
@@ -43,7 +43,7 @@ def factor(a: Any) -> tuple[Any, Any]:
 
 
 def permutation(pivots: Any, *, rows: int, kind: Any) -> Any:
-    """The matrix P, of exchanges done one after the other."""
+    """The permutation matrix P of a sequence of row exchanges."""
     xp = array_module(pivots)
     flat = pivots.reshape(-1, pivots.shape[-1])
     order = xp.broadcast_to(xp.arange(rows), (len(flat), rows)).copy()
@@ -72,7 +72,7 @@ kernel("ones_down", lambda x: array_module(x).eye(*x.shape[-2:], dtype=x.dtype))
 
 
 def _packed_gradient(F: Any, shape: tuple[int, ...], gl: Any, gu: Any) -> Any:
-    """The gradient of both factors in one array; either may be None."""
+    """Join the gradients of L and U in one array, as `factor` returns them; either may be None."""
     rows, columns = shape[-2:]
     total = None
     for g, lower in ((gl, True), (gu, False)):
@@ -86,8 +86,9 @@ def _packed_gradient(F: Any, shape: tuple[int, ...], gl: Any, gu: Any) -> Any:
 
 
 def _matrix_gradient(F: Any, shape: tuple[int, ...], g: Any, lower: Any, upper: Any, p: Any) -> Any:
-    """The gradient of the matrix, from that of its factors in one array: L1^-H (below + above) U1^-H where L1 and U1 are
-    the factors cut to squares, and what follows from it beside or below."""
+    """The gradient of the matrix, from the gradient of its factors in one array: L1^-H (below + above) U1^-H, where L1 and U1 are
+    the square parts of the factors, extended to the remaining rows or columns.
+    """
     rows, columns = shape[-2:]
     n = min(rows, columns)
     l1, u1, g1 = lower[..., :n, :], upper[..., :n], g[..., :n, :n]

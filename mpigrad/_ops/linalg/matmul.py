@@ -21,7 +21,7 @@ F16 = np.dtype("f2")
 
 
 def product(a: Any, b: Any) -> Any:
-    """The matrix product of arrays; half precision, for which there is no BLAS, goes through single."""
+    """The matrix product of arrays; half precision, which BLAS does not have, is computed in single precision."""
     if a.dtype is F16:
         return np.matmul(a.astype("f4"), b.astype("f4")).astype(F16)
     return np.matmul(a, b)
@@ -36,7 +36,7 @@ mt = operator("mt", transpose_raw, lambda F, node, g: F.mt(g), node="TransposeBa
 
 
 def adjoint_of(F: Any, x: Any) -> Any:
-    """The conjugate transpose, in either language of derivatives."""
+    """The conjugate transpose, for arrays (`F` is RAW) and for tensors."""
     return F.mt(F.conj(x))
 
 
@@ -48,8 +48,9 @@ def _mm_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
 
 
 def from_left_raw(a: Any, g: Any, *, columns: bool = False) -> Any:
-    """The gradient of the second factor, a^H g; laid out by columns where the factor is a transposed view, so that
-    transposing it back costs nothing."""
+    """The gradient of the second factor, a^H g. If the factor is a transposed view, the result is column-major, so that
+    transposing it needs no copy.
+    """
     a = a.conj() if a.dtype.kind == "c" else a
     return transpose_raw(product(transpose_raw(g), a)) if columns else product(transpose_raw(a), g)
 
@@ -99,7 +100,7 @@ def _outer_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
 
 
 def count_rows(shape: tuple[int, ...]) -> int:
-    """How many vectors an array of this shape holds along its last dimension."""
+    """The number of vectors along the last dimension of an array of this shape."""
     return math.prod(shape[:-1])
 
 
@@ -162,7 +163,7 @@ add_to_both("mm_from_left", from_left_raw, _from_left)
 
 
 def check_numeric(name: str, array: Any) -> None:
-    """Refuse booleans, for which products are not defined."""
+    """Raise PyTorch's error for booleans, which have no products."""
     if array.dtype.kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
 
@@ -190,7 +191,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def check_matrices(a: Any, b: Any) -> None:
-    """Refuse two matrices that cannot be multiplied."""
+    """Raise PyTorch's error if two matrices cannot be multiplied."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
@@ -202,7 +203,7 @@ def check_matrices(a: Any, b: Any) -> None:
 
 @method
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of two equally long rows of matrices.
+    """The matrix products of two batches of matrices, pair by pair.
 
     >>> import mpigrad
     >>> mpigrad.bmm(mpigrad.ones(5, 2, 3), mpigrad.ones(5, 3, 4)).shape
@@ -217,7 +218,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def check_batches(a: Any, b: Any) -> None:
-    """Refuse two rows of matrices that cannot be multiplied pair by pair."""
+    """Raise PyTorch's error if two batches of matrices cannot be multiplied pair by pair."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -231,7 +232,7 @@ def check_batches(a: Any, b: Any) -> None:
 
 
 def check_same_scalar(a: Any, b: Any) -> None:
-    """Refuse factors of different element types."""
+    """Raise PyTorch's error for factors of different element types."""
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {title(a)} but found {title(b)}")
 
@@ -352,7 +353,7 @@ def _with_batches(input: Tensor, other: Tensor) -> Tensor:
 
 
 def check_nd(a: Any, b: Any) -> None:
-    """Refuse batches of matrices that cannot be multiplied."""
+    """Raise PyTorch's error if batches of matrices cannot be multiplied."""
     if b.ndim == 2 and a.shape[-1] != b.shape[0]:
         check_matrices(_blank(count_rows(a.shape), a.shape[-1]), b)
     check_same_scalar(a, b)
@@ -370,7 +371,7 @@ def check_nd(a: Any, b: Any) -> None:
 
 
 def _blank(*shape: int) -> Any:
-    """An array of a shape, to name it in errors; takes no memory."""
+    """An array of a given shape that uses no memory, for functions that take the shape for an error message from an array."""
     return np.broadcast_to(False, shape)
 
 

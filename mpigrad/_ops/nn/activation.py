@@ -1,4 +1,4 @@
-"""Activation functions: relu, gelu, silu, softplus, elu and relatives."""
+"""Activation functions: relu, gelu, silu, softplus, elu and others."""
 
 # ruff: noqa: E501 (rows of a table read best on one line)
 
@@ -133,7 +133,7 @@ def _maybe_in_place(input: Tensor, inplace: bool, compute: Any) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x, exactly or (`approximate="tanh"`) by a formula with tanh."""
+    """x times the cumulative normal distribution of x, exactly or, with `approximate="tanh"`, by a formula with tanh."""
     if approximate == "none":
         return _gelu_none(input)
     if approximate != "tanh":
@@ -156,7 +156,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the scale and alpha that keep means at 0 and variances at 1.
+    """elu with the scale and alpha for which activations keep mean 0 and variance 1.
 
     >>> import mpigrad
     >>> mpigrad.selu(mpigrad.tensor([-1.0, 1.0]))
@@ -190,7 +190,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x cut off at `min_val` and `max_val`."""
+    """x, limited to the range from `min_val` to `max_val`."""
     need_tensors("hardtanh", input=input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -198,7 +198,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x cut off at 0 and 6."""
+    """x, limited to the range from 0 to 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -220,7 +220,7 @@ LOGIT = operator("logit", _logit, _logit_backward, saves=(0,))
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1.
+    """log(x / (1 - x)), the inverse of sigmoid. With `eps`, x is limited to the range from eps to 1 - eps.
 
     >>> import mpigrad
     >>> mpigrad.logit(mpigrad.tensor([0.5]))
@@ -233,5 +233,5 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
 method(logit)
 method(in_place(logit), "logit_")
 
-# What PyTorch has at the top level; the rest is found in nn.functional.
+# PyTorch has these functions also at the top level; the others only in nn.functional.
 __all__ = ["celu", "logit", "relu", "selu"]

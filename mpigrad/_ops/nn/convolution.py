@@ -21,14 +21,14 @@ Ints = tuple[int, ...]
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows fit into each dimension."""
+    """The number of windows along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
     )
 
 
 def padded(x: Any, padding: Ints, value: float = 0) -> Any:
-    """An array with `value` around its last dimensions; itself when there is nothing to add."""
+    """An array with `value` added around its last dimensions; the array itself if the padding is zero."""
     if not any(padding):
         return x
     size = x.shape[x.ndim - len(padding) :]
@@ -36,7 +36,7 @@ def padded(x: Any, padding: Ints, value: float = 0) -> Any:
 
 
 def surrounded(x: Any, reach: Ints, padding: Ints, value: float) -> Any:
-    """An array whose last dimensions are `reach` long: `x` behind `padding`, and `value` around it."""
+    """An array whose last dimensions have the lengths `reach`: `x` at offset `padding`, and `value` elsewhere."""
     front, size = x.shape[: x.ndim - len(padding)], x.shape[x.ndim - len(padding) :]
     made = array_module(x).full((*front, *reach), value, dtype=x.dtype)
     made[within(size, padding)] = x
@@ -44,7 +44,7 @@ def surrounded(x: Any, reach: Ints, padding: Ints, value: float) -> Any:
 
 
 def within(size: Ints, padding: Ints) -> tuple[Any, ...]:
-    """The index of the unpadded part of a padded array."""
+    """The index that selects the unpadded part of a padded array."""
     return (..., *(slice(p, p + n) for n, p in zip(size, padding)))
 
 
@@ -60,7 +60,7 @@ def windows(x: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> An
 
 
 def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[Ints, tuple[Any, ...]]]:
-    """Each position in the kernel, with the slices of the padded input that it is multiplied with."""
+    """For each position in the kernel: the position, and the slices of the padded input by which it is multiplied."""
     for place in np.ndindex(*kernel):
         yield place, tuple(slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride))
 
@@ -141,7 +141,8 @@ def _conv_input_backward(F: Any, node: Any, h: Any, g: Any, w: Any) -> Any:
 
 
 def _cut(F: Any, x: Any, shape: Ints) -> Any:
-    """Cut the windows that do not exist: an output with much padding has room for more windows than it was computed from."""
+    """Cut off windows that were not used: with much padding, an output may have room for more windows than it was computed from.
+    """
     return x if x.shape == shape else F.take_key(x, key=tuple(slice(0, n) for n in shape))
 
 

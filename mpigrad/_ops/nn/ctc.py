@@ -74,7 +74,7 @@ def one(log_p: Any, target: Any, blank: int) -> tuple[Any, Any]:
 
 
 def _forward(given: Any, *, targets: Any, input_lengths: Any, blank: int, zero_infinity: bool) -> Any:
-    """Computed on the host for all devices: thousands of tiny sequential steps would be slow on a GPU."""
+    """The loss of a batch. Computed on the host for all devices: its many small sequential steps would be slow on a GPU."""
     log_p, here = host(given), device_of(given)
     losses, grads = np.zeros(log_p.shape[1], log_p.dtype), np.zeros_like(log_p)
     for number, (target, length) in enumerate(zip(targets, input_lengths)):

@@ -32,7 +32,7 @@ def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
 
 
 def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
-    """The gradient of the table."""
+    """The gradient of the table: zeros, to which the gradient of each looked-up row is added."""
     factor = _weights(indices, padding_idx, scale)
     if factor is not None:
         g = (g * factor).astype(g.dtype)
@@ -45,7 +45,7 @@ def _take_weighted(table: Any, indices: Any, *, rows: int, padding_idx: int, sca
 
 
 def _table_gradient(F: Any, node: Any, g: Any, indices: Any) -> Any:
-    """The gradient of the table from those of the rows that were taken."""
+    """The gradient of the table, from the gradients of the rows that were looked up."""
     kw = node.kw
     how = {"rows": node.shapes[0][0], "padding_idx": kw["padding_idx"], "scale": kw["scale"]}
     if kw["sparse"]:

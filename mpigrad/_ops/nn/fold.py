@@ -1,4 +1,6 @@
-"""Windows as columns (`unfold`) and columns added back up (`fold`), each the other's derivative; pixel shuffling."""
+"""`unfold` (windows as columns) and `fold` (sum of columns at their positions), which are each other's derivative; pixel
+shuffling.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations made of pieces: hard sigmoid and swish, mish, threshold, PReLU, GLU."""
+"""Piecewise and gated activations: hard sigmoid and swish, mish, threshold, PReLU, GLU."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def _prelu_backward(F: Any, node: Any, g: Any, x: Any, w: Any) -> Any:
 
 
 def half_sides(ndim: int, dim: int, cut: int) -> tuple[Any, Any]:
-    """How padding puts the first, and the second, half of a dimension in its place; negated, how it cuts it out."""
+    """The paddings that put the first and the second half of a dimension back into place; with opposite signs they cut the halves
+    out.
+    """
     flat = [(0, 0)] * ndim
     return tuple(tuple(side if i == dim else each for i, each in enumerate(flat)) for side in ((0, cut), (cut, 0)))  # type: ignore[return-value]
 

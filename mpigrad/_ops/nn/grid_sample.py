@@ -12,7 +12,7 @@ from mpigrad._tensor import Tensor
 
 from .._define.composite import composite
 
-CUBIC = -0.75  # how much the cubic interpolation overshoots
+CUBIC = -0.75  # coefficient of the cubic interpolation, as in PyTorch
 
 
 def _places(where: Tensor, size: int, align: bool) -> Tensor:
@@ -38,7 +38,7 @@ def _inside(at: Tensor, size: int, padding: str, align: bool) -> Tensor:
 
 
 def _read(image: Tensor, at: Sequence[Tensor], padding: str) -> Tensor:
-    """The pixels at whole numbers; zero outside."""
+    """The pixels at integer coordinates; zero outside of the image."""
     sizes = image.shape[2:]
     flat, known = None, None
     for numbers, size in zip(at, sizes):

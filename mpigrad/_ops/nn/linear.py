@@ -1,4 +1,4 @@
-"""`linear`: x W^T + b, as one product and one addition into its result."""
+"""`linear`: x W^T + b, computed as one matrix product and one in-place addition."""
 
 from __future__ import annotations
 

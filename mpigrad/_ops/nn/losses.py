@@ -16,7 +16,7 @@ kernel("shortfall", lambda x, *, limit: np.maximum(x.dtype.type(limit) - x, 0))
 
 
 def reduced(values: Any, reduction: str) -> Any:
-    """An array, its mean or its sum."""
+    """Reduce an array as `reduction` says: "none" (unchanged), "mean" or "sum"."""
     if reduction == "none":
         return values
     if values.ndim == 0:
@@ -26,14 +26,16 @@ def reduced(values: Any, reduction: str) -> Any:
 
 
 def _share(node: Any, g: Any) -> Any:
-    """The gradient that each element of the loss gets."""
+    """The factor by which the gradient of a reduced loss is multiplied for each element."""
     if node.kw["reduction"] != "mean":
         return g
     return g / float(max(int(np.prod(np.broadcast_shapes(*node.shapes[:2]), dtype=np.int64)), 1))
 
 
 def pairwise(name: str, values: Callable[..., Any], slope: Callable[..., Any], node: str) -> Operator:
-    """A loss of input minus target: `values(d, **kw)` for its elements, `slope(F, d, **kw)` for their derivative."""
+    """Define a loss of the difference d of input and target: `values(d, **kw)` computes its elements, `slope(F, d, **kw)` their
+    derivative.
+    """
 
     def forward(x: Any, y: Any, *, reduction: str, **kw: Any) -> Any:
         return reduced(values(x - y, **kw), reduction)
@@ -84,7 +86,7 @@ huber = pairwise(
 
 # -- binary cross entropy ----------------------------------------------------------------------------------------------
 def _bce_forward(x: Any, y: Any, weight: Any = None, *, reduction: str) -> Any:
-    one, low = x.dtype.type(1), x.dtype.type(-100)  # logarithms are cut at -100, as in PyTorch
+    one, low = x.dtype.type(1), x.dtype.type(-100)  # logarithms are limited to -100, as in PyTorch
     values = (y - one) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low)
     return reduced(values if weight is None else values * weight, reduction)
 

@@ -1,5 +1,6 @@
-"""Negative log likelihood of classes, over `pick` (read one class per place) and `spread` (write one), each the
-other's derivative."""
+"""Negative log likelihood of classes, built on two operators that are each other's derivative: `pick` reads the value of one
+class at each position, `spread` writes it.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +51,15 @@ _nll = {
 
 
 def likelihood(ndim: int) -> Any:
-    """The operator for inputs of so many dimensions: (log_probabilities, target, scale) -> sum of scale * picked."""
+    """The operator for inputs with this number of dimensions: (log_probabilities, target, scale) -> sum of scale * picked values.
+    """
     return _nll[2 if ndim == 2 else 4]
 
 
 def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any, str]:
-    """Safe targets, the factor of each place's log probability in the loss (minus its weight, 0 where ignored), and how
-    their products are reduced."""
+    """Three values: targets with ignored ones replaced by a valid class; the factor of each position in the loss (minus its
+    weight, 0 where ignored); and the reduction.
+    """
     safe, scale, total, wrong = kernels.scales(x, target, weight, ignore_index)
     if wrong:
         flat = host(target).ravel()
@@ -65,7 +68,7 @@ def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     if reduction == "mean":
         if total:
             scale = scale / x.dtype.type(total)
-        else:  # the mean of nothing: nan, whose gradient PyTorch takes to be 0
+        else:  # the mean of no elements is nan; PyTorch gives it the gradient 0
             reduction = "of nothing"
     return safe, scale, reduction
 

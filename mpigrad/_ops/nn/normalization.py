@@ -16,8 +16,9 @@ Ints = tuple[int, ...]
 
 
 def _forward(x: Any, w: Any, b: Any, *, stats: Ints, features: Ints, eps: float, view: Ints | None = None) -> Any:
-    """`stats` is the shape of mean and variance, `features` that to which weight and bias broadcast; `view` is the
-    shape in which `x` is normalised, where it differs from its own (groups of channels)."""
+    """Normalise `x`. `stats` is the shape of mean and variance; `features` the shape from which weight and bias are broadcast;
+    `view` the shape in which `x` is normalised, if that is not its own (groups of channels).
+    """
     shape = x.shape
     if view is not None:
         x = x.reshape(view)
@@ -35,7 +36,7 @@ def _forward(x: Any, w: Any, b: Any, *, stats: Ints, features: Ints, eps: float,
 
 
 def _rows(shape: Ints, stats: Ints) -> Ints | None:
-    """(rows, length) where the statistics are those of contiguous rows of an array of this shape, else None."""
+    """(number of rows, length) if the statistics are those of contiguous rows of an array of this shape; otherwise None."""
     kept = len(stats)
     while kept and stats[kept - 1] == 1:
         kept -= 1
@@ -44,7 +45,7 @@ def _rows(shape: Ints, stats: Ints) -> Ints | None:
 
 
 def _along_rows(rows: Ints, shape: Ints, features: Ints) -> bool:
-    """Whether weight and bias have one number for each element of a row."""
+    """Whether weight and bias have one element for each element of a row."""
     return features == shape[len(shape) - len(features) :] and math.prod(features) == rows[1]
 
 

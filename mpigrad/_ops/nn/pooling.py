@@ -16,7 +16,7 @@ Ints = tuple[int, ...]
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    """How many windows there are; with `ceil_mode` also those that reach over the end, if they start before it."""
+    """The number of windows. With `ceil_mode`, windows that extend beyond the end count as well, if they start before it."""
     found = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation):
         room = n + 2 * p - d * (k - 1) - 1
@@ -28,7 +28,7 @@ def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation:
 
 
 def _reach(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> Ints:
-    """How long the padded input is: as far as the windows reach."""
+    """The length of the padded input that the windows cover, in each dimension."""
     return tuple(
         max(n + 2 * p, (o - 1) * s + d * (k - 1) + 1)
         for n, p, o, s, d, k in zip(size, padding, out, stride, dilation, kernel)
@@ -36,14 +36,14 @@ def _reach(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
 
 
 def _surrounded(x: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints, value: Any) -> Any:
-    """The input with `value` around it, as far as the windows reach."""
+    """The input with `value` around it, extended to the length that the windows cover."""
     size = x.shape[x.ndim - len(kernel) :]
     reach = _reach(size, kernel, stride, padding, dilation, out)
     return x if reach == size else surrounded(x, reach, padding, value)
 
 
 def _positions(size: Ints, place: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints) -> Any:
-    """The flat index into the unpadded input that kernel position `place` meets in each window."""
+    """For each window, the flat index into the unpadded input of the element at kernel position `place`."""
     found: Any = 0
     for n, k, s, p, d, o in zip(size, place, stride, padding, dilation, out):
         along = np.arange(o) * s + k * d - p
@@ -63,14 +63,14 @@ def _max_pool(x: Any, *, kernel: Ints, stride: Ints, padding: Ints, dilation: In
             continue
         better = found > best
         if x.dtype.kind in "fV":
-            better |= found != found  # nan wins, as in PyTorch
+            better |= found != found  # nan counts as the largest, as in PyTorch
         xp.copyto(best, found, where=better)
         xp.copyto(where, here, where=better)
     return best, where
 
 
 def _flat(x: Any, count: int) -> Any:
-    """An array with its last `count` dimensions made one."""
+    """An array with its last `count` dimensions merged into one."""
     shape = x.shape
     return x.reshape(*shape[: len(shape) - count], math.prod(shape[len(shape) - count :]))
 
@@ -83,7 +83,7 @@ def _gather(x: Any, where: Any, *, size: Ints) -> Any:
 
 
 def _scatter(g: Any, where: Any, *, size: Ints) -> Any:
-    """Zeros of the input's size, with each gradient added where its window's value came from."""
+    """Zeros of the input's size, to which each gradient is added at the element that its window selected."""
     xp, n, front = array_module(g), len(size), g.shape[: g.ndim - len(size)]
     area, rows = math.prod(size), math.prod(front)
     into = xp.zeros(rows * area, g.dtype)
@@ -109,7 +109,7 @@ scatter_windows = operator(
 
 
 def _title(n: int, name: str) -> str:
-    """The node of a pool of `n` dimensions; PyTorch does one dimension as two, one of them squeezed away."""
+    """The name of the node of pooling over `n` dimensions; PyTorch computes one dimension as two, one of which has length one."""
     return "SqueezeBackward1" if n == 1 else name.format(n) + "Backward0"
 
 
@@ -132,7 +132,7 @@ max_pool = {
 def counts(
     size: Ints, kernel: Ints, stride: Ints, padding: Ints, out: Ints, include_pad: bool, divisor: int | None
 ) -> Any:
-    """The divisor of each window's sum."""
+    """The number by which the sum of each window is divided, for average pooling."""
     if divisor is not None:
         return float(divisor)
     found: Any = 1.0
@@ -178,7 +178,7 @@ operator("avg_spread", _avg_spread, lambda F, node, g: F.avg_pool2d(g, **node.kw
 
 # -- adaptive ----------------------------------------------------------------------------------------------------------
 def bounds(n: int, out: int) -> list[tuple[int, int]]:
-    """The first and one past the last input element of each of `out` windows over `n` elements."""
+    """For each of `out` windows over `n` elements: the index of its first element, and one past its last."""
     return [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
 
 

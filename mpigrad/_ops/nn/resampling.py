@@ -1,4 +1,4 @@
-"""Separable linear maps of the last dimensions, each given by a matrix: adaptive means and interpolation."""
+"""Separable linear maps of the last dimensions, given by one matrix for each: adaptive average pooling and interpolation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ interpolation = {
 
 
 def means(n: int, out: int) -> Any:
-    """The matrix of the means over `out` windows of `n` elements."""
+    """The matrix that computes the means of `out` windows over `n` elements."""
     made = np.zeros((out, n))
     for row, (start, end) in enumerate(bounds(n, out)):
         made[row, start:end] = 1.0 / (end - start)
@@ -62,7 +62,7 @@ def means(n: int, out: int) -> Any:
 
 
 def nearest(n: int, out: int, scale: float | None, exact: bool) -> Any:
-    """The matrix that takes the nearest element."""
+    """The matrix of nearest-neighbour interpolation."""
     step = n / out if scale is None else 1.0 / scale
     made, shift = np.zeros((out, n)), 0.5 if exact else 0.0
     for row in range(out):
@@ -71,7 +71,7 @@ def nearest(n: int, out: int, scale: float | None, exact: bool) -> Any:
 
 
 def _source(row: int, n: int, out: int, scale: float | None, align: bool, cubic: bool) -> float:
-    """The position of output elements in the input."""
+    """The positions in the input of the output elements."""
     if align:
         return row * ((n - 1) / (out - 1) if out > 1 else 0.0)
     found = (row + 0.5) * (n / out if scale is None else 1.0 / scale) - 0.5

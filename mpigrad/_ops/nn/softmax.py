@@ -1,4 +1,4 @@
-"""softmax and log_softmax; on arrays they and their derivatives are kernels."""
+"""softmax and log_softmax; on arrays, they and their derivatives are computed by kernels (`mpigrad/_kernels`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> 
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """exp(x), scaled to sum to one along a dimension.
+    """exp(x), divided by the sum of exp(x) along a dimension.
 
     >>> import mpigrad
     >>> mpigrad.softmax(mpigrad.tensor([0.0, 0.0]), dim=0)

@@ -18,7 +18,7 @@ from .._define.out import deliver
 @method
 @guarded
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each small integer occurs, or the sum of its weights.
+    """The number of occurrences of each non-negative integer, or the sum of its `weights`.
 
     >>> import mpigrad
     >>> mpigrad.bincount(mpigrad.tensor([0, 2, 2]))
@@ -43,7 +43,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @guarded
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements fall into each of equal bins between `min` and `max` (the elements' own when equal).
+    """The number of elements in each of `bins` equal bins between `min` and `max`; if these are equal, between the smallest and
+    the largest element.
 
     >>> import mpigrad
     >>> mpigrad.histc(mpigrad.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
@@ -111,7 +112,7 @@ def _search(rows: Any, values: Any, side: str) -> Any:
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The number of the bucket, between sorted boundaries, into which each value falls.
+    """For each element of `input`, the index of the bucket between sorted `boundaries` into which it falls.
 
     >>> import mpigrad
     >>> mpigrad.bucketize(mpigrad.tensor([3, 6, 9]), mpigrad.tensor([1, 3, 5, 7, 9]))

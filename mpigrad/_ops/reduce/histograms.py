@@ -1,4 +1,4 @@
-"""Counting into bins, places from flat numbers, and numbers taken apart: histogram, unravel_index, frexp, nonzero_static."""
+"""Histograms and conversions of indices: histogram, unravel_index, frexp, nonzero_static."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..index.masked import nonzero
 @guarded
 def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
               density: bool = False) -> Any:  # fmt: skip
-    """How many elements (or what weight of them) lie in each bin, and the edges of the bins.
+    """The number of elements (or the sum of their weights) in each bin, and the edges of the bins.
 
     >>> import mpigrad
     >>> mpigrad.histogram(mpigrad.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
@@ -52,7 +52,7 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The coordinates of elements known by their numbers.
+    """Coordinates of elements, from their indices in the flattened tensor.
 
     >>> import mpigrad
     >>> mpigrad.unravel_index(mpigrad.tensor(5), (2, 3))
@@ -83,7 +83,7 @@ FREXP = operator(
 
 
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Each element as a number from [0.5, 1) times a power of two.
+    """Mantissa and exponent of each element: the element is the mantissa, from [0.5, 1), times two to the power of the exponent.
 
     >>> import mpigrad
     >>> mpigrad.frexp(mpigrad.tensor([3.0])).mantissa
@@ -98,7 +98,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
 
 @guarded
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
-    """The coordinates of the first `size` elements that are not zero; missing ones are filled in.
+    """The coordinates of the first `size` elements that are not zero; if there are fewer, the rest is `fill_value`.
 
     >>> import mpigrad
     >>> mpigrad.nonzero_static(mpigrad.tensor([0, 1]), size=2)

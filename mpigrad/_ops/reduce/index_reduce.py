@@ -60,7 +60,7 @@ RENORM = composite("renorm", _renormed, 1, node="RenormBackward0")
 
 
 def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
-    """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it.
+    """Scale down each slice of a dimension whose `p`-norm is larger than `maxnorm`, so that its norm is `maxnorm`.
 
     >>> import mpigrad
     >>> mpigrad.renorm(mpigrad.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)

@@ -139,7 +139,7 @@ def _check_dim(name: str, input: Tensor, dim: int) -> int:
 
 
 def _with_index(name: str, input: Tensor, find: Any, dim: int, keepdim: bool, out: Any = None) -> Any:
-    """(values, indices) along a dimension; `find(array, axis)` gives the indices."""
+    """Define a function that returns (values, indices) along a dimension; `find(array, axis)` computes the indices."""
     place = _check_dim(name, input, dim)
     x = input._array
     index = array_module(x).zeros((), "i8") if x.ndim == 0 else find(x, place)
@@ -161,7 +161,7 @@ def _argmin(x: Any, axis: int | None) -> Any:
 
 
 def _max_or_min(name: str, input: Tensor, args: tuple[Any, ...], kw: dict[str, Any], parts: tuple[Any, ...]) -> Any:
-    """The three functions called `max`: of all elements, along a dimension, of two tensors."""
+    """Implements the three forms of `max` and `min`: over all elements, along a dimension, of two tensors."""
     whole, find, pair = parts
     out = kw.pop("out", None)
     dim = kw.pop("dim", args[0] if args and not isinstance(args[0], Tensor) else None)
@@ -218,7 +218,7 @@ def _amax_or_amin(name: str, op: Any, input: Tensor, dim: Any, keepdim: bool, ou
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest elements over one or several dimensions; equals share the gradient.
+    """The largest element over one or several dimensions; elements that are equal to it share the gradient.
 
     >>> import mpigrad
     >>> mpigrad.amax(mpigrad.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=(0, 1))
@@ -228,12 +228,12 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest elements over one or several dimensions; equals share the gradient."""
+    """The smallest element over one or several dimensions; elements that are equal to it share the gradient."""
     return _amax_or_amin("amin", AMIN, input, dim, keepdim, out)
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest elements, together.
+    """The smallest and the largest element.
 
     >>> import mpigrad
     >>> mpigrad.aminmax(mpigrad.tensor([3.0, 1.0])).max
@@ -288,14 +288,14 @@ def _median_index(x: Any, axis: int) -> Any:
 
 def _nanmedian_index(x: Any, axis: int) -> Any:
     xp = array_module(x)
-    order = xp.argsort(x, axis=axis, kind="stable")  # nan goes last
+    order = xp.argsort(x, axis=axis, kind="stable")  # nan is sorted to the end
     known = (x == x).sum(axis=axis)
     place = xp.expand_dims(np.maximum(known - 1, 0) // 2, axis)
     return xp.take_along_axis(order, place, axis=axis).squeeze(axis)
 
 
 def _mode_index(x: Any, axis: int) -> Any:
-    """The last place of the most frequent value; of equally frequent ones, the smallest."""
+    """The last index of the most frequent value; if several are equally frequent, of the smallest one."""
     rows = np.moveaxis(host(x), axis, -1)
     made = np.empty(rows.shape[:-1], "i8")
     for place in np.ndindex(*rows.shape[:-1]):
@@ -315,7 +315,7 @@ def _middle_of(name: str, op: Any, find: Any, input: Tensor, dim: int | None, ke
 
 @guarded
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The middle element in order of size (the lower one of two); along a dimension, (values, indices).
+    """The median element (with an even number, the lower one of the two in the middle); along a dimension, (values, indices).
 
     >>> import mpigrad
     >>> mpigrad.median(mpigrad.tensor([3.0, 1.0, 2.0]))
@@ -332,7 +332,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 
 @guarded
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent value along a dimension, and where it was last seen: (values, indices).
+    """The most frequent value along a dimension, and its last index: (values, indices).
 
     >>> import mpigrad
     >>> mpigrad.mode(mpigrad.tensor([1, 2, 2])).values

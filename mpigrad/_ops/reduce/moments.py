@@ -102,7 +102,8 @@ STD_MEAN = operator(
 
 
 def _arguments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> dict[str, Any]:
-    """`var(x, False)` and `var(x, dim, False)` are old ways to say `correction=0`."""
+    """Keyword arguments from the forms of `var`; `var(x, False)` and `var(x, dim, False)` are deprecated forms of `correction=0`.
+    """
     need_tensors("var", input=input)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -126,7 +127,8 @@ def var(
     correction: float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The variance, divided by the number of elements minus `correction` (1 unless given).
+    """The variance: the sum of squared differences from the mean, divided by the number of elements minus `correction` (default
+    1).
 
     >>> import mpigrad
     >>> mpigrad.var(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -155,13 +157,13 @@ def std(
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Variance and mean, together."""
+    """The variance and the mean."""
     return VAR_MEAN(input, **_arguments(input, dim, unbiased, keepdim, correction))
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Standard deviation and mean, together."""
+    """The standard deviation and the mean."""
     return STD_MEAN(input, **_arguments(input, dim, unbiased, keepdim, correction))
 
 

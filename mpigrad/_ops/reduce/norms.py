@@ -61,7 +61,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
 
 def _norm(x: Any, *, ord: float, dim: Dims, keepdim: bool) -> Any:
     size = np.abs(x)
-    if x.dtype == np.float16 and ord not in (0, 1, math.inf, -math.inf):  # powers of halves overflow soon
+    if x.dtype == np.float16 and ord not in (0, 1, math.inf, -math.inf):  # powers of half-precision numbers overflow early
         return as_array(_norm(size.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)).astype(x.dtype)
     if x.ndim == 0:
         return size if ord else (size != 0).astype(size.dtype)
@@ -119,7 +119,7 @@ DIST = operator("dist", lambda x, y, *, ord: _norm(x - y, ord=ord, dim=None, kee
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The `ord`-norm of the elements over dimensions (all of them unless given)."""
+    """The `ord`-norm of the elements over dimensions (default: all)."""
     need_tensors("linalg.vector_norm", x=x)
     if dtype is not None:
         wanted = as_dtype(dtype)
@@ -155,7 +155,7 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: dtype | None = None) -> Tensor:  # fmt: skip
-    """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given.
+    """The norm of the elements, over all or some dimensions; by default the 2-norm ("fro").
 
     >>> import mpigrad
     >>> mpigrad.norm(mpigrad.tensor([3.0, 4.0]))
@@ -189,7 +189,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The `p`-norm of the difference.
+    """The `p`-norm of `input - other`.
 
     >>> import mpigrad
     >>> mpigrad.dist(mpigrad.tensor([3.0, 4.0]), mpigrad.zeros(2))

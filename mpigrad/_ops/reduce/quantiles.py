@@ -1,4 +1,4 @@
-"""Differences of neighbours, and quantiles."""
+"""Differences of neighbouring elements, and quantiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *,
          out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The `n`-th differences of neighbours along a dimension.
+    """The differences of neighbouring elements along a dimension, taken `n` times.
 
     >>> import mpigrad
     >>> mpigrad.diff(mpigrad.tensor([1, 3, 2]))
@@ -49,7 +49,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 @guarded
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
              out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The value below which the part `q` of the elements lies (all, or along a dimension).
+    """The `q`-quantile of the elements, over all or along a dimension.
 
     >>> import mpigrad
     >>> mpigrad.quantile(mpigrad.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
@@ -61,7 +61,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 @guarded
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Like `quantile`, of the elements that are numbers.
+    """`quantile` of the elements that are not nan.
 
     >>> import mpigrad
     >>> mpigrad.nanquantile(mpigrad.tensor([float("nan"), 1.0, 2.0]), 0.5)
@@ -92,12 +92,12 @@ def _quantile(
 
 
 def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: str, skip: bool) -> Tensor:
-    """Sorted elements on either side of each rank, mixed; the dimension of `q` comes first in the result."""
+    """Interpolate between the sorted elements on both sides of each rank; the dimension of `q` comes first in the result."""
     ndim = input._array.ndim
     row = input.reshape(-1) if dim is None else input.movedim(wrap_dim(dim, ndim), -1) if ndim else input.reshape(1)
     ordered, count = row.sort(-1).values, row._array.shape[-1]
     unknown = row.detach().isnan()
-    if skip:  # nan comes last in the order
+    if skip:  # nan is sorted to the end
         found = _counted(ordered, (~unknown._array).sum(-1, keepdims=True), parts, way)
         unknown = unknown.all(-1, keepdim=True)
     else:
@@ -124,7 +124,7 @@ def _counted(ordered: Tensor, count: Any, parts: Tensor, way: str) -> Tensor:
 
 
 def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
-    """How far each rank is on its way to the next element, and the element before it."""
+    """For each rank, the index of the element before it, and the fraction of the way to the next element."""
     if way == "nearest":
         rank = np.rint(rank)
     elif way in ("lower", "higher"):
@@ -136,7 +136,7 @@ def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
 
 @method
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """Summed to a shape that broadcasts to this one: what the gradient of broadcasting needs."""
+    """Sum over the dimensions that broadcasting from `size` to this tensor's shape adds or stretches."""
     shape = size_from("sum_to_size", size)
     mine = self._array.shape
     fits = len(shape) <= len(mine) and all(n in (1, m) for n, m in zip(shape[::-1], mine[::-1]))

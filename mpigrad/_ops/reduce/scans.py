@@ -1,4 +1,4 @@
-"""Running sums, plain and of exponentials."""
+"""Running sums of elements (cumsum) and of exponentials (logcumsumexp)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _logcumsumexp(x: Any, *, dim: int) -> Any:
 
 
 def _logcumsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """The gradient is summed on the side of its exponent, its positive and negative parts apart: nothing overflows."""
+    """The derivative of logcumsumexp, with exponents of the same sign summed together (positive and negative parts of the
+    gradient apart), so that nothing overflows.
+    """
     dim = node.kw["dim"]
     if F is not RAW:
         return _logcumsumexp_recorded(g, x, y, dim)
