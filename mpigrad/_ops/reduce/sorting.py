@@ -1,4 +1,4 @@
-"""Order: sort, topk, kthvalue, running extremes, unique."""
+"""Sorting and selection: sort, topk, kthvalue, running extremes, unique."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .running import running
 
 
 def _order(x: Any, dim: int, descending: bool) -> Any:
-    """The indices that sort; equal elements keep their order."""
+    """The indices that sort an array along a dimension; equal elements keep their order."""
     if not descending:
         return x.argsort(dim, kind="stable")
     xp = array_module(x)
@@ -56,7 +56,7 @@ def _kept(found: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _running(x: Any, better: Any, *, dim: int) -> Any:
-    """The running extreme and where it stood last."""
+    """The running extreme along a dimension, and the last index at which it occurred."""
     xp = array_module(x)
     values = running(better, x, dim)
     places = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
@@ -88,7 +88,7 @@ _CUMMIN = _chooser("cummin", lambda x, *, dim: _running(x, np.minimum, dim=dim),
 
 
 def _choose(op: Any, name: str, input: Tensor, dim: int, out: Any, **kw: Any) -> Any:
-    """Run an operator along a dimension, and name its results."""
+    """Run an operator along a dimension, and return its results as a named tuple."""
     values, indices = op(input, dim=wrap_dim(dim, input._array.ndim), **kw)
     if out is not None:
         values, indices = deliver(values, out[0]), deliver(indices, out[1])
@@ -96,7 +96,8 @@ def _choose(op: Any, name: str, input: Tensor, dim: int, out: Any, **kw: Any) ->
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
-    """The elements of a dimension in order, and where they were. Equal elements keep their order.
+    """The elements of a dimension in ascending (or descending) order, and their original indices. Equal elements keep their
+    order.
 
     >>> import mpigrad
     >>> values, indices = mpigrad.sort(mpigrad.tensor([3, 1, 2]))
@@ -109,7 +110,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 @method
 @guarded
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that put a dimension in order.
+    """The indices that sort a dimension.
 
     >>> import mpigrad
     >>> mpigrad.argsort(mpigrad.tensor([3, 1, 2]))
@@ -123,13 +124,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @method
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the first dimension in order."""
+    """The tensor sorted along its first dimension."""
     return deliver(sort(input, 0)[0], out)
 
 
 @method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
-    """The `k` largest (or smallest) elements of a dimension, and where they are.
+    """The `k` largest (or smallest) elements of a dimension, and their indices.
 
     >>> import mpigrad
     >>> mpigrad.topk(mpigrad.tensor([1, 5, 3]), 2).values
@@ -143,7 +144,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 @method
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The `k`-th smallest element of a dimension (counted from 1), and where it is."""
+    """The `k`-th smallest element of a dimension (counted from 1), and its index."""
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
@@ -152,7 +153,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 
 @method
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The largest element so far along a dimension, and where it is.
+    """The largest element up to each position of a dimension, and its index.
 
     >>> import mpigrad
     >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
@@ -163,7 +164,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 @method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The smallest element so far along a dimension, and where it is."""
+    """The smallest element up to each position of a dimension, and its index."""
     return _choose(_CUMMIN, "cummin", input, dim, out)
 
 
@@ -178,7 +179,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements (or slices of a dimension), in order.
+    """The distinct elements (or slices of a dimension), sorted.
 
     >>> import mpigrad
     >>> mpigrad.unique(mpigrad.tensor([3, 1, 3]), return_counts=True)
@@ -202,7 +203,7 @@ def _unique_results(found: Any, inverse: Any, counts: Any, with_inverse: bool, w
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices) without those that equal the one before.
+    """The elements (or slices of a dimension) without repetitions of the previous one.
 
     >>> import mpigrad
     >>> mpigrad.unique_consecutive(mpigrad.tensor([1, 1, 2, 1]))
@@ -226,7 +227,7 @@ def unique_consecutive(
 def _unique_method(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The different elements, in order."""
+    """The distinct elements, sorted."""
     return unique(self, sorted, return_inverse, return_counts, dim)
 
 

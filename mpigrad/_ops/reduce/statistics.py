@@ -21,7 +21,7 @@ from .products import cumprod
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of variables, one in each row, of which the columns are observations.
+    """The covariance matrix of variables; each row is a variable, each column an observation.
 
     >>> import mpigrad
     >>> mpigrad.cov(mpigrad.tensor([[0.0, 2.0], [2.0, 0.0]]))
@@ -76,7 +76,7 @@ def _weights(x: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> Ten
 
 @guarded
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of variables, one in each row.
+    """The matrix of correlation coefficients of variables; each row is a variable, each column an observation.
 
     >>> import mpigrad
     >>> mpigrad.corrcoef(mpigrad.tensor([[0.0, 2.0], [2.0, 0.0]]))
@@ -99,7 +99,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _pieces(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, Tensor, int]:
-    """The widths of the trapezoids and their heights, doubled."""
+    """The widths of the trapezoids, and the sums of their two heights."""
     need_tensors(name, y=y)
     if not y.ndim:
         raise RuntimeError("Dimension specified as -1 but tensor has no dimensions" if dim == -1 else f"bad dim {dim}")
@@ -123,7 +123,8 @@ def _pieces(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples along a dimension; `x` are the places of the samples, or `dx` their distance.
+    """The integral of samples along a dimension by the trapezoidal rule; `x` are the positions of the samples, or `dx` their
+    distance.
 
     >>> import mpigrad
     >>> mpigrad.trapezoid(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -141,7 +142,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) 
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples up to each of them but the first.
+    """The integral of samples from the first one up to each of the others, by the trapezoidal rule.
 
     >>> import mpigrad
     >>> mpigrad.cumulative_trapezoid(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -154,7 +155,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Slopes from differences of neighbours, for each dimension; exact for parabolas inside.
+    """Numerical gradient along each dimension, from differences of neighbours; for inner elements of second order.
 
     >>> import mpigrad
     >>> mpigrad.gradient(mpigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0]
@@ -206,7 +207,7 @@ def _slope(x: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """A matrix of the powers of each element of a vector.
+    """The Vandermonde matrix: each row has the powers of one element of a vector.
 
     >>> import mpigrad
     >>> mpigrad.vander(mpigrad.tensor([2, 3]), 3)
@@ -228,7 +229,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
 
 
 def rising_vander(x: Tensor, N: int | None = None) -> Tensor:
-    """`linalg.vander`: powers that increase, of vectors in the last dimension."""
+    """The Vandermonde matrix in the form of `linalg.vander`: increasing powers, of vectors in the last dimension."""
     need_tensors("linalg_vander", x=x)
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")

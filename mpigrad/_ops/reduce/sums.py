@@ -33,7 +33,7 @@ def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 
 def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
-    """A copy of a reduced array, repeated along the reduced dimensions."""
+    """Broadcast a reduced array back along the reduced dimensions, as a copy."""
     made = (np if g.__class__ is ndarray else array_module(g)).empty(shape, g.dtype)
     made[...] = g if keepdim or dim is None else g.reshape(kept_shape(shape, dim))
     return made
@@ -48,7 +48,7 @@ operator(
 
 
 def _spread_for(F: Any, node: Any, g: Any, **kw: Any) -> Any:
-    """The gradient of a sum's input. On the host, a node that multiplies by a large one gets a view that repeats the numbers."""
+    """The gradient of a sum's input. On the host, if the node below only multiplies, a large gradient is a view with stride 0."""
     shape = node.shapes[0]
     if F is RAW and node.edges[0][0].multiplies and math.prod(shape) >= _LARGE and array_module(g) is np:
         g, dim = as_array(g), kw.get("dim")
@@ -81,7 +81,7 @@ def _mean_all(x: Any) -> Any:
 
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
-    """How many elements each result of a reduction is made of."""
+    """The number of elements over which each result of a reduction is computed."""
     count = 1
     for i, length in enumerate(shape):
         if dim is None or i in dim:
@@ -127,7 +127,7 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
 
 
 def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """Reduce everything, or some dimensions."""
+    """Reduce all dimensions, or some."""
     if dim is None and not keepdim:
         op, kw = whole, _NO_KW
     else:

@@ -1,4 +1,4 @@
-"""Stretching tensors without copying: expand, broadcast_to and relatives."""
+"""Broadcasting without copies: expand, broadcast_to and others."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def _stretched(input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
 
 @method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """Stretch dimensions of length 1, and add ones in front, without copying."""
+    """Broadcast dimensions of length 1 to other lengths, and add dimensions in front, as a view."""
     return _expand(self, shape=_stretched(self, sizes_of(sizes if size is None else (size,))))
 
 
 @method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Stretch this tensor to the shape of `other`."""
+    """Broadcast this tensor to the shape of `other`, as a view."""
     return _expand(self, shape=_stretched(self, other._array.shape))
 
 
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """Stretch a tensor to a shape, without copying.
+    """Broadcast a tensor to a shape, as a view.
 
     >>> import mpigrad
     >>> mpigrad.broadcast_to(mpigrad.tensor([1, 2]), (2, 2))
@@ -65,7 +65,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape to which all the given ones broadcast.
+    """The shape to which all given shapes can be broadcast.
 
     >>> import mpigrad
     >>> mpigrad.broadcast_shapes((2, 1), (3,))
@@ -85,7 +85,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Stretch tensors to their common shape, without copying."""
+    """Broadcast tensors to their common shape, as views."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     shape: tuple[int, ...] = ()
@@ -96,7 +96,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 def check_pair(a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    """Refuse two shapes that do not broadcast."""
+    """Raise PyTorch's error if two shapes cannot be broadcast."""
     for back, (m, n) in enumerate(zip(a[::-1], b[::-1]), start=1):
         if m != n and m != 1 and n != 1:
             raise RuntimeError(
@@ -113,7 +113,7 @@ def _several(tensors: tuple[Any, ...], one: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """Give numbers one dimension; the rest stay as they are.
+    """Give a zero-dimensional tensor one dimension; others are returned unchanged.
 
     >>> import mpigrad
     >>> mpigrad.atleast_1d(mpigrad.tensor(3))
@@ -123,7 +123,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Give numbers and vectors a leading dimension, so that they are matrices."""
+    """Give tensors with fewer than two dimensions leading dimensions of length 1."""
     return _several(tensors, _at_least_2d)
 
 
@@ -133,7 +133,7 @@ def _at_least_2d(tensor: Tensor) -> Tensor:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Give tensors dimensions of length 1 until they have three."""
+    """Give tensors with fewer than three dimensions new dimensions of length 1."""
     return _several(tensors, _at_least_3d)
 
 

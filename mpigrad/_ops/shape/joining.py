@@ -1,4 +1,4 @@
-"""Putting tensors together: cat, stack and relatives, block_diag, meshgrid, cartesian_prod."""
+"""Joining tensors: cat, stack and others, block_diag, meshgrid, cartesian_prod."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STACK = operator("stack", _stack, _stack_backward, node="StackBackward0")
 
 
 def _alike(tensors: Any) -> bool:
-    """Whether these are several tensors of one shape and type, so that nothing needs checking."""
+    """Whether these are several tensors of the same shape and type, so that no checks are needed."""
     if not tensors or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return False
     first = getattr(tensors[0], "_array", None)
@@ -109,7 +109,9 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 def _typed_like(used: Tensors, found: Tensors) -> list[Tensor]:
-    """Empty vectors are skipped, yet their types count."""
+    """The tensors to join, converted to the common type of all. Empty vectors are left out, but count for the type, as in
+    PyTorch.
+    """
     kind = found[0].dtype
     for each in found:
         kind = promote_types(kind, each.dtype)
@@ -143,7 +145,7 @@ concat = concatenate = cat
 
 
 def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors of one shape along a new dimension.
+    """Join tensors of the same shape along a new dimension.
 
     >>> import mpigrad
     >>> mpigrad.stack([mpigrad.tensor([1, 2]), mpigrad.tensor([3, 4])], 1)
@@ -166,23 +168,23 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
 
 
 def hstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as columns: along dimension 1, or 0 of vectors."""
+    """Join tensors along dimension 1 (vectors along dimension 0)."""
     found = _some("hstack", [atleast_1d(each) for each in _check_list("hstack", tensors)])
     return cat(found, 0 if found[0]._array.ndim == 1 else 1, out=out)
 
 
 def vstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as rows."""
+    """Join tensors along dimension 0; vectors become rows."""
     return cat(_some("vstack", [atleast_2d(each) for each in _check_list("vstack", tensors)]), 0, out=out)
 
 
 def dstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along a third dimension."""
+    """Join tensors along dimension 2."""
     return cat(_some("dstack", [atleast_3d(each) for each in _check_list("dstack", tensors)]), 2, out=out)
 
 
 def column_stack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as columns; vectors become columns first."""
+    """Join tensors along dimension 1; vectors become columns."""
     found = [
         each if each._array.ndim > 1 else each.reshape(-1 if each._array.size else 0, 1)
         for each in _check_list("column_stack", tensors)
@@ -227,7 +229,7 @@ _BLOCK_DIAG = operator(
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given ones (vectors count as rows) along its diagonal, zeros elsewhere."""
+    """A matrix with the given matrices along its diagonal and zeros elsewhere; vectors count as matrices of one row."""
     for place, each in enumerate(tensors):
         if each._array.ndim > 2:
             raise RuntimeError(
@@ -267,7 +269,7 @@ def _spread(vector: Tensor, dim: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of one element of each vector, as rows.
+    """The Cartesian product of vectors: each row has one element of each vector.
 
     >>> import mpigrad
     >>> mpigrad.cartesian_prod(mpigrad.tensor([1, 2]), mpigrad.tensor([3, 4]))

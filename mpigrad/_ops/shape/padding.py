@@ -1,4 +1,4 @@
-"""Padding: a constant around, the border repeated, the inside mirrored or continued periodically."""
+"""Padding with a constant, with repeated borders, by reflection, or periodically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpigrad._array.device import array_module
 
 from .._define.operator import Operator, operator
 
-Sides = tuple[tuple[int, int], ...]  # (before, after) of each dimension; negative ones cut
+Sides = tuple[tuple[int, int], ...]  # (before, after) of each dimension; negative numbers cut off elements
 
 
 def _constant(x: Any, *, sides: Sides, value: Any) -> Any:
@@ -31,8 +31,8 @@ constant_pad = operator(
 
 
 def sources(n: int, before: int, after: int, mode: str) -> Any:
-    """Which input element each output element of one dimension repeats."""
-    if mode == "circular":  # what is cut off at one end is not continued at the other
+    """For each output element along one dimension, the index of the input element that it repeats."""
+    if mode == "circular":  # elements that are cut off at one end are not used for the other end
         kept = np.arange(max(-before, 0), n - max(-after, 0))
         return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]
     at = np.arange(-before, n + after)
@@ -44,7 +44,7 @@ def sources(n: int, before: int, after: int, mode: str) -> Any:
 
 
 def _take(x: Any, *, maps: tuple[Any, ...]) -> Any:
-    """Along each of the last dimensions, the elements that `maps` names."""
+    """The elements at the indices `maps`, along each of the last dimensions."""
     xp = array_module(x)
     for place, along in enumerate(maps):
         x = xp.take(x, xp.asarray(along), axis=x.ndim - len(maps) + place)
@@ -52,7 +52,7 @@ def _take(x: Any, *, maps: tuple[Any, ...]) -> Any:
 
 
 def _give(g: Any, *, maps: tuple[Any, ...], size: tuple[int, ...]) -> Any:
-    """The transpose of `_take`: elements added up where they came from."""
+    """The transpose of `_take`: each element is added at the index from which `_take` would read it."""
     xp = array_module(g)
     for place, along in enumerate(maps):
         axis = g.ndim - len(maps) + place

@@ -1,4 +1,4 @@
-"""Changing shapes: reshape, view and relatives, dimensions added and removed. Views where possible."""
+"""Changing shapes: reshape, view and others, adding and removing dimensions. Results are views where possible."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
 
 
 def _fits(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether the shape can be had without copying."""
+    """Whether an array can get the shape without a copy."""
     with guard(array):
         return array.size == 0 or array_module(array).may_share_memory(array.reshape(shape), array)
 
@@ -69,7 +69,7 @@ add_to_both("reshape", _as, lambda input, *, shape: _reshape(input, shape))
 
 
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """The same elements in another shape; a view of `input` when its memory allows.
+    """A tensor with the same elements in another shape; a view of `input` if possible, otherwise a copy.
 
     >>> import mpigrad
     >>> mpigrad.reshape(mpigrad.tensor([1, 2, 3, 4]), (2, -1))
@@ -80,7 +80,7 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
-    """The same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+    """A tensor with the same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
     return _reshape(self, sizes_of(shape))
 
 
@@ -89,7 +89,7 @@ method(_reshape_method, "reshape")
 
 @method
 def view(self: Tensor, *shape: Any, **names: Any) -> Tensor:
-    """The same memory in another shape; an error when that would need a copy."""
+    """A view of the same memory in another shape; RuntimeError if that would need a copy."""
     if names:
         shape = (*shape, names["dtype"] if "dtype" in names else names["size"])
     if len(shape) == 1 and isinstance(shape[0], Dtype):
@@ -141,7 +141,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Make one dimension of those from `start_dim` to `end_dim`.
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3, 4).flatten(1).shape
@@ -163,7 +163,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Make several dimensions of one."""
+    """Split the dimension `dim` into several, of the lengths `sizes`."""
     shape = input._array.shape
     at, parts = wrap_dim(dim, len(shape)), sizes_of((sizes,))
     if not parts:
@@ -181,7 +181,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements as a vector; a view if possible."""
     return _reshape(input, (-1,) if input._array.size else (0,))
 
 
@@ -197,7 +197,7 @@ def _squeeze_kind(dim: Any) -> int:
 
 @method
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Drop dimensions of length 1: all, or those named.
+    """Remove dimensions of length 1: all, or those given.
 
     >>> import mpigrad
     >>> mpigrad.ones(1, 2, 1).squeeze(-1).shape
@@ -208,7 +208,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @method
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Drop dimensions of length 1, in place."""
+    """Remove dimensions of length 1, in place."""
     undo = {"shape": self._array.shape}
     return reshape_in_place(self, _SQUEEZE[3 + _squeeze_kind(dim)], VIEW, {"dims": _removable(self, dim)}, undo)
 

@@ -1,4 +1,4 @@
-"""Parts of a tensor as views: basic indexing (numbers, slices, None, ...), select, narrow, split and relatives."""
+"""Parts of a tensor as views: basic indexing (numbers, slices, None, ...), select, narrow, split and others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _take(x: Any, *, key: Key) -> Any:
 
 
 def _place(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
-    """Zeros of a shape, with `x` where the key points."""
+    """Zeros of a shape, with `x` at the elements that the key selects."""
     made = array_module(x).zeros(shape, x.dtype)
     made[key] = x
     return made
@@ -69,7 +69,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """`length` indices of a dimension from `start` on; a view.
+    """The slice of a dimension from `start`, `length` elements long; a view.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3, 4]).narrow(0, 1, 2)
@@ -103,7 +103,7 @@ def _unbind_backward(F: Any, node: Any, g: Any) -> Any:
 
 
 def _filled(F: Any, g: Any, node: Any) -> list[Any]:
-    """The gradients of several outputs, zeros where none came."""
+    """The gradients of several outputs, with zeros for those that are None."""
     some = next(each for each in g if each is not None)
     shapes = _part_shapes(node.shapes[0], node.kw)
     return [F.zeros_like_shaped(some, shape=shape) if each is None else each for each, shape in zip(g, shapes)]
@@ -139,7 +139,7 @@ _SPLIT_SIZES = operator("split_with_sizes", _split, _split_backward, node="Split
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices of a dimension, one by one; views.
+    """The slices of a dimension, without that dimension, as a tuple of views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).unbind()
@@ -230,7 +230,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts of nearly equal size, or between given indices; views.
+    """Parts of nearly equal size, or the parts between given indices, along a dimension; views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).tensor_split(2)
@@ -251,7 +251,7 @@ def tensor_split(
 
 
 def _cuts(name: str, either: Any, sections: Any, indices: Any) -> Any:
-    """The split points: one argument with three names in PyTorch."""
+    """The argument that says where to split, which has three names in PyTorch's signatures."""
     given = [each for each in (either, sections, indices) if each is not None]
     if len(given) != 1:
         accepted = ("Tensor input, int sections", "Tensor input, tuple of ints indices")
@@ -284,7 +284,7 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 def hsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along columns: dimension 1, or 0 of vectors."""
+    """Split along dimension 1 (vectors along dimension 0); views."""
     given = _cuts("hsplit", indices_or_sections, sections, indices)
     return _split_along("hsplit", input, given, 0 if input._array.ndim == 1 else 1, 1)
 
@@ -293,7 +293,7 @@ def hsplit(
 def vsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along rows."""
+    """Split along dimension 0; views."""
     given = _cuts("vsplit", indices_or_sections, sections, indices)
     return _split_along("vsplit", input, given, 0, 2)
 
@@ -302,7 +302,7 @@ def vsplit(
 def dsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along dimension 2."""
+    """Split along dimension 2; views."""
     given = _cuts("dsplit", indices_or_sections, sections, indices)
     return _split_along("dsplit", input, given, 2, 3)
 

@@ -1,4 +1,4 @@
-"""Views by strides: diagonal, unfold, as_strided; and resize_, which changes what memory a tensor has."""
+"""Views by strides: diagonal, unfold, as_strided; and resize_, which changes the memory of a tensor."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _unfold(x: Any, *, dim: int, size: int, step: int) -> Any:
 
 
 def _fold_back(x: Any, *, shape: tuple[int, ...], dim: int, size: int, step: int) -> Any:
-    """Add overlapping windows up: one slice per place in the window."""
+    """Add overlapping windows to the elements from which they were taken: one slice for each position in the window."""
     made = array_module(x).zeros(shape, x.dtype)
     if not shape:
         return made + x.sum()
@@ -93,7 +93,7 @@ operator(
 
 @method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of `size` elements of a dimension, `step` apart, as a last dimension; a view.
+    """Windows of `size` elements of a dimension, at distances of `step`, in a new last dimension; a view.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).unfold(0, 2, 1)
@@ -124,7 +124,7 @@ def _layout(x: Any) -> Layout:
 
 
 def _memory(x: Any) -> Any:
-    """All the memory that an array is part of, as one vector."""
+    """The whole memory block of which an array is a part, as a vector."""
     root = x
     while isinstance(root.base, type(root)) and root.base.dtype == x.dtype:
         root = root.base
@@ -192,7 +192,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy with `src` where `as_strided` of these arguments looks.
+    """A copy of the tensor, with `src` written to the elements that `as_strided` with these arguments would return.
 
     >>> import mpigrad
     >>> mpigrad.as_strided_scatter(mpigrad.zeros(4), mpigrad.ones(2), (2,), (3,))

@@ -1,4 +1,4 @@
-"""Dimensions in another order: transpose, permute, movedim, T and relatives. Always views."""
+"""Reordering dimensions: transpose, permute, movedim, T and others. Results are always views."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _pair(input: Tensor, dim0: int, dim1: int) -> dict[str, int]:
 
 @method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swap two dimensions.
+    """Swap two dimensions; a view.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3).transpose(0, 1).shape
@@ -84,7 +84,7 @@ method(swapdims)
 
 
 def _swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two dimensions in place."""
+    """Swap two dimensions, in place."""
     return transpose_(self, axis0, axis1)
 
 
@@ -99,7 +99,7 @@ def _check_t(name: str, input: Tensor) -> None:
 
 @method
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors and numbers stay as they are."""
+    """The transpose of a matrix, as a view; tensors with fewer dimensions are returned unchanged."""
     _check_t("t", input)
     return _T(input)
 
@@ -152,7 +152,7 @@ Tensor.mH = property(adjoint)  # type: ignore[assignment,method-assign]
 
 
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Put the dimensions in another order.
+    """Reorder the dimensions; a view.
 
     >>> import mpigrad
     >>> mpigrad.permute(mpigrad.ones(2, 3, 4), (2, 0, 1)).shape
@@ -172,7 +172,7 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _permute_method(self: Tensor, *dims: Any) -> Tensor:
-    """Put the dimensions in another order: `x.permute(2, 0, 1)` or `x.permute((2, 0, 1))`."""
+    """Reorder the dimensions: `x.permute(2, 0, 1)` or `x.permute((2, 0, 1))`; a view."""
     return permute(self, sizes_of(dims))
 
 
@@ -181,7 +181,7 @@ method(_permute_method, "permute")
 
 @method
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Move dimensions to other places; the rest keep their order.
+    """Move dimensions to other positions; the other dimensions keep their order. A view.
 
     >>> import mpigrad
     >>> mpigrad.movedim(mpigrad.ones(2, 3, 4), 0, 2).shape

@@ -1,4 +1,4 @@
-"""Triangles and diagonals: tril, triu, diag, diag_embed, trace, and writing into a part of a copy."""
+"""Triangles and diagonals: tril, triu, diag, diag_embed, trace; and copies in which a part is replaced."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _check_matrix(name: str, input: Tensor) -> None:
 
 @method
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of a matrix, up to and with a diagonal; zeros elsewhere.
+    """The lower triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere.
 
     >>> import mpigrad
     >>> mpigrad.tril(mpigrad.ones(2, 2))
@@ -67,7 +67,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @method
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    """The upper triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
     _check_matrix("triu", input)
     return deliver(_TRIU(input, diagonal=diagonal), out)
 
@@ -78,7 +78,7 @@ method(in_place(triu), "triu_")
 
 @method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices whose diagonals are the last dimension of `input`.
+    """Matrices with the last dimension of `input` on the diagonal and zeros elsewhere.
 
     >>> import mpigrad
     >>> mpigrad.diag_embed(mpigrad.tensor([1, 2]))
@@ -99,7 +99,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with a vector as its diagonal, or a matrix's diagonal as a vector.
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector.
 
     >>> import mpigrad
     >>> mpigrad.diag(mpigrad.tensor([[1, 2], [3, 4]]))
@@ -114,7 +114,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of a tensor as its diagonal."""
+    """A matrix with all elements of a tensor on its diagonal."""
     return diag_embed(input.reshape(input._array.size), offset)
 
 
@@ -223,7 +223,7 @@ def _scatter_part(op: Any, input: Tensor, src: Tensor, view: Any) -> Tensor:
 @method
 @guarded
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy with `src` as its diagonal."""
+    """A copy of the tensor with `src` written to a diagonal."""
     ndim = input._array.ndim
     kw = {"offset": offset, "dim1": wrap_dim(dim1, ndim), "dim2": wrap_dim(dim2, ndim)}
     return _scatter_part(_DIAGONAL_SCATTER, input, src, lambda x: _diagonal(x, **kw))
@@ -232,7 +232,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @method
 @guarded
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy with `src` as one slice of a dimension."""
+    """A copy of the tensor with `src` written to one index of a dimension."""
     _select_view(input.detach(), dim, index)
     key = (slice(None),) * wrap_dim(dim, input._array.ndim) + (index, ...)
     return _scatter_part(_SELECT_SCATTER, input, src, lambda x: x[key])
@@ -243,7 +243,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy with `src` as a range of slices of a dimension."""
+    """A copy of the tensor with `src` written to a range of a dimension."""
     key = (slice(None),) * wrap_dim(dim, input._array.ndim) + (slice(start, end, step),)
     return _scatter_part(_SLICE_SCATTER, input, src, lambda x: x[key])
 

@@ -75,27 +75,27 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tupl
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are always computed here, never put off."""
+    """The tensor itself: mpigrad computes conjugates at once, PyTorch may defer them."""
     return input
 
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negatives are always computed here, never put off."""
+    """The tensor itself: mpigrad computes negatives at once, PyTorch may defer them."""
     return input
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether conjugation was put off: never."""
+    """Whether a conjugation is deferred: always False."""
     return False
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether negation was put off: never."""
+    """Whether a negation is deferred: always False."""
     return False
 
 
 def is_distributed(input: Tensor) -> bool:
-    """Whether one tensor is spread over several processes: never."""
+    """Whether one tensor is spread over several processes: always False."""
     return False
 
 
@@ -110,17 +110,17 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """`chunk`, of parts that may be changed in place."""
+    """`chunk` that allows in-place changes of its results, as in PyTorch."""
     return tuple(each.clone() for each in chunk(input, chunks, dim))
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> Any:
-    """`split`, of parts that may be changed in place."""
+    """`split` that allows in-place changes of its results, as in PyTorch."""
     return tuple(each.clone() for each in split(input, split_size, dim))
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
-    """`split` by sizes, of parts that may be changed in place."""
+    """`split_with_sizes` that allows in-place changes of its results, as in PyTorch."""
     return tuple(each.clone() for each in split(input, list(split_sizes), dim))
 
 

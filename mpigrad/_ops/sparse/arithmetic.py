@@ -120,7 +120,7 @@ def _cat_raw(*arrays: SparseArray, dim: int) -> SparseArray:
 
 
 def _cat_values(xp: Any, arrays: tuple[SparseArray, ...], dim: int) -> SparseArray:
-    """Along a dense dimension: each value gets zeros where the others' elements are."""
+    """Join sparse arrays along a dense dimension: each value is padded with zeros at the positions of the other arrays."""
     first, start = arrays[0], 0
     total = sum(each.shape[dim] for each in arrays)
     axis, parts = dim - first.sparse_dim + 1, []
@@ -261,7 +261,7 @@ def _sum_dims_backward(F: Any, node: Any, g: Any) -> Any:
 
 
 def _spread(g: Any, *, dim: tuple[int, ...], like: SparseArray) -> SparseArray:
-    """The gradient of a sum over dimensions: each index gets the gradient of its sum."""
+    """The gradient of a sum over dimensions: each stored element gets the gradient of the sum to which it was added."""
     like, xp = like.distinct(), array_module(like.values)
     kept = [d for d in range(like.sparse_dim) if d not in dim]
     if not kept:

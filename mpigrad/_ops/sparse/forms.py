@@ -1,4 +1,4 @@
-"""Between sparse and dense: making sparse tensors, their indices and values, coalescing, converting, masking.
+"""Conversion between sparse and dense: creating sparse tensors, their indices and values, coalescing, masking.
 
 Gradients keep the layout that PyTorch gives them: that of values is dense, that of what was sparse is sparse with the
 same places.
@@ -136,7 +136,7 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Tensor:
-    """A sparse tensor with `values` at `indices`; indices that repeat stand for sums.
+    """A sparse tensor with `values` at `indices`; values of repeated indices are added up.
 
     >>> import mpigrad
     >>> mpigrad.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
@@ -144,7 +144,7 @@ def sparse_coo_tensor(
             [4., 0., 0.]])
     """
     if values is None and size is None and isinstance(indices, (tuple, Size)):
-        indices, size = None, indices  # sparse_coo_tensor((2, 3)): nothing, of this size
+        indices, size = None, indices  # sparse_coo_tensor((2, 3)): an empty sparse tensor of this size
     if indices is None:
         return _empty(size, dtype, device, requires_grad)
     if values is None:
@@ -248,13 +248,13 @@ def values(self: Tensor) -> Tensor:
 
 @method
 def _indices(self: Tensor) -> Tensor:
-    """The indices, coalesced or not."""
+    """The indices of a sparse tensor, which need not be coalesced."""
     return wrap(_need_sparse(self, "_indices").indices)
 
 
 @method
 def _values(self: Tensor) -> Tensor:
-    """The values, coalesced or not; not differentiable."""
+    """The values of a sparse tensor, which need not be coalesced; not differentiable."""
     return wrap(_need_sparse(self, "_values").values)
 
 
@@ -266,13 +266,13 @@ def _nnz(self: Tensor) -> int:
 
 @method
 def sparse_dim(self: Tensor) -> int:
-    """How many dimensions the indices name; 0 for dense tensors."""
+    """The number of sparse dimensions, which the indices address; 0 for dense tensors."""
     return self._array.sparse_dim if self.is_sparse else 0
 
 
 @method
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions each value has."""
+    """The number of dense dimensions, those of each stored value."""
     return self._array.dense_dim if self.is_sparse else self.ndim
 
 

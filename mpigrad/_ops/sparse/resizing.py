@@ -1,4 +1,4 @@
-"""Resizes sparse tensors in place: with elements only to larger sizes, empty ones to any size."""
+"""Resizes sparse tensors in place: tensors with elements only to larger sizes, empty ones to any size."""
 
 from __future__ import annotations
 

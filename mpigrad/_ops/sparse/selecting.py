@@ -22,7 +22,7 @@ _DEFINED = (gather, reshape, slicing, transpose)
 
 
 def _select(x: Any, *, dim: int, place: int, split: int = 0) -> Any:
-    """One slice, of a sparse or a dense array; dense when no sparse dimension is left."""
+    """One slice of a sparse or dense array; the result is dense if no sparse dimension is left."""
     if not is_sparse_array(x):
         return x.take(place, axis=dim)
     reshape = x.shape[:dim] + x.shape[dim + 1 :]
@@ -36,7 +36,7 @@ def _select(x: Any, *, dim: int, place: int, split: int = 0) -> Any:
 
 
 def _narrow(x: Any, *, dim: int, start: int, length: int) -> Any:
-    """A range, of a sparse or a dense array."""
+    """A range of a dimension of a sparse or dense array."""
     if not is_sparse_array(x):
         return x[(slice(None),) * dim + (slice(start, start + length),)]
     reshape = (*x.shape[:dim], length, *x.shape[dim + 1 :])
@@ -50,7 +50,9 @@ def _narrow(x: Any, *, dim: int, start: int, length: int) -> Any:
 
 
 def _embed(x: Any, *, dim: int, start: int, reshape: tuple[int, ...], insert: bool, split: int = 0) -> Any:
-    """A slice (`insert`) or a range put back to where it was taken from; `split`: the sparse dimensions it had there."""
+    """The derivative of taking a slice (`insert`) or a range: put it back into zeros; `split` is the number of sparse dimensions
+    there.
+    """
     xp = array_module(getattr(x, "values", x))
     if not is_sparse_array(x):
         if split == 1 and dim == 0 and insert:
@@ -109,7 +111,7 @@ sparse_select.sparse = _call_select
 
 # -- index_select --------------------------------------------------------------------------------------------------------
 def _index_select(x: Any, *, dim: int, index: Any, length: int) -> Any:
-    """The slices that `index` names, in its order."""
+    """The slices of a dimension at the indices `index`."""
     if not is_sparse_array(x):
         return x.take(index, axis=dim)
     reshape = (*x.shape[:dim], index.shape[0], *x.shape[dim + 1 :])
@@ -167,7 +169,9 @@ DIFF.index_select.sparse = _call_index_select  # type: ignore[attr-defined]
 
 # -- x[...] --------------------------------------------------------------------------------------------------------------
 def _call_key(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
-    """Numbers select, None inserts a dimension; slices need memory in rows, which sparse tensors do not have."""
+    """`x[key]` for sparse tensors: numbers select, None inserts a dimension; slices raise an error, as they would need strided
+    memory.
+    """
     found, dim = inputs[0], 0
     for each in kw["key"]:
         if each is Ellipsis or isinstance(each, slice) and each == slice(None):
@@ -215,6 +219,6 @@ sparse_insert = operator(
 sparse_insert.sparse = on_arrays
 DIFF.insert_dim.sparse = lambda op, inputs, kw: sparse_insert(inputs[0], dim=kw["dim"])  # type: ignore[attr-defined]
 for _name in ("t", "swap_dims", "permute"):
-    getattr(DIFF, _name).sparse = on_arrays  # sparse arrays have transpose, swapaxes and T
+    getattr(DIFF, _name).sparse = on_arrays  # sparse arrays have the methods transpose, swapaxes and T
 
 __all__: list[str] = []

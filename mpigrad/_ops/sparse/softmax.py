@@ -18,7 +18,7 @@ from ..index.add_at import combine_at
 
 
 def _totals(v: Any, *, group: Any, count: int) -> Any:
-    """For each value the sum of its group; its own transpose."""
+    """For each value, the sum over its group; this operator is its own transpose."""
     return rows_added(group, v, count)[group]
 
 
@@ -58,7 +58,7 @@ def _backward(F: Any, node: Any, g: Any, y: Any) -> Any:
 
 
 def _summed(F: Any, node: Any, x: Any) -> Any:
-    """The sums over what a softmax was taken over."""
+    """The sums over the dimension along which a softmax was taken."""
     kw = node.kw
     if "axis" in kw:
         return F.sum(x, dim=(kw["axis"],), keepdim=True)

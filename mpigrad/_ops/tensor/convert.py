@@ -1,4 +1,4 @@
-"""Conversions between types and devices: `to` and its relatives, clone, detach, contiguous."""
+"""Conversions between types and devices: `to` and others, clone, detach, contiguous."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
 def convert(
     tensor: Tensor, kind: dtype | None, place: device | None, copy: bool = False, non_blocking: bool = False
 ) -> Tensor:
-    """The tensor in a type and on a device (None: as it is), through recorded operations."""
+    """The tensor converted to a type and device (None: unchanged), by recorded operations."""
     made = tensor
     if place is not None and device_of(made._array) != place:
         made = _move_to(made, place=place, non_blocking=non_blocking and (kind is None or kind == tensor.dtype))
@@ -174,13 +174,13 @@ for _name, _kind in {
 
 @method
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor in the host's memory."""
+    """This tensor in host memory; itself if it is there already."""
     return convert(self, None, resolve("cpu"))
 
 
 @method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """This tensor in a GPU's memory."""
+    """This tensor in a GPU's memory; itself if it is there already."""
     return convert(self, None, resolve("cuda" if device is None else device), non_blocking=non_blocking)
 
 
@@ -195,13 +195,15 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether this tensor lies in pinned memory of the host."""
+    """Whether this tensor is in pinned host memory."""
     return memory_is_pinned(self._array)
 
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Record that `stream` uses this tensor of another stream: its memory is not reused before that work is complete."""
+    """Record that `stream` uses this tensor, which belongs to another stream: its memory is not reused before that work is
+    complete.
+    """
     used_by(self._array, stream._stream)
 
 
@@ -222,7 +224,7 @@ method(_type, "type")
 
 @method
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the type and place of `other`."""
+    """This tensor with the type and device of `other`."""
     return convert(self, other.dtype, other.device)
 
 
@@ -236,7 +238,7 @@ def detach(input: Tensor) -> Tensor:
 
 
 def detach_(input: Tensor) -> Tensor:
-    """Forget this tensor's history, in place."""
+    """Disconnect this tensor from the graph, in place: it becomes a leaf."""
     if input._view is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead. A view shares the history of its base.")
     input._grad_fn, input._nr, input._requires = None, 0, False

@@ -1,4 +1,4 @@
-"""The names that files have for mpigrad's own classes and functions.
+"""The names under which files store mpigrad's own classes and functions.
 
 A file contains no module paths of the package, but names such as `tensor`, `dtype`, `mpigrad.nn.Parameter`. These names are part
 of the file format and never change; the right-hand side is the present location.
@@ -47,12 +47,12 @@ _MOVED = {
 
 
 def moved(module: str) -> str:
-    """The module that holds what a file of format 1 looks for in `module`."""
+    """The current module of an object that a file of format 1 looks up in `module`."""
     return _MOVED.get(module, module)
 
 
 def name_of(thing: Any) -> str | None:
-    """The name in files of a class, function or layout of mpigrad; None for other objects."""
+    """The name under which files store a class, function or layout of mpigrad; None for other objects."""
     if isinstance(thing, layout):
         return f"mpigrad.{thing._name}"
     if not isinstance(thing, type) and type(thing).__name__ not in _FUNCTIONS:
@@ -62,13 +62,13 @@ def name_of(thing: Any) -> str | None:
 
 
 def named(name: str) -> Any:
-    """The thing that files call so; KeyError if there is none."""
+    """The class, function or layout of mpigrad that files store under a name; KeyError if there is none."""
     module, attribute = _PLACES[name]
     return getattr(importlib.import_module(module), attribute)
 
 
 def name_at(module: str, attribute: str) -> str | None:
-    """The name in files for a present location."""
+    """The name under which files store the object at a current location."""
     return _NAMES.get((module, attribute))
 
 

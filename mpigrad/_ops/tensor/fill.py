@@ -41,7 +41,7 @@ def _nothing(F: Any, node: Any, g: Any) -> Any:
 
 
 class _CopyNode(OpNode):
-    """A copy into a tensor; PyTorch gives this node its C++ name."""
+    """The node of a copy into a tensor; PyTorch names this node after its C++ class."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ _FILLED = operator(
 
 @guarded
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor in the shape and type of `input`, filled with one value.
+    """A tensor with the shape and type of `input`, filled with one value.
 
     >>> import mpigrad
     >>> mpigrad.fill(mpigrad.zeros(2), 3)
@@ -160,7 +160,7 @@ def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, A
 
 
 def _write_sparse(tensor: Tensor, op: Any, arrays: list[Any]) -> None:
-    """An error unless the value for a sparse array is zero or a sparse array."""
+    """Raise an error unless the value written into a sparse array is zero or a sparse array."""
     array = tensor._array
     if op is _ZERO:
         array.become(empty_sparse(device_of(array), array, array.dtype))
@@ -171,7 +171,7 @@ def _write_sparse(tensor: Tensor, op: Any, arrays: list[Any]) -> None:
 
 
 def _set(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Make this tensor share the memory of `source` (an empty one without it)."""
+    """Make this tensor share the memory of `source`; without `source`, make it empty."""
     self._array = np.empty(0, self._array.dtype) if source is None else source._array
     changed(self, None)
     return self

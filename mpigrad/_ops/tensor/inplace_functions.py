@@ -1,4 +1,4 @@
-"""In-place methods that are functions of the top level too: `mpigrad.relu_(x)` is `x.relu_()`."""
+"""In-place methods that also exist as functions: `mpigrad.relu_(x)` is `x.relu_()`."""
 
 from __future__ import annotations
 

@@ -27,20 +27,20 @@ KIND = re.compile(r"[<>|=]?(?:[?bBhHiIlLqQefdgFDG]|[biufcSUV]\d{1,9}|[mM]8(?:\[\
 
 
 class Machine(Protocol):
-    """The interface of the unpickler for these functions."""
+    """The interface of the unpickler that these functions use."""
 
     def charge(self, count: int) -> None:
-        """Count elements that are about to be copied."""
+        """Count elements that are about to be copied; the unpickler limits their total number."""
 
     def outside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call something whose errors are not the file's."""
+        """Call a function whose errors are not due to a damaged file."""
 
     def placed(self, *args: Any) -> Any:
-        """An array on the device that the user wants it on."""
+        """An array on the device that `map_location` chooses for it."""
 
 
 def make(machine: Machine, function: Any, args: tuple[Any, ...]) -> Any:
-    """The result of a call that a file asks for."""
+    """The result of a call that the pickle contains."""
     maker = _BUILTIN.get(function) if isinstance(function, type) else None
     maker = maker or _OWN.get(name_of(function) or "")
     if maker is not None:
@@ -51,7 +51,7 @@ def make(machine: Machine, function: Any, args: tuple[Any, ...]) -> Any:
 
 
 def check_names(state: Any, cls: type) -> None:
-    """An error unless attributes are a dict of names that hide no class attributes."""
+    """Raise an error unless attributes are a dict whose names do not hide attributes of the class."""
     _all_of(dict, [state])
     for name in state:
         if type(name) is not str or name.startswith("__") or hasattr(cls, name):
@@ -59,7 +59,7 @@ def check_names(state: Any, cls: type) -> None:
 
 
 def _all_of(kind: Any, values: Any) -> Any:
-    """Return the values; an error unless each has exactly one of these types."""
+    """Return the values; raise an error unless each has exactly one of these types."""
     kinds = kind if type(kind) is tuple else (kind,)
     for each in values:
         if type(each) not in kinds:
@@ -69,7 +69,7 @@ def _all_of(kind: Any, values: Any) -> Any:
 
 # -- plain Python ---------------------------------------------------------------------------------------------------
 def _plain(cls: type, *kinds: type) -> Callable[..., Any]:
-    """A function that takes a few values of these types."""
+    """Define a maker that accepts a few values of these types."""
     return lambda machine, *args: cls(*_all_of(kinds, args))
 
 
@@ -135,7 +135,7 @@ def _finish(cls: Any, array: Any, requires_grad: bool, state: dict[str, Any]) ->
 
 
 def check_place(memory: Any, place: tuple[Any, ...]) -> None:
-    """An error if an array would exceed its memory."""
+    """Raise an error if an array would extend beyond its memory block."""
     offset, shape, strides, kind = place
     if type(kind) is not str or not KIND.fullmatch(kind):
         raise TypeError("the elements of a tensor have no known type")

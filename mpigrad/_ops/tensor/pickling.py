@@ -1,4 +1,4 @@
-"""Pickling and copying of tensors: shared memory stays shared, the graph is not kept."""
+"""Pickling and copying of tensors: tensors that share memory still do so afterwards; the graph is not kept."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DeviceMemory:
 
     @classmethod
     def of(cls, memory: Any) -> DeviceMemory:
-        """The object that represents this memory as long as it is referenced."""
+        """The `DeviceMemory` that represents this memory block; the same object as long as there are references to it."""
         key = (device_of(memory), pointer(memory), memory.nbytes, text_of(memory.dtype), memory.shape, memory.strides)
         found = cls._known.get(key)
         if found is None:
@@ -98,7 +98,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 def rebuild(
     cls: type[Tensor], memory: Any, place: tuple[Any, ...], where: str, requires_grad: bool, state: dict[str, Any]
 ) -> Tensor:
-    """Rebuild a tensor from `__reduce_ex__`; `place` is the position of its elements in `memory`."""
+    """Rebuild a tensor from the arguments of `__reduce_ex__`; `place` is the position of its elements in `memory`."""
     if isinstance(memory, DeviceMemory):  # copy.copy: nothing was pickled
         memory = memory.memory
     elif where != "cpu":
@@ -126,7 +126,7 @@ def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: di
 
 
 def finish(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
-    """A leaf around an array, with the attributes that users gave it."""
+    """A leaf tensor around an array, with the attributes that users had set."""
     made = wrap(array) if cls is Tensor else wrap_as(cls, array)
     made._requires = requires_grad
     if state:
@@ -155,7 +155,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
-    """A copy of an array; copies of arrays that share memory share theirs."""
+    """A copy of an array; copies of arrays that share memory share their memory, too."""
     if getattr(array, "is_sparse_array", False):
         return array.copy()
     memory, offset = memory_of(array)

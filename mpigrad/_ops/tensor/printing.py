@@ -1,4 +1,4 @@
-"""Tensors as text, as PyTorch prints them, and `set_printoptions`."""
+"""Text of tensors, as PyTorch prints them, and `set_printoptions`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpigrad._tensor import Tensor, method
 
 
 class _Options:
-    """How tensors are printed."""
+    """The options for printing tensors."""
 
     precision: int = 4
     threshold: float = 1000
@@ -57,7 +57,7 @@ def set_printoptions(
 
 
 class _Formatter:
-    """Formats the elements of one tensor, all to one width."""
+    """Formats the elements of one tensor, all with the same width."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.width, self.style = 1, ""
@@ -92,7 +92,7 @@ class _Formatter:
 
 
 class _Complex:
-    """Formats complex elements: real and imaginary parts each to their own width."""
+    """Formats complex elements: all real parts with one width, all imaginary parts with another."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.re, self.im = _Formatter(values.real), _Formatter(values.imag)
@@ -108,7 +108,7 @@ class _Complex:
 
 
 def _shortened(array: np.ndarray) -> np.ndarray:
-    """Only the elements that will be printed."""
+    """Select the elements that will be printed, if there are too many to print all."""
     edge = _Options.edgeitems
     for axis, length in enumerate(array.shape):
         if length > 2 * edge:
@@ -156,7 +156,7 @@ def elements_text(array: np.ndarray, indent: int) -> str:
 
 
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
-    """The tensor as `repr` gives it."""
+    """The text of a tensor that `repr` returns."""
     if tensor.is_sparse:
         return _sparse_text(tensor, prefix)
     array, suffixes = host(tensor._array), _place(tensor)
@@ -181,7 +181,7 @@ def _place(tensor: Tensor) -> list[str]:
 def _history(tensor: Tensor) -> list[str]:
     try:
         node = tensor.grad_fn
-    except RuntimeError:  # a view that an in-place change has left without a history
+    except RuntimeError:  # a view whose `grad_fn` became invalid by an in-place change
         return ["grad_fn=<Invalid>"]
     if node is not None:
         return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
@@ -190,7 +190,7 @@ def _history(tensor: Tensor) -> list[str]:
 
 def joined(text: str, suffixes: list[str], indent: int) -> str:
     """Append the suffix (dtype, grad_fn ...) to the text, on the same line if it fits."""
-    column = len(text) - text.rfind("\n")  # of the last line, its line break counted
+    column = len(text) - text.rfind("\n")  # the width of the last line, including its line break
     for suffix in suffixes:
         if column + len(suffix) + 2 > _Options.linewidth:
             text += ",\n" + " " * indent + suffix
@@ -216,7 +216,7 @@ def _sparse_text(tensor: Tensor, prefix: str) -> str:
 
 
 def _part_text(array: np.ndarray, indent: int) -> str:
-    """The indices or values of a sparse tensor, which begin in column `indent`."""
+    """The text of a sparse tensor's indices or values, which begin in column `indent`."""
     if not array.size:
         return f"tensor([], size={tuple(array.shape)})"
     return f"tensor({elements_text(array, indent + len('tensor('))})"

@@ -76,7 +76,7 @@ method(numel, "nelement")
 
 @method
 def element_size(self: Tensor) -> int:
-    """The bytes of one element."""
+    """The number of bytes of one element."""
     return self._array.dtype.itemsize
 
 
@@ -86,7 +86,7 @@ method(property(lambda self: numel(self) * self._array.dtype.itemsize, doc="Byte
 
 @method
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
+    """The memory address of the first element."""
     array = self._array
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
@@ -100,7 +100,7 @@ def storage_offset(self: Tensor) -> int:
 
 @method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in order in memory."""
+    """Whether the elements are in memory in row-major order without gaps."""
     if memory_format in ORDERS:
         order = ORDERS[memory_format]
         return len(order) == self._array.ndim and bool(self._array.transpose(order).flags.c_contiguous)
@@ -123,17 +123,17 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the tensor's only element is not zero."""
+    """Whether the only element of the tensor is not zero; RuntimeError if it has several."""
     return bool(input)
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
+    """Whether both tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Whether the tensor was created in inference mode."""
     return input.is_inference()
 
 
@@ -143,7 +143,7 @@ for _fn in (is_floating_point, is_complex, is_signed, is_nonzero, is_same_size):
 
 @method
 def item(self: Tensor) -> Any:
-    """The only element, as a Python number.
+    """The only element, as a Python number; RuntimeError if there are several.
 
     >>> import mpigrad
     >>> mpigrad.tensor([2.5]).item()
@@ -166,7 +166,7 @@ def tolist(self: Tensor) -> Any:
 
 
 def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as a NumPy array that shares this tensor's memory; `force` copies where it must.
+    """A NumPy array that shares this tensor's memory; `force` detaches the tensor, moves it to the host and copies, if necessary.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).numpy()
@@ -277,12 +277,12 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 @method
 def get_device(self: Tensor) -> int:
-    """The number of the GPU that holds this tensor; -1 on the CPU."""
+    """The index of the GPU of this tensor; -1 on the CPU."""
     return -1 if self.device.index is None else self.device.index
 
 
 def typename(obj: Any, /) -> str:
-    """The full name of an object's type; of a tensor, that of its element type.
+    """The full name of an object's type; for a tensor, the name of its tensor type, such as "mpigrad.FloatTensor".
 
     >>> import mpigrad
     >>> mpigrad.typename(mpigrad.ones(1))

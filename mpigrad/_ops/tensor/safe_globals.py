@@ -34,7 +34,7 @@ def is_allowed(thing: Any) -> bool:
 
 
 def find_safe(module: str, name: str) -> Any:
-    """The class or function of that name if it is safe or was allowed; otherwise an error with advice."""
+    """The class or function of that name if it is safe or was allowed; otherwise an error that says how to allow it."""
     module = moved(module)
     known = name_at(module, name)
     if known is not None:
@@ -67,12 +67,12 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Allow no more than `load` does by itself."""
+    """Undo all `add_safe_globals`."""
     _allowed.clear()
 
 
 class safe_globals:
-    """Allow `load` to create objects of these classes inside a `with`."""
+    """Allow `load` to create objects of these classes inside a `with` block."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._added = safe_globals

@@ -43,7 +43,7 @@ def damaged(why: str) -> pickle.UnpicklingError:
 
 
 class SafeUnpickler:
-    """Reads one pickle. `block` gives the array for a persistent id, `place` brings the arrays of a tensor to their device."""
+    """Reads one pickle. `block` returns the array for a persistent id; `place` moves the arrays of a tensor to their device."""
 
     steps: ClassVar[dict[int, Step]]
 
@@ -57,7 +57,7 @@ class SafeUnpickler:
         self._outside = False  # while the user's code runs: its errors are not errors of the file
 
     def load(self) -> Any:
-        """The object."""
+        """Read the pickle and return its object."""
         try:
             return self._run()
         except _DAMAGE as error:
@@ -95,20 +95,20 @@ class SafeUnpickler:
 
     # -- interface for makers.py -------------------------------------------------------------------------------------
     def charge(self, count: int) -> None:
-        """Count elements before they are copied; an error if a file copies too many."""
+        """Count elements before they are copied; raises an error if a file copies too many."""
         self._copies_left -= count
         if self._copies_left < 0:
             raise damaged("it would take more memory than its size allows")
 
     def outside(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call something whose errors are not the file's."""
+        """Call a function whose errors are not due to a damaged file."""
         self._outside = True
         result = function(*args, **kwargs)
         self._outside = False
         return result
 
     def placed(self, *args: Any) -> Any:
-        """An array on the device that the user wants it on."""
+        """An array on the device that `map_location` chooses for it."""
         return self.outside(self._place, *args)
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class SafeUnpickler:
 
 
 def _set_state(target: Any, state: Any) -> None:
-    """As pickle does it, for classes that the user allowed."""
+    """Set the state of an object of a class that the user allowed, as pickle does."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return

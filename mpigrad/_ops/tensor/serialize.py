@@ -88,7 +88,9 @@ class _TrustingUnpickler(pickle.Unpickler):
         return self._own(super().find_class(moved(module), name))
 
     def _own(self, found: Any) -> Any:
-        """As found, or a function that creates tensors on the devices of `map_location`."""
+        """The object of a name in the file; a function that creates tensors is replaced by one that places them according to
+        `map_location`.
+        """
         if found is pickling.rebuild:
             return self._rebuild
         return self._rebuild_sparse if found is pickling.rebuild_sparse else found
@@ -131,7 +133,7 @@ class _Blocks:
 
 
 def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLocation) -> Any:
-    """The array in `memory` on the device that `map_location` chooses for what was saved from `where`."""
+    """The array in `memory`, on the device that `map_location` chooses for tensors that were saved from the device `where`."""
     target: Any = where
     if callable(map_location):
         chosen = map_location(wrap(pickling.array_in(memory, *part)), where)
@@ -145,7 +147,7 @@ def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLoc
 
 
 def saved_place(target: Any, function: str) -> device:
-    """The device that a file or the caller of `function` names."""
+    """The device that a file names, or that a `map_location` function returned."""
     try:
         return resolve(device(target))
     except RuntimeError as error:
@@ -319,7 +321,7 @@ def _read_head(file: Any, magic: bytes) -> _Head:
 
 
 def _exactly(file: Any, count: int) -> bytes:
-    """Read `count` bytes in parts, so that a wrong length in a damaged file allocates no more memory than the file has."""
+    """Read `count` bytes in parts, so that a wrong length in a damaged file does not allocate more memory than the file has."""
     parts, left = [], count
     while left:
         part = file.read(min(left, 1 << 24))
@@ -351,7 +353,7 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
 
 
 def _check_length(file: Any, length: int) -> bool:
-    """Whether the file's length is known; an error if it is too short for a block."""
+    """Whether the file's length is known; raises an error if the file is too short for a block."""
     if not hasattr(file, "seekable") or not file.seekable():
         return False
     here = file.tell()

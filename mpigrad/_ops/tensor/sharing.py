@@ -23,7 +23,7 @@ def _is_host(tensor: Any) -> bool:
 
 
 def block_of(tensor: Tensor) -> SharedBlock | None:
-    """The shared block of a tensor, or None."""
+    """The block of shared memory in which a tensor is; None if it is not in shared memory."""
     return block_behind(memory_of(tensor._array)[0]) if _is_host(tensor) else None
 
 

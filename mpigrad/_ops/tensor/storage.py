@@ -48,11 +48,11 @@ class UntypedStorage:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether they are on a GPU."""
+        """Whether the memory is on a GPU."""
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Whether other processes may see the bytes."""
+        """Whether other processes can map the memory."""
         return self.is_cuda or block_behind(self._whole) is not None
 
     def __eq__(self, other: object) -> bool:
@@ -75,7 +75,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 @method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same elements of the same memory."""
+    """Whether both tensors have the same memory, offset, shape and strides."""
     a, b = self._array, tensor._array
     return pointer(a) == pointer(b) and a.shape == b.shape and a.strides == b.strides
 
@@ -115,21 +115,21 @@ def _each(name: str, self: Tensor, others: Sequence[Tensor], callable: Callable[
 @method
 @guarded
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by `callable(element)`. Slow: for a few elements only."""
+    """Replace each element by `callable(element)`, in place. It calls Python for each element, so it is slow."""
     return _each("apply_", self, (), callable)
 
 
 @method
 @guarded
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of tensor)`."""
+    """Replace each element by `callable(element, element of tensor)`, in place."""
     return _each("map_", self, (tensor,), callable)
 
 
 @method
 @guarded
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of x, element of y)`."""
+    """Replace each element by `callable(element, element of x, element of y)`, in place."""
     return _each("map2_", self, (x, y), callable)
 
 
@@ -154,13 +154,13 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout:
 @method
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: dtype | None = None, device: Place = None,
                       requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`empty_strided` with this tensor's type and place."""
+    """`empty_strided` with this tensor's type and device."""
     kind, place = (self.dtype if dtype is None else dtype), (self.device if device is None else device)
     return empty_strided(size, stride, dtype=kind, device=place, requires_grad=requires_grad)
 
 
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A tensor of one dimension over the memory of an object with the buffer protocol.
+    """A one-dimensional tensor over the memory of an object with the buffer protocol.
 
     >>> import mpigrad
     >>> mpigrad.frombuffer(bytearray(4), dtype=mpigrad.int16)
@@ -189,7 +189,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 
 @method
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
-    """The same memory as an instance of a subclass."""
+    """This tensor as an instance of a subclass, with the same memory."""
     made = wrap_as(cls, self._array)
     made._counter = counter(self)
     return made
@@ -197,7 +197,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
 @method
 def new(self: Tensor, *args: Any) -> Tensor:
-    """A tensor with this one's dtype and device: the values of a list, tensor or array; uninitialised if sizes are given."""
+    """A tensor with this tensor's type and device: from a list, tensor or array; uninitialised if sizes are given."""
     if len(args) == 1 and isinstance(args[0], (list, Tensor, np.ndarray)):
         return tensor(args[0], dtype=self.dtype, device=self.device)
     return self.new_empty(*(args or (0,)))

@@ -13,7 +13,7 @@ from .._define.foreign import leave_to
 from ..create.create import as_tensor
 from ..linalg.matmul import matmul
 
-# What `array <operator> tensor` means; these are differentiable, as `tensor <operator> array` is.
+# The operators for `array <operator> tensor`, which are differentiable like `tensor <operator> array`.
 _REFLECTED = {
     np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.true_divide: "__rtruediv__",
     np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__", np.power: "__rpow__", np.matmul: "__rmatmul__",

@@ -1,4 +1,4 @@
-"""Clearing the gradient of a leaf: what `zero_grad` of modules and optimizers does to each parameter."""
+"""Clearing the gradient of a leaf, as `zero_grad` of modules and optimizers does for each parameter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mpigrad._tensor import Tensor
 
 
 def clear_grad(parameter: Tensor, set_to_none: bool) -> None:
-    """Drop the gradient, or make it zero: in place, unless it has a history."""
+    """Set the gradient to None, or to zero: in place, unless the gradient has a graph."""
     held = parameter._grad
     if held is None or set_to_none:
         parameter._grad = None
