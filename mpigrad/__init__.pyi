@@ -107,7 +107,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool =
 def add(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * input + alpha * (sum of the products of the batches)`."""
+    """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 / tensor2`, of float tensors."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
@@ -127,15 +127,15 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements (or all along dimensions) are nonzero."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-    """Whether all elements are close, by `isclose`."""
+    """Whether all elements of two tensors are close, in the sense of `isclose`."""
 def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
     """Dropout that keeps the mean and variance of SELU's outputs."""
 def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest elements over one or several dimensions; equals share the gradient."""
+    """The largest element over one or several dimensions; elements that are equal to it share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest elements over one or several dimensions; equals share the gradient."""
+    """The smallest element over one or several dimensions; elements that are equal to it share the gradient."""
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False) -> _aminmax:
-    """The smallest and the largest elements, together."""
+    """The smallest and the largest element."""
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of each element in the complex plane: 0 or pi for real ones."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -175,7 +175,7 @@ def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
-    """The indices that put a dimension in order."""
+    """The indices that sort a dimension."""
 def argwhere(input: Tensor) -> Tensor:
     """The indices of nonzero elements, a row for each."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -185,7 +185,7 @@ def as_strided_(self: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`as_strided` as a copy instead of a view."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-    """A copy with `src` where `as_strided` of these arguments looks."""
+    """A copy of the tensor, with `src` written to the elements that `as_strided` with these arguments would return."""
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | _int | None = None) -> Tensor:
     """A tensor of `data` that shares its memory if possible; a matching tensor is returned unchanged."""
 def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, copy: _bool | None = None, requires_grad: _bool = False) -> Tensor:
@@ -225,16 +225,16 @@ def avg_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int],
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A triangle."""
+    """A triangular window."""
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise."""
+    """Random zeros and ones: each element of `input` is the probability of a one; with `p`, all probabilities are `p`."""
 bfloat16: dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1^T W_k x2 + b_k for each output feature k."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-    """How often each small integer occurs, or the sum of its weights."""
+    """The number of occurrences of each non-negative integer, or the sum of its `weights`."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """How many of `count` attempts succeed, each with probability `prob`. Not differentiable."""
+    """Random counts of binomial distributions: how many of `count` trials succeed, each with probability `prob`. Not differentiable."""
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The bits that both elements have."""
 def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -248,24 +248,24 @@ def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = 
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The bits that exactly one of the elements has."""
 def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A sum of two cosines, with little leakage."""
+    """A sum of three cosine terms, with little spectral leakage."""
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given ones (vectors count as rows) along its diagonal, zeros elsewhere."""
+    """A matrix with the given matrices along its diagonal and zeros elsewhere; vectors count as matrices of one row."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of two equally long rows of matrices."""
+    """The matrix products of two batches of matrices, pair by pair."""
 bool: dtype
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape to which all the given ones broadcast."""
+    """The shape to which all given shapes can be broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Stretch tensors to their common shape, without copying."""
+    """Broadcast tensors to their common shape, as views."""
 def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
-    """Stretch a tensor to a shape, without copying."""
+    """Broadcast a tensor to a shape, as a view."""
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
-    """The number of the bucket, between sorted boundaries, into which each value falls."""
+    """For each element of `input`, the index of the bucket between sorted `boundaries` into which it falls."""
 def can_cast(from_: dtype, to: dtype) -> _bool:
     """Whether PyTorch's rules allow writing `from_` values into a `to` tensor (no step down in category)."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of one element of each vector, as rows."""
+    """The Cartesian product of vectors: each row has one element of each vector."""
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors along an existing dimension."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
@@ -295,27 +295,27 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | 
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size (the last may be smaller); views."""
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+    """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit)."""
 def clamp_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `clamp`."""
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved down to `max` if it is above."""
+    """Each element, or `max` if that is smaller."""
 def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `clamp_max`."""
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved up to `min` if it is below."""
+    """Each element, or `min` if that is larger."""
 def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `clamp_min`."""
 def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+    """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit)."""
 def clip_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `clamp`."""
 def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy; gradients flow through it to the original."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as columns; vectors become columns first."""
+    """Join tensors along dimension 1; vectors become columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
-    """All choices of `r` elements of a vector, as rows."""
+    """All combinations of `r` elements of a vector, one per row."""
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: _bool = False, dynamic: _bool | None = None, backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None, disable: _bool = False, **others: Any) -> Any:
     """Return the function or module as it is, for programs that compile theirs; `mpigrad.jit.script` compiles."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -327,7 +327,7 @@ def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = Non
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors along an existing dimension."""
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is returned unchanged."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate, computed at once."""
 def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -346,9 +346,9 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
     """The transpose of `conv3d`."""
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The size of `input` with the sign of `other`."""
+    """The absolute values of `input` with the signs of `other`."""
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of variables, one in each row."""
+    """The matrix of correlation coefficients of variables; each row is a variable, each column an observation."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of each element."""
 def cos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -362,21 +362,21 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """How many elements are not zero."""
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of variables, one in each row, of which the columns are observations."""
+    """The covariance matrix of variables; each row is a variable, each column an observation."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of length 3 (the first such one, if none is named)."""
+    """The vector product along a dimension of length 3; without `dim`, along the first such dimension."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> Tensor:
     """The loss of `targets` given log probabilities (steps, batch, classes) whose alignment is not known."""
 def cummax(input: Tensor, dim: _int, *, out: Any = None) -> _cummax:
-    """The largest element so far along a dimension, and where it is."""
+    """The largest element up to each position of a dimension, and its index."""
 def cummin(input: Tensor, dim: _int, *, out: Any = None) -> _cummin:
-    """The smallest element so far along a dimension, and where it is."""
+    """The smallest element up to each position of a dimension, and its index."""
 def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running products along a dimension."""
 def cumsum(input: Tensor, dim: _int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along a dimension."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
-    """The integral of samples up to each of them but the first."""
+    """The integral of samples from the first one up to each of the others, by the trapezoidal rule."""
 default_generator: Generator
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angles in degrees as radians."""
@@ -387,27 +387,27 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
 def detach_(input: Tensor) -> Tensor:
-    """Forget this tensor's history, in place."""
+    """Disconnect this tensor from the graph, in place: it becomes a leaf."""
 def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`detach` as a copy instead of a view."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with a vector as its diagonal, or a matrix's diagonal as a vector."""
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Matrices whose diagonals are the last dimension of `input`."""
+    """Matrices with the last dimension of `input` on the diagonal and zeros elsewhere."""
 def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
-    """A matrix with all elements of a tensor as its diagonal."""
+    """A matrix with all elements of a tensor on its diagonal."""
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of a view."""
 def diagonal_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`diagonal` as a copy instead of a view."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """A copy with `src` as its diagonal."""
+    """A copy of the tensor with `src` written to a diagonal."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The `n`-th differences of neighbours along a dimension."""
+    """The differences of neighbouring elements along a dimension, taken `n` times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""
 def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
-    """The `p`-norm of the difference."""
+    """The `p`-norm of `input - other`."""
 def div(input: Tensor, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down."""
 def divide(input: Tensor, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -418,9 +418,9 @@ double: dtype
 def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """Set each element to zero with probability `p` and scale the others up, in training only."""
 def dsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Split along dimension 2."""
+    """Split along dimension 2; views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along a third dimension."""
+    """Join tensors along dimension 2."""
 e: _float
 def einsum(*args: Any) -> Tensor:
     """The sum of products of operands that the equation describes."""
@@ -459,11 +459,11 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `expm1`."""
 def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere."""
+    """A matrix of `n` rows and `m` columns (default: `n`) with ones on the diagonal and zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor in the shape and type of `input`, filled with one value."""
+    """A tensor with the shape and type of `input`, filled with one value."""
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value into every element."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -471,7 +471,7 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `trunc`."""
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Make one dimension of those from `start_dim` to `end_dim`."""
+    """Merge the dimensions from `start_dim` to `end_dim` into one."""
 def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Reverse the order along some dimensions."""
 def fliplr(input: Tensor) -> Tensor:
@@ -503,7 +503,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `frac`."""
 def frexp(input: Tensor, *, out: Any = None) -> _frexp:
-    """Each element as a number from [0.5, 1) times a power of two."""
+    """Mantissa and exponent of each element: the element is the mantissa, from [0.5, 1), times two to the power of the exponent."""
 def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any) -> Tensor:
@@ -511,11 +511,11 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def from_numpy(ndarray: ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the array's memory."""
 def frombuffer(buffer: Any, *, dtype: dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor:
-    """A tensor of one dimension over the memory of an object with the buffer protocol."""
+    """A one-dimensional tensor over the memory of an object with the buffer protocol."""
 def full(size: SupportsIndex | Sequence[SupportsIndex], fill_value: Any, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A tensor filled with one value, which decides the type unless `dtype` does."""
+    """A tensor filled with `fill_value`; without `dtype`, the type of that value decides the element type."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """One value in the shape, type and place of `input`."""
+    """A tensor with the shape, type and device of `input`, filled with `fill_value`."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -533,7 +533,7 @@ def get_default_dtype() -> dtype:
 def get_deterministic_debug_mode() -> _int:
     """The present mode as a number of `set_deterministic_debug_mode`."""
 def get_device(self: Tensor) -> _int:
-    """The number of the GPU that holds this tensor; -1 on the CPU."""
+    """The index of the GPU of this tensor; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
     """The value of `set_float32_matmul_precision`."""
 def get_num_interop_threads() -> _int:
@@ -543,7 +543,7 @@ def get_num_threads() -> _int:
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
 def gradient(input: Tensor, *, spacing: Any = 1, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
-    """Slopes from differences of neighbours, for each dimension; exact for parabolas inside."""
+    """Numerical gradient along each dimension, from differences of neighbours; for inner elements of second order."""
 def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are greater than those of `other`."""
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -554,21 +554,21 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are greater than those of `other`."""
 half: dtype
 def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A raised cosine that does not quite reach zero."""
+    """A raised cosine that does not reach zero at its ends."""
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """One period of a raised cosine."""
 def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
     """x where it is farther than `lambd` from 0, else 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 below zero, 1 above, and the element of `values` at zero."""
+    """0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0."""
 def histc(input: Tensor, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements fall into each of equal bins between `min` and `max` (the elements' own when equal)."""
+    """The number of elements in each of `bins` equal bins between `min` and `max`; if these are equal, between the smallest and the largest element."""
 def histogram(input: Tensor, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
-    """How many elements (or what weight of them) lie in each bin, and the edges of the bins."""
+    """The number of elements (or the sum of their weights) in each bin, and the edges of the bins."""
 def hsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Split along columns: dimension 1, or 0 of vectors."""
+    """Split along dimension 1 (vectors along dimension 0); views."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as columns: along dimension 1, or 0 of vectors."""
+    """Join tensors along dimension 1 (vectors along dimension 0)."""
 def hypot(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """sqrt(input^2 + other^2), without overflow."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -586,7 +586,7 @@ def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha:
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Replace the slices of `input` at the given indices by those of `source`."""
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
-    """Write one value into the slices at the given indices."""
+    """Write one value into the slices of a dimension at the given indices."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy with `values` assigned (or added) at index tensors."""
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
@@ -594,12 +594,12 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = F
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """Combine the slices of `source` into those of `input` that `index` names, by "prod", "mean", "amax" or "amin"."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices of a dimension at the given indices."""
+    """The slices of `input` at the indices `index` of a dimension."""
 inf: _float
 def initial_seed() -> _int:
     """The seed of the default generator."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last dimension of both."""
+    """The sum of products over the last dimension of both tensors."""
 int: dtype
 int16: dtype
 int32: dtype
@@ -614,25 +614,25 @@ def is_anomaly_enabled() -> _bool:
 def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex numbers."""
 def is_conj(input: Tensor) -> _bool:
-    """Whether conjugation was put off: never."""
+    """Whether a conjugation is deferred: always False."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
     """Whether `use_deterministic_algorithms` requested warnings only."""
 def is_distributed(input: Tensor) -> _bool:
-    """Whether one tensor is spread over several processes: never."""
+    """Whether one tensor is spread over several processes: always False."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the elements are real floating-point numbers."""
 def is_grad_enabled() -> _bool:
     """Whether this thread records operations for differentiation."""
 def is_inference(input: Tensor) -> _bool:
-    """Whether the tensor was made in inference mode."""
+    """Whether the tensor was created in inference mode."""
 def is_inference_mode_enabled() -> _bool:
     """Whether this thread is inside `inference_mode`."""
 def is_neg(input: Tensor) -> _bool:
-    """Whether negation was put off: never."""
+    """Whether a negation is deferred: always False."""
 def is_nonzero(input: Tensor) -> _bool:
-    """Whether the tensor's only element is not zero."""
+    """Whether the only element of the tensor is not zero; RuntimeError if it has several."""
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
-    """Whether the shapes are equal."""
+    """Whether both tensors have the same shape."""
 def is_signed(input: Tensor) -> _bool:
     """Whether the elements can be negative."""
 def is_tensor(obj: Any) -> _bool:
@@ -656,11 +656,11 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements have no imaginary part."""
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A window made of Bessel functions; `beta` weighs leakage against resolution."""
+    """A window of Bessel functions; a larger `beta` means less spectral leakage and less resolution."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: `input` with each element replaced by its product with `other`."""
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _kthvalue:
-    """The `k`-th smallest element of a dimension (counted from 1), and where it is."""
+    """The `k`-th smallest element of a dimension (counted from 1), and its index."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
     """Normalise over the last dimensions, whose lengths are `normalized_shape`."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -674,7 +674,7 @@ def ldexp_(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tens
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are not greater than those of `other`."""
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-    """The point between `input` (weight 0) and `end` (weight 1): input + weight (end - input)."""
+    """Linear interpolation: `input + weight * (end - input)`."""
 def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are less than those of `other`."""
 def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -720,11 +720,11 @@ def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> 
 def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether exactly one of the elements is nonzero."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+    """log(x / (1 - x)), the inverse of sigmoid. With `eps`, x is limited to the range from eps to 1 - eps."""
 def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `logit`."""
 def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """`base` to the power of `steps` exponents at equal distances."""
+    """`base ** linspace(start, end, steps)`."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 long: dtype
@@ -741,7 +741,7 @@ def manual_seed(seed: _int) -> Generator:
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value written where the mask is True."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements of `source`, one after the other, where the mask is True."""
+    """A copy of the tensor; where the mask is True, its elements are replaced by those of `source`, in order."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask is True, as a vector."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -804,26 +804,26 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
-    """The most frequent value along a dimension, and where it was last seen: (values, indices)."""
+    """The most frequent value along a dimension, and its last index: (values, indices)."""
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Move dimensions to other places; the rest keep their order."""
+    """Move dimensions to other positions; the other dimensions keep their order. A view."""
 def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Move dimensions to other places; the rest keep their order."""
+    """Move dimensions to other positions; the other dimensions keep their order. A view."""
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the first dimension in order."""
+    """The tensor sorted along its first dimension."""
 def mul(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * other`, element by element."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Indices drawn from each row of `input`, in proportion to its elements."""
+    """`num_samples` random indices for each row of `input`; the probability of an index is proportional to the row's element."""
 def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * other`, element by element."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of `p` dimensions."""
+    """The logarithm of the multivariate gamma function of dimension `p`."""
 nan: _float
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """nan, inf and -inf replaced: by zero, the largest and the smallest number of the type, unless given."""
+    """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the largest and the smallest number of the type)."""
 def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `nan_to_num`."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
@@ -833,11 +833,11 @@ def nanmedian(input: Tensor, dim: None=None, keepdim: _bool=False, *, out: Any=N
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _nanmedian: ...
 def nanquantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """Like `quantile`, of the elements that are numbers."""
+    """`quantile` of the elements that are not nan."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not nan."""
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-    """`length` indices of a dimension from `start` on; a view."""
+    """The slice of a dimension from `start`, `length` elements long; a view."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """`narrow` as a copy instead of a view."""
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -863,11 +863,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
     """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
-    """The coordinates of the first `size` elements that are not zero; missing ones are filled in."""
+    """The coordinates of the first `size` elements that are not zero; if there are fewer, the rest is `fill_value`."""
 def norm(input: Tensor, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
-    """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given."""
+    """The norm of the elements, over all or some dimensions; by default the 2-norm ("fro")."""
 def normal(mean: Any, std: Any = 1.0, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Numbers of normal distributions; `mean` and `std` are tensors, or numbers beside a `size`."""
+    """Random numbers of normal distributions. `mean` and `std` are tensors, one element for each result, or numbers together with a `size`."""
 def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements differ."""
 def nuclear_norm(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -877,15 +877,15 @@ def numel(input: Tensor) -> _int:
 def ones(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, **names: Any) -> Tensor:
     """A tensor of ones."""
 def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """Ones in the shape, type and place of `input`."""
+    """Ones with the shape, type and device of `input`."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix of products of the elements of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The p-norm of the difference of rows."""
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
-    """The distances of all pairs of rows, each once."""
+    """The p-norm distances of all pairs of different rows, each pair once."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """Put the dimensions in another order."""
+    """Reorder the dimensions; a view."""
 def permute_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`permute` as a copy instead of a view."""
 pi: _float
@@ -896,13 +896,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts of Poisson's distribution with these means."""
+    """Random counts of Poisson distributions whose means are the elements of `input`."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their sizes and angles."""
+    """Complex numbers from their absolute values and angles."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself; booleans are refused."""
+    """The tensor itself; raises an error for booleans, as in PyTorch."""
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent`; one of them may be a number."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -913,35 +913,35 @@ def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtyp
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest type that holds both, by PyTorch's lattice."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-    """A copy with elements replaced (or added to) by their number in the flattened tensor."""
+    """A copy of the tensor in which the elements with the given indices in the flattened tensor are replaced, or added to."""
 def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> _qr:
     """`linalg.qr` under its old name."""
 def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The value below which the part `q` of the elements lies (all, or along a dimension)."""
+    """The `q`-quantile of the elements, over all or along a dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angles in radians as degrees."""
 def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `rad2deg`."""
 def rand(*size: SupportsIndex | Sequence[SupportsIndex], generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False, **names: Any) -> Tensor:
-    """Numbers drawn evenly from [0, 1)."""
+    """Random numbers, uniformly distributed in [0, 1)."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """`rand` in the shape, type and place of `input`."""
+    """`rand` with the shape, type and device of `input`."""
 def randint(low: Any, high: Any = None, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """Integers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
+    """Random integers, uniformly distributed in [low, high): `randint(high, size)` or `randint(low, high, size)`."""
 def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """`randint` in the shape, type and place of `input`."""
+    """`randint` with the shape, type and device of `input`."""
 def randn(*size: SupportsIndex | Sequence[SupportsIndex], generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False, **names: Any) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1."""
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """`randn` in the shape, type and place of `input`."""
+    """`randn` with the shape, type and device of `input`."""
 def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
 def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The old `arange`, with `end` included and floating-point numbers."""
+    """Deprecated form of `arange` that includes `end` and returns floating-point numbers."""
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements as a vector; a view if possible."""
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; a real tensor itself."""
+    """The real parts, as a view; a real tensor is returned unchanged."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One over each element."""
 def reciprocal_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -953,31 +953,31 @@ def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def remainder(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of `input / other`, with the sign of `other`: Python's `%`."""
 def renorm(input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
-    """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it."""
+    """Scale down each slice of a dimension whose `p`-norm is larger than `maxnorm`, so that its norm is `maxnorm`."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-    """Repeat each element (or slice of a dimension), with its copies next to each other."""
+    """Repeat each element of the flattened tensor (or each slice of a dimension); the copies follow each other."""
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
-    """The same elements in another shape; a view of `input` when its memory allows."""
+    """A tensor with the same elements in another shape; a view of `input` if possible, otherwise a copy."""
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """Give this tensor the shape of another."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are always computed here, never put off."""
+    """The tensor itself: mpigrad computes conjugates at once, PyTorch may defer them."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negatives are always computed here, never put off."""
+    """The tensor itself: mpigrad computes negatives at once, PyTorch may defer them."""
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The type in which an operation on the two would run."""
+    """The element type of the result of an operation on both arguments."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions."""
 def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
     """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor."""
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
-    """Turn a plane of two dimensions by 90 degrees, `k` times."""
+    """Rotate by 90 degrees, `k` times, in the plane of the two dimensions `dims`."""
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to `decimals` digits after the point; halves go to the even neighbour."""
 def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """In-place version of `round`."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as rows."""
+    """Join tensors along dimension 0; vectors become rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
     """x where it is positive, else x times a slope: a random one in training, the middle one otherwise."""
 def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False) -> Tensor:
@@ -993,9 +993,9 @@ def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 2, 
 def scalar_tensor(s: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """A zero-dimensional tensor of one number, of the default float type."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0."""
+    """Write `src` (a tensor or a number) at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for dim 0."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0."""
+    """Add `src` at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]` for dim 0."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin"."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
@@ -1007,9 +1007,9 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`select` as a copy instead of a view."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """A copy with `src` as one slice of a dimension."""
+    """A copy of the tensor with `src` written to one index of a dimension."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """elu with the scale and alpha that keep means at 0 and variances at 1."""
+    """elu with the scale and alpha for which activations keep mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place."""
 def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
@@ -1060,16 +1060,16 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `sinh`."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-    """A copy with `src` as a range of slices of a dimension."""
+    """A copy of the tensor with `src` written to a range of a dimension."""
 def slogdet(A: Tensor, *, out: Any = None) -> linalg_slogdet:
     """The sign of the determinant and the logarithm of its absolute value."""
 def softmax(input: Tensor, dim: _int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """exp(x), scaled to sum to one along a dimension."""
+    """exp(x), divided by the sum of exp(x) along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = None, *, out: Any = None) -> _sort:
-    """The elements of a dimension in order, and where they were. Equal elements keep their order."""
+    """The elements of a dimension in ascending (or descending) order, and their original indices. Equal elements keep their order."""
 sparse_coo: layout
 def sparse_coo_tensor(indices: Any = None, values: Any = None, size: SupportsIndex | Sequence[SupportsIndex] | None = None, *, dtype: dtype | None = None, device: Any = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None, is_coalesced: _bool | None = None) -> Tensor:
-    """A sparse tensor with `values` at `indices`; indices that repeat stand for sums."""
+    """A sparse tensor with `values` at `indices`; values of repeated indices are added up."""
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Parts of a given size (the last may be smaller), or of given sizes, along a dimension; views."""
 def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
@@ -1087,15 +1087,15 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `square`."""
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Drop dimensions of length 1: all, or those named."""
+    """Remove dimensions of length 1: all, or those given."""
 def squeeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`squeeze` as a copy instead of a view."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors of one shape along a new dimension."""
+    """Join tensors of the same shape along a new dimension."""
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of `var`."""
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
-    """Standard deviation and mean, together."""
+    """The standard deviation and the mean."""
 strided: layout
 def sub(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`."""
@@ -1110,13 +1110,13 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Another name of `transpose`."""
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors and numbers stay as they are."""
+    """The transpose of a matrix, as a view; tensors with fewer dimensions are returned unchanged."""
 def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`t` as a copy instead of a view."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elements by their number in the flattened tensor."""
+    """The elements with the given indices in the flattened tensor."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
+    """Like `gather`, with broadcast shapes; without `dim`, on the flattened tensor."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element."""
 def tan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1128,35 +1128,35 @@ def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array."""
 def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: _int = 0, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Parts of nearly equal size, or between given indices; views."""
+    """Parts of nearly equal size, or the parts between given indices, along a dimension; views."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Products summed over the last `dims` dimensions of `a` and the first of `b`, or over pairs of dimensions."""
+    """The sum of products over the last `dims` dimensions of `a` and the first `dims` of `b`, or over given pairs of dimensions."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = False) -> Tensor:
     """x where it is above `threshold`, else `value`."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """`threshold` in place."""
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """Like `repeat`, with ones put in front of too few numbers."""
+    """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front."""
 def to_dlpack(tensor: Tensor) -> Any:
     """The tensor's memory as a DLPack capsule."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> _topk:
-    """The `k` largest (or smallest) elements of a dimension, and where they are."""
+    """The `k` largest (or smallest) elements of a dimension, and their indices."""
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Swap two dimensions."""
+    """Swap two dimensions; a view."""
 def transpose_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`transpose` as a copy instead of a view."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
-    """The integral of samples along a dimension; `x` are the places of the samples, or `dx` their distance."""
+    """The integral of samples along a dimension by the trapezoidal rule; `x` are the positions of the samples, or `dx` their distance."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
     """Another name of `trapezoid`."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of a matrix, up to and with a diagonal; zeros elsewhere."""
+    """The lower triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype = ..., device: Any = None, layout: layout | None = None, pin_memory: _bool = False) -> Tensor:
     """Rows and columns of the elements of a matrix's lower triangle."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    """The upper triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype = ..., device: Any = None, layout: layout | None = None, pin_memory: _bool = False) -> Tensor:
     """Rows and columns of the elements of a matrix's upper triangle."""
 def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1166,17 +1166,17 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def trunc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `trunc`."""
 def typename(obj: Any, /) -> str:
-    """The full name of an object's type; of a tensor, that of its element type."""
+    """The full name of an object's type; for a tensor, the name of its tensor type, such as "mpigrad.FloatTensor"."""
 uint16: dtype
 uint32: dtype
 uint64: dtype
 uint8: dtype
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
-    """The slices of a dimension, one by one; views."""
+    """The slices of a dimension, without that dimension, as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> tuple[Tensor, ...]:
     """`unbind` as a copy instead of a view."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
-    """Make several dimensions of one."""
+    """Split the dimension `dim` into several, of the lengths `sizes`."""
 def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`unfold` as a copy instead of a view."""
 @overload
@@ -1188,13 +1188,13 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False]=False, retu
 @overload
 def unique_consecutive(input: Tensor, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> Any: ...
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The coordinates of elements known by their numbers."""
+    """Coordinates of elements, from their indices in the flattened tensor."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`chunk`, of parts that may be changed in place."""
+    """`chunk` that allows in-place changes of its results, as in PyTorch."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`split`, of parts that may be changed in place."""
+    """`split` that allows in-place changes of its results, as in PyTorch."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`split` by sizes, of parts that may be changed in place."""
+    """`split_with_sizes` that allows in-place changes of its results, as in PyTorch."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Insert a dimension of length 1."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
@@ -1202,11 +1202,11 @@ def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwarg
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Request deterministic results. No effect: all operators here are deterministic."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
-    """A matrix of the powers of each element of a vector."""
+    """The Vandermonde matrix: each row has the powers of one element of a vector."""
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
-    """The variance, divided by the number of elements minus `correction` (1 unless given)."""
+    """The variance: the sum of squared differences from the mean, divided by the number of elements minus `correction` (default 1)."""
 def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
-    """Variance and mean, together."""
+    """The variance and the mean."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
 def view_as_complex(input: Tensor) -> Tensor:
@@ -1218,9 +1218,9 @@ def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: An
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
     """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Split along rows."""
+    """Split along dimension 0; views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors as rows."""
+    """Join tensors along dimension 0; vectors become rows."""
 @overload
 def where(condition: Tensor, input: None=None, other: None=None, *, out: None=None) -> tuple[Tensor, ...]: ...
 @overload
@@ -1234,4 +1234,4 @@ def zero_(self: Tensor) -> Tensor:
 def zeros(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, **names: Any) -> Tensor:
     """A tensor of zeros."""
 def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
-    """Zeros in the shape, type and place of `input`."""
+    """Zeros with the shape, type and device of `input`."""

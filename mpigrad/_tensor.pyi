@@ -139,12 +139,12 @@ class Tensor(TensorBase):
     @property
     def _base(self) -> Tensor | None: ...
     def _indices(self) -> Tensor:
-        """The indices, coalesced or not."""
+        """The indices of a sparse tensor, which need not be coalesced."""
     def _is_view(self) -> _bool: ...
     def _nnz(self) -> _int:
         """The number of stored values."""
     def _values(self) -> Tensor:
-        """The values, coalesced or not; not differentiable."""
+        """The values of a sparse tensor, which need not be coalesced; not differentiable."""
     @property
     def _version(self) -> _int: ...
     def abs(self, *, out: Tensor | None = None) -> Tensor:
@@ -168,7 +168,7 @@ class Tensor(TensorBase):
     def add_(self, other: _Operand, **kw: Any) -> Self:
         """In-place version of `add`."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
-        """`beta * input + alpha * (sum of the products of the batches)`."""
+        """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
         """In-place version of `addbmm`."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
@@ -196,19 +196,19 @@ class Tensor(TensorBase):
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """Whether all elements (or all along dimensions) are nonzero."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether all elements are close, by `isclose`."""
+        """Whether all elements of two tensors are close, in the sense of `isclose`."""
     def amax(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The largest elements over one or several dimensions; equals share the gradient."""
+        """The largest element over one or several dimensions; elements that are equal to it share the gradient."""
     def amin(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The smallest elements over one or several dimensions; equals share the gradient."""
+        """The smallest element over one or several dimensions; elements that are equal to it share the gradient."""
     def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _aminmax:
-        """The smallest and the largest elements, together."""
+        """The smallest and the largest element."""
     def angle(self, *, out: Tensor | None = None) -> Tensor:
         """The angle of each element in the complex plane: 0 or pi for real ones."""
     def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """Whether at least one element (of all, or along dimensions) is nonzero."""
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Replace each element by `callable(element)`. Slow: for a few elements only."""
+        """Replace each element by `callable(element)`, in place. It calls Python for each element, so it is slow."""
     def arccos(self, *, out: Tensor | None = None) -> Tensor:
         """The angle whose cosine each element is."""
     def arccos_(self, *, out: Tensor | None = None) -> Self:
@@ -242,7 +242,7 @@ class Tensor(TensorBase):
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """The index of the smallest element: in the flattened tensor, or along a dimension."""
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
-        """The indices that put a dimension in order."""
+        """The indices that sort a dimension."""
     def argwhere(self) -> Tensor:
         """The indices of nonzero elements, a row for each."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -250,7 +250,7 @@ class Tensor(TensorBase):
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Self:
         """Give this tensor another shape, strides and offset into its memory."""
     def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """A copy with `src` where `as_strided` of these arguments looks."""
+        """A copy of the tensor, with `src` written to the elements that `as_strided` with these arguments would return."""
     def as_subclass(self, cls: _type[_Subclass]) -> _Subclass: ...
     def asin(self, *, out: Tensor | None = None) -> Tensor:
         """The angle whose sine each element is."""
@@ -279,13 +279,13 @@ class Tensor(TensorBase):
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
         """In-place version of `baddbmm`."""
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """Ones with the probabilities of `input` (or `p`, in its shape), zeros otherwise."""
+        """Random zeros and ones: each element of `input` is the probability of a one; with `p`, all probabilities are `p`."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones with probability `p` (a number or a tensor), zeros otherwise."""
     def bfloat16(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-        """How often each small integer occurs, or the sum of its weights."""
+        """The number of occurrences of each non-negative integer, or the sum of its `weights`."""
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits that both elements have."""
     def bitwise_and_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -311,11 +311,11 @@ class Tensor(TensorBase):
     def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `bitwise_xor`."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The products of two equally long rows of matrices."""
+        """The matrix products of two batches of matrices, pair by pair."""
     def bool(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.bool."""
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """Stretch a tensor to a shape, without copying."""
+        """Broadcast a tensor to a shape, as a view."""
     def byte(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.uint8."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Self:
@@ -339,19 +339,19 @@ class Tensor(TensorBase):
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts of equal size (the last may be smaller); views."""
     def clamp(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-        """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+        """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit)."""
     def clamp_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Self:
         """In-place version of `clamp`."""
     def clamp_max(self, max: Any, *, out: Tensor | None = None) -> Tensor:
-        """Each element, moved down to `max` if it is above."""
+        """Each element, or `max` if that is smaller."""
     def clamp_max_(self, max: Any, *, out: Tensor | None = None) -> Self:
         """In-place version of `clamp_max`."""
     def clamp_min(self, min: Any, *, out: Tensor | None = None) -> Tensor:
-        """Each element, moved up to `min` if it is below."""
+        """Each element, or `min` if that is larger."""
     def clamp_min_(self, min: Any, *, out: Tensor | None = None) -> Self:
         """In-place version of `clamp_min`."""
     def clip(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-        """Each element, moved to `min` or `max` (numbers or tensors) if it is beyond."""
+        """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit)."""
     def clip_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Self:
         """In-place version of `clamp`."""
     def clone(self, *, memory_format: memory_format | None = None) -> Tensor:
@@ -359,9 +359,9 @@ class Tensor(TensorBase):
     def coalesce(self) -> Tensor:
         """A copy with unique, sorted indices, whose values are summed; itself if it is coalesced."""
     def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
-        """All choices of `r` elements of a vector, as rows."""
+        """All combinations of `r` elements of a vector, one per row."""
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor is its own."""
+        """The complex conjugate; a real tensor is returned unchanged."""
     def conj_physical(self) -> Tensor: ...
     def conj_physical_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `conj_physical`."""
@@ -372,11 +372,11 @@ class Tensor(TensorBase):
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
         """Write the elements of `src`, of any type and on any device, into this tensor."""
     def copysign(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """The size of `input` with the sign of `other`."""
+        """The absolute values of `input` with the signs of `other`."""
     def copysign_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `copysign`."""
     def corrcoef(self) -> Tensor:
-        """The correlation coefficients of variables, one in each row."""
+        """The matrix of correlation coefficients of variables; each row is a variable, each column an observation."""
     def cos(self, *, out: Tensor | None = None) -> Tensor:
         """The cosine of each element."""
     def cos_(self, *, out: Tensor | None = None) -> Self:
@@ -388,17 +388,17 @@ class Tensor(TensorBase):
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many elements are not zero."""
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariances of variables, one in each row, of which the columns are observations."""
+        """The covariance matrix of variables; each row is a variable, each column an observation."""
     def cpu(self, memory_format: memory_format | None = None) -> Tensor:
-        """This tensor in the host's memory."""
+        """This tensor in host memory; itself if it is there already."""
     def cross(self, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-        """The vector product along a dimension of length 3 (the first such one, if none is named)."""
+        """The vector product along a dimension of length 3; without `dim`, along the first such dimension."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: memory_format | None = None) -> Tensor:
-        """This tensor in a GPU's memory."""
+        """This tensor in a GPU's memory; itself if it is there already."""
     def cummax(self, dim: _int, *, out: Any = None) -> _cummax:
-        """The largest element so far along a dimension, and where it is."""
+        """The largest element up to each position of a dimension, and its index."""
     def cummin(self, dim: _int, *, out: Any = None) -> _cummin:
-        """The smallest element so far along a dimension, and where it is."""
+        """The smallest element up to each position of a dimension, and its index."""
     def cumprod(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """Running products along a dimension."""
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Self:
@@ -412,33 +412,33 @@ class Tensor(TensorBase):
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
-        """The address of the first element."""
+        """The memory address of the first element."""
     def deg2rad(self, *, out: Tensor | None = None) -> Tensor:
         """Angles in degrees as radians."""
     def deg2rad_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `deg2rad`."""
     def dense_dim(self) -> _int:
-        """How many dimensions each value has."""
+        """The number of dense dimensions, those of each stored value."""
     def det(self, *, out: Tensor | None = None) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
         """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
     def detach_(self) -> Self:
-        """Forget this tensor's history, in place."""
+        """Disconnect this tensor from the graph, in place: it becomes a leaf."""
     @property
     def device(self) -> _device: ...
     def diag(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-        """A matrix with a vector as its diagonal, or a matrix's diagonal as a vector."""
+        """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """Matrices whose diagonals are the last dimension of `input`."""
+        """Matrices with the last dimension of `input` on the diagonal and zeros elsewhere."""
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """A matrix with all elements of a tensor as its diagonal."""
+        """A matrix with all elements of a tensor on its diagonal."""
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """The diagonal of two dimensions, as the last dimension of a view."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A copy with `src` as its diagonal."""
+        """A copy of the tensor with `src` written to a diagonal."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-        """The `n`-th differences of neighbours along a dimension."""
+        """The differences of neighbouring elements along a dimension, taken `n` times."""
     def digamma(self, *, out: Tensor | None = None) -> Tensor:
         """The derivative of lgamma."""
     def digamma_(self, *, out: Tensor | None = None) -> Self:
@@ -448,7 +448,7 @@ class Tensor(TensorBase):
     def dim_order(self, ambiguity_check: _bool = False) -> tuple[_int, ...]:
         """The dimensions in descending order of their strides."""
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
-        """The `p`-norm of the difference."""
+        """The `p`-norm of `input - other`."""
     def div(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down."""
     def div_(self, other: _Operand, **kw: Any) -> Self:
@@ -462,11 +462,11 @@ class Tensor(TensorBase):
     def double(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.float64."""
     def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Split along dimension 2."""
+        """Split along dimension 2; views."""
     @property
     def dtype(self) -> _dtype: ...
     def element_size(self) -> _int:
-        """The bytes of one element."""
+        """The number of bytes of one element."""
     def eq(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements are equal."""
     def eq_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -494,9 +494,9 @@ class Tensor(TensorBase):
     def exp_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `exp`."""
     def expand(self, *sizes: Any, size: SupportsIndex | Sequence[SupportsIndex] | None = None) -> Tensor:
-        """Stretch dimensions of length 1, and add ones in front, without copying."""
+        """Broadcast dimensions of length 1 to other lengths, and add dimensions in front, as a view."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """Stretch this tensor to the shape of `other`."""
+        """Broadcast this tensor to the shape of `other`, as a view."""
     def expm1(self, *, out: Tensor | None = None) -> Tensor:
         """exp(x) - 1, exact for small x."""
     def expm1_(self, *, out: Tensor | None = None) -> Self:
@@ -512,7 +512,7 @@ class Tensor(TensorBase):
     def fix_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `trunc`."""
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """Make one dimension of those from `start_dim` to `end_dim`."""
+        """Merge the dimensions from `start_dim` to `end_dim` into one."""
     def flip(self, *args: Any, dims: Any = None) -> Tensor:
         """Reverse the order along some dimensions."""
     def fliplr(self) -> Tensor:
@@ -546,7 +546,7 @@ class Tensor(TensorBase):
     def frac_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `frac`."""
     def frexp(self, *, out: Any = None) -> _frexp:
-        """Each element as a number from [0.5, 1) times a power of two."""
+        """Mantissa and exponent of each element: the element is the mantissa, from [0.5, 1), times two to the power of the exponent."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
         """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0."""
     def gcd(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -562,7 +562,7 @@ class Tensor(TensorBase):
     def ger(self, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The matrix of products of the elements of two vectors."""
     def get_device(self) -> _int:
-        """The number of the GPU that holds this tensor; -1 on the CPU."""
+        """The index of the GPU of this tensor; -1 on the CPU."""
     @property
     def grad(self) -> Tensor | None: ...
     @grad.setter
@@ -586,15 +586,15 @@ class Tensor(TensorBase):
     def half(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.float16."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """0 below zero, 1 above, and the element of `values` at zero."""
+        """0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0."""
     def heaviside_(self, values: Tensor, *, out: Tensor | None = None) -> Self:
         """In-place version of `heaviside`."""
     def histc(self, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
-        """How many elements fall into each of equal bins between `min` and `max` (the elements' own when equal)."""
+        """The number of elements in each of `bins` equal bins between `min` and `max`; if these are equal, between the smallest and the largest element."""
     def histogram(self, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
-        """How many elements (or what weight of them) lie in each bin, and the edges of the bins."""
+        """The number of elements (or the sum of their weights) in each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Split along columns: dimension 1, or 0 of vectors."""
+        """Split along dimension 1 (vectors along dimension 0); views."""
     def hypot(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """sqrt(input^2 + other^2), without overflow."""
     def hypot_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -624,7 +624,7 @@ class Tensor(TensorBase):
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Self:
         """In-place version of `index_copy`."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """Write one value into the slices at the given indices."""
+        """Write one value into the slices of a dimension at the given indices."""
     def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Self:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
@@ -636,11 +636,11 @@ class Tensor(TensorBase):
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Self:
         """In-place version of `index_reduce`."""
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The slices of a dimension at the given indices."""
+        """The slices of `input` at the indices `index` of a dimension."""
     def indices(self) -> Tensor:
         """The indices of a coalesced sparse tensor, one column per element."""
     def inner(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Products summed over the last dimension of both."""
+        """The sum of products over the last dimension of both tensors."""
     def int(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.int32."""
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
@@ -651,13 +651,13 @@ class Tensor(TensorBase):
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool: ...
     def is_contiguous(self, memory_format: memory_format | None = None) -> _bool:
-        """Whether the elements lie in order in memory."""
+        """Whether the elements are in memory in row-major order without gaps."""
     @property
     def is_cpu(self) -> _bool: ...
     @property
     def is_cuda(self) -> _bool: ...
     def is_distributed(self) -> _bool:
-        """Whether one tensor is spread over several processes: never."""
+        """Whether one tensor is spread over several processes: always False."""
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floating-point numbers."""
     def is_inference(self) -> _bool:
@@ -680,15 +680,15 @@ class Tensor(TensorBase):
     @property
     def is_nested(self) -> _bool: ...
     def is_nonzero(self) -> _bool:
-        """Whether the tensor's only element is not zero."""
+        """Whether the only element of the tensor is not zero; RuntimeError if it has several."""
     def is_pinned(self, device: Any = None) -> _bool:
-        """Whether this tensor lies in pinned memory of the host."""
+        """Whether this tensor is in pinned host memory."""
     @property
     def is_quantized(self) -> _bool: ...
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether the shapes are equal."""
+        """Whether both tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether both are the same elements of the same memory."""
+        """Whether both tensors have the same memory, offset, shape and strides."""
     def is_shared(self) -> _bool:
         """Whether other processes may see this memory: on a GPU, or after `share_memory_`."""
     def is_signed(self) -> _bool:
@@ -718,13 +718,13 @@ class Tensor(TensorBase):
     def isreal(self, *, out: Tensor | None = None) -> Tensor:
         """Whether elements have no imaginary part."""
     def item(self) -> _int | _float | _bool:
-        """The only element, as a Python number."""
+        """The only element, as a Python number; RuntimeError if there are several."""
     @property
     def itemsize(self) -> _bool: ...
     def kron(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The Kronecker product: `input` with each element replaced by its product with `other`."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _kthvalue:
-        """The `k`-th smallest element of a dimension (counted from 1), and where it is."""
+        """The `k`-th smallest element of a dimension (counted from 1), and its index."""
     @property
     def layout(self) -> _layout: ...
     def lcm(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -740,7 +740,7 @@ class Tensor(TensorBase):
     def le_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `le`."""
     def lerp(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-        """The point between `input` (weight 0) and `end` (weight 1): input + weight (end - input)."""
+        """Linear interpolation: `input + weight * (end - input)`."""
     def lerp_(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Self:
         """In-place version of `lerp`."""
     def less(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -804,7 +804,7 @@ class Tensor(TensorBase):
     def logical_xor_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `logical_xor`."""
     def logit(self, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-        """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+        """log(x / (1 - x)), the inverse of sigmoid. With `eps`, x is limited to the range from eps to 1 - eps."""
     def logit_(self, eps: _float | None = None, *, out: Tensor | None = None) -> Self:
         """In-place version of `logit`."""
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -823,15 +823,15 @@ class Tensor(TensorBase):
     @property
     def mT(self) -> Tensor: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
-        """Replace each element by `callable(element, element of x, element of y)`."""
+        """Replace each element by `callable(element, element of x, element of y)`, in place."""
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
-        """Replace each element by `callable(element, element of tensor)`."""
+        """Replace each element by `callable(element, element of tensor)`, in place."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """A copy with one value written where the mask is True."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Self:
         """In-place version of `masked_fill`."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy with the elements of `source`, one after the other, where the mask is True."""
+        """A copy of the tensor; where the mask is True, its elements are replaced by those of `source`, in order."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """In-place version of `masked_scatter`."""
     def masked_select(self, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -867,19 +867,19 @@ class Tensor(TensorBase):
     def mm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
-        """The most frequent value along a dimension, and where it was last seen: (values, indices)."""
+        """The most frequent value along a dimension, and its last index: (values, indices)."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Move dimensions to other places; the rest keep their order."""
+        """Move dimensions to other positions; the other dimensions keep their order. A view."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Move dimensions to other places; the rest keep their order."""
+        """Move dimensions to other positions; the other dimensions keep their order. A view."""
     def msort(self, *, out: Tensor | None = None) -> Tensor:
-        """The elements of the first dimension in order."""
+        """The tensor sorted along its first dimension."""
     def mul(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * other`, element by element."""
     def mul_(self, other: _Operand, **kw: Any) -> Self:
         """In-place version of `mul`."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """Indices drawn from each row of `input`, in proportion to its elements."""
+        """`num_samples` random indices for each row of `input`; the probability of an index is proportional to the row's element."""
     def multiply(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * other`, element by element."""
     def multiply_(self, other: _Operand, **kw: Any) -> Self:
@@ -887,13 +887,13 @@ class Tensor(TensorBase):
     def mv(self, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of a matrix and a vector."""
     def mvlgamma(self, p: _int, *, out: Tensor | None = None) -> Tensor:
-        """The logarithm of the gamma function of `p` dimensions."""
+        """The logarithm of the multivariate gamma function of dimension `p`."""
     def mvlgamma_(self, p: _int, *, out: Tensor | None = None) -> Self:
         """In-place version of `mvlgamma`."""
     @property
     def name(self) -> str | None: ...
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-        """nan, inf and -inf replaced: by zero, the largest and the smallest number of the type, unless given."""
+        """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the largest and the smallest number of the type)."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Self:
         """In-place version of `nan_to_num`."""
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
@@ -903,11 +903,11 @@ class Tensor(TensorBase):
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _nanmedian: ...
     def nanquantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-        """Like `quantile`, of the elements that are numbers."""
+        """`quantile` of the elements that are not nan."""
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """The sum of the elements that are not nan."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """`length` indices of a dimension from `start` on; a view."""
+        """The slice of a dimension from `start`, `length` elements long; a view."""
     def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
         """`narrow` as a copy instead of a view."""
     @property
@@ -931,19 +931,19 @@ class Tensor(TensorBase):
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any) -> Tensor:
-        """A tensor with this one's dtype and device: the values of a list, tensor or array; uninitialised if sizes are given."""
+        """A tensor with this tensor's type and device: from a list, tensor or array; uninitialised if sizes are given."""
     def new_empty(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """An unfilled tensor of this tensor's type and place."""
+        """An uninitialised tensor with this tensor's type and device."""
     def new_empty_strided(self, size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """`empty_strided` with this tensor's type and place."""
+        """`empty_strided` with this tensor's type and device."""
     def new_full(self, size: SupportsIndex | Sequence[SupportsIndex], fill_value: Any, *, dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """One value, in this tensor's type and place."""
+        """A tensor filled with one value, with this tensor's type and device."""
     def new_ones(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """Ones of this tensor's type and place."""
+        """Ones with this tensor's type and device."""
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """A copy of `data`, in this tensor's type and place."""
+        """A tensor with a copy of `data`, with this tensor's type and device."""
     def new_zeros(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """Zeros of this tensor's type and place."""
+        """Zeros with this tensor's type and device."""
     def nextafter(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The next number from `input` towards `other`."""
     def nextafter_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -958,9 +958,9 @@ class Tensor(TensorBase):
     def nonzero(self, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
         """The indices of nonzero elements: a row for each, or a tuple of index vectors."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
-        """The coordinates of the first `size` elements that are not zero; missing ones are filled in."""
+        """The coordinates of the first `size` elements that are not zero; if there are fewer, the rest is `fill_value`."""
     def norm(self, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
-        """The norm of the elements, over all or some dimensions; 2 ("fro") unless `p` is given."""
+        """The norm of the elements, over all or some dimensions; by default the 2-norm ("fro")."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fill with numbers of a normal distribution."""
     def not_equal(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -970,13 +970,13 @@ class Tensor(TensorBase):
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
-        """The elements as a NumPy array that shares this tensor's memory; `force` copies where it must."""
+        """A NumPy array that shares this tensor's memory; `force` detaches the tensor, moves it to the host and copies, if necessary."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The matrix of products of the elements of two vectors."""
     @property
     def output_nr(self) -> _int: ...
     def permute(self, *dims: Any) -> Tensor:
-        """Put the dimensions in another order: `x.permute(2, 0, 1)` or `x.permute((2, 0, 1))`."""
+        """Reorder the dimensions: `x.permute(2, 0, 1)` or `x.permute((2, 0, 1))`; a view."""
     def pin_memory(self, device: Any = None) -> Tensor:
         """A copy in pinned host memory, for asynchronous transfers with `to(..., non_blocking=True)`."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
@@ -985,7 +985,7 @@ class Tensor(TensorBase):
     def polygamma_(self, n: _int) -> Self:
         """In-place version of `_polygamma_method`."""
     def positive(self) -> Tensor:
-        """The tensor itself; booleans are refused."""
+        """The tensor itself; raises an error for booleans, as in PyTorch."""
     def pow(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """`input` to the power of `exponent`; one of them may be a number."""
     def pow_(self, exponent: Any, *, out: Tensor | None = None) -> Self:
@@ -993,21 +993,21 @@ class Tensor(TensorBase):
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """The product of all elements, or along a dimension."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy with elements replaced (or added to) by their number in the flattened tensor."""
+        """A copy of the tensor in which the elements with the given indices in the flattened tensor are replaced, or added to."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
         """In-place version of `put`."""
     def qr(self, some: _bool = True, *, out: Any = None) -> _qr:
         """`linalg.qr` under its old name."""
     def quantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-        """The value below which the part `q` of the elements lies (all, or along a dimension)."""
+        """The `q`-quantile of the elements, over all or along a dimension."""
     def rad2deg(self, *, out: Tensor | None = None) -> Tensor:
         """Angles in radians as degrees."""
     def rad2deg_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `rad2deg`."""
     def random_(self, from_: Any = None, to: Any = None, *, generator: Generator | None = None, **names: Any) -> Self:
-        """Fill with integers: from [from, to), from [0, to), or from all that the type can hold."""
+        """Fill with random integers: from [from, to), from [0, to), or from the whole range of the type."""
     def ravel(self) -> Tensor:
-        """All elements in one dimension."""
+        """All elements as a vector; a view if possible."""
     @property
     def real(self) -> Tensor: ...
     @real.setter
@@ -1017,7 +1017,7 @@ class Tensor(TensorBase):
     def reciprocal_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `reciprocal`."""
     def record_stream(self, stream: Any) -> None:
-        """Record that `stream` uses this tensor of another stream: its memory is not reused before that work is complete."""
+        """Record that `stream` uses this tensor, which belongs to another stream: its memory is not reused before that work is complete."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -1031,13 +1031,13 @@ class Tensor(TensorBase):
     def remainder_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `remainder`."""
     def renorm(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
-        """Shorten each slice along a dimension whose `p`-norm is larger than `maxnorm` to it."""
+        """Scale down each slice of a dimension whose `p`-norm is larger than `maxnorm`, so that its norm is `maxnorm`."""
     def renorm_(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Self:
         """In-place version of `renorm`."""
     def repeat(self, *repeats: Any) -> Tensor:
-        """Copies of this tensor side by side, so many along each dimension."""
+        """Copies of this tensor, concatenated: as many along each dimension as `sizes` says."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-        """Repeat each element (or slice of a dimension), with its copies next to each other."""
+        """Repeat each element of the flattened tensor (or each slice of a dimension); the copies follow each other."""
     @property
     def requires_grad(self) -> _bool: ...
     @requires_grad.setter
@@ -1045,7 +1045,7 @@ class Tensor(TensorBase):
     def requires_grad_(self, requires_grad: _bool = True) -> Self:
         """Set `requires_grad` of this leaf, in place."""
     def reshape(self, *shape: Any) -> Tensor:
-        """The same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+        """A tensor with the same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """Reshape this tensor to the shape of `other`."""
     def resize_(self, *sizes: Any, memory_format: memory_format | None = None, **names: Any) -> Self:
@@ -1061,7 +1061,7 @@ class Tensor(TensorBase):
     def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
         """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor."""
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
-        """Turn a plane of two dimensions by 90 degrees, `k` times."""
+        """Rotate by 90 degrees, `k` times, in the plane of the two dimensions `dims`."""
     def round(self, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
         """Each element rounded to `decimals` digits after the point; halves go to the even neighbour."""
     def round_(self, *, decimals: _int = 0, out: Tensor | None = None) -> Self:
@@ -1073,11 +1073,11 @@ class Tensor(TensorBase):
     def rsub(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
         """`other - alpha * input`."""
     def scatter(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
-        """Write `src` (a tensor or a number) where `index` says: `result[index[i][j]][j] = src[i][j]` for dim 0."""
+        """Write `src` (a tensor or a number) at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for dim 0."""
     def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Self:
         """In-place version of `scatter`."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Add `src` where `index` says: `result[index[i][j]][j] += src[i][j]` for dim 0."""
+        """Add `src` at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]` for dim 0."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Self:
         """In-place version of `scatter_add`."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
@@ -1087,9 +1087,9 @@ class Tensor(TensorBase):
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at one index of a dimension, without that dimension; a view."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """A copy with `src` as one slice of a dimension."""
+        """A copy of the tensor with `src` written to one index of a dimension."""
     def set_(self, source: Tensor | None = None) -> Self:
-        """Make this tensor share the memory of `source` (an empty one without it)."""
+        """Make this tensor share the memory of `source`; without `source`, make it empty."""
     def sgn(self, *, out: Tensor | None = None) -> Tensor:
         """The sign of each element; of complex ones, z / |z|."""
     def sgn_(self, *, out: Tensor | None = None) -> Self:
@@ -1127,15 +1127,15 @@ class Tensor(TensorBase):
     @overload
     def size(self, dim: _int) -> _int: ...
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-        """A copy with `src` as a range of slices of a dimension."""
+        """A copy of the tensor with `src` written to a range of a dimension."""
     def slogdet(self, *, out: Any = None) -> linalg_slogdet:
         """The sign of the determinant and the logarithm of its absolute value."""
     def softmax(self, dim: _int | None = None, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-        """exp(x), scaled to sum to one along a dimension."""
+        """exp(x), divided by the sum of exp(x) along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = None, *, out: Any = None) -> _sort:
-        """The elements of a dimension in order, and where they were. Equal elements keep their order."""
+        """The elements of a dimension in ascending (or descending) order, and their original indices. Equal elements keep their order."""
     def sparse_dim(self) -> _int:
-        """How many dimensions the indices name; 0 for dense tensors."""
+        """The number of sparse dimensions, which the indices address; 0 for dense tensors."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the indices of a sparse `mask`, as a sparse tensor."""
     def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Self:
@@ -1155,9 +1155,9 @@ class Tensor(TensorBase):
     def square_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `square`."""
     def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
-        """Drop dimensions of length 1: all, or those named."""
+        """Remove dimensions of length 1: all, or those given."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
-        """Drop dimensions of length 1, in place."""
+        """Remove dimensions of length 1, in place."""
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
         """The standard deviation: the square root of `var`."""
     def storage_offset(self) -> _int:
@@ -1177,25 +1177,25 @@ class Tensor(TensorBase):
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
         """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64."""
     def sum_to_size(self, *size: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
-        """Summed to a shape that broadcasts to this one: what the gradient of broadcasting needs."""
+        """Sum over the dimensions that broadcasting from `size` to this tensor's shape adds or stretches."""
     def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd:
         """U, S and V with A = U diag(S) V^H."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Another name of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
-        """Exchange two dimensions in place."""
+        """Swap two dimensions, in place."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Another name of `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Swap two dimensions, in place."""
     def t(self) -> Tensor:
-        """The transpose of a matrix; vectors and numbers stay as they are."""
+        """The transpose of a matrix, as a view; tensors with fewer dimensions are returned unchanged."""
     def t_(self) -> Self:
         """Transpose a matrix in place."""
     def take(self, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Elements by their number in the flattened tensor."""
+        """The elements with the given indices in the flattened tensor."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-        """Like `gather`, with shapes broadcast; on the flattened tensor without `dim`."""
+        """Like `gather`, with broadcast shapes; without `dim`, on the flattened tensor."""
     def tan(self, *, out: Tensor | None = None) -> Tensor:
         """The tangent of each element."""
     def tan_(self, *, out: Tensor | None = None) -> Self:
@@ -1205,9 +1205,9 @@ class Tensor(TensorBase):
     def tanh_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `tanh`."""
     def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Parts of nearly equal size, or between given indices; views."""
+        """Parts of nearly equal size, or the parts between given indices, along a dimension; views."""
     def tile(self, *dims: Any) -> Tensor:
-        """Like `repeat`, with ones put in front of too few numbers."""
+        """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Convert to another type or device, or to those of another tensor; returns itself if nothing changes."""
     def to_dense(self, dtype: _dtype | None = None, *, masked_grad: _bool = True) -> Tensor:
@@ -1217,19 +1217,19 @@ class Tensor(TensorBase):
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; one number for a zero-dimensional tensor."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> _topk:
-        """The `k` largest (or smallest) elements of a dimension, and where they are."""
+        """The `k` largest (or smallest) elements of a dimension, and their indices."""
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Swap two dimensions."""
+        """Swap two dimensions; a view."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Swap two dimensions, in place."""
     def tril(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of a matrix, up to and with a diagonal; zeros elsewhere."""
+        """The lower triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
     def tril_(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Self:
         """In-place version of `tril`."""
     def triu(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+        """The upper triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
     def triu_(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Self:
         """In-place version of `triu`."""
     def true_divide(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -1245,15 +1245,15 @@ class Tensor(TensorBase):
     @overload
     def type(self, dtype: Any, non_blocking: _bool=False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
-        """This tensor in the type and place of `other`."""
+        """This tensor with the type and device of `other`."""
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
-        """The slices of a dimension, one by one; views."""
+        """The slices of a dimension, without that dimension, as a tuple of views."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """Make several dimensions of one."""
+        """Split the dimension `dim` into several, of the lengths `sizes`."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Windows of `size` elements of a dimension, `step` apart, as a last dimension; a view."""
+        """Windows of `size` elements of a dimension, at distances of `step`, in a new last dimension; a view."""
     def uniform_(self, from_: _float = 0.0, to: _float = 1.0, *, generator: Generator | None = None, **names: Any) -> Self:
-        """Fill with numbers drawn evenly from [from, to)."""
+        """Fill with random numbers, uniformly distributed in [from, to)."""
     @overload
     def unique(self, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor: ...
     @overload
@@ -1263,11 +1263,11 @@ class Tensor(TensorBase):
     @overload
     def unique_consecutive(self, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> Any: ...
     def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`chunk`, of parts that may be changed in place."""
+        """`chunk` that allows in-place changes of its results, as in PyTorch."""
     def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`split`, of parts that may be changed in place."""
+        """`split` that allows in-place changes of its results, as in PyTorch."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`split` by sizes, of parts that may be changed in place."""
+        """`split_with_sizes` that allows in-place changes of its results, as in PyTorch."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """Insert a dimension of length 1."""
     def unsqueeze_(self, dim: _int) -> Self:
@@ -1277,15 +1277,15 @@ class Tensor(TensorBase):
     def values(self) -> Tensor:
         """The values of a coalesced sparse tensor; differentiable."""
     def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
-        """The variance, divided by the number of elements minus `correction` (1 unless given)."""
+        """The variance: the sum of squared differences from the mean, divided by the number of elements minus `correction` (default 1)."""
     def vdot(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
     def view(self, *shape: Any, **names: Any) -> Tensor:
-        """The same memory in another shape; an error when that would need a copy."""
+        """A view of the same memory in another shape; RuntimeError if that would need a copy."""
     def view_as(self, other: Tensor) -> Tensor:
         """View this tensor in the shape of `other`."""
     def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Split along rows."""
+        """Split along dimension 0; views."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """This tensor where `condition` is true, else `other`."""
     def xlogy(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:

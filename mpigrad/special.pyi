@@ -46,11 +46,11 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The logarithm of `softmax`."""
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x away from 0 and 1."""
+    """log(x / (1 - x)), the inverse of sigmoid. With `eps`, x is limited to the range from eps to 1 - eps."""
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of `p` dimensions."""
+    """The logarithm of the multivariate gamma function of dimension `p`."""
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The normal distribution function."""
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -122,7 +122,7 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
     """The negative log likelihood of normal variables of mean `input` and variance `var`."""
 def gelu(input: Tensor, approximate: str = 'none') -> Tensor:
-    """x times the normal distribution function of x, exactly or (`approximate="tanh"`) by a formula with tanh."""
+    """x times the cumulative normal distribution of x, exactly or, with `approximate="tanh"`, by a formula with tanh."""
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second."""
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
@@ -138,7 +138,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """`x * hardsigmoid(x)`."""
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x cut off at `min_val` and `max_val`."""
+    """x, limited to the range from `min_val` to `max_val`."""
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh` in place."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
@@ -231,7 +231,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = 'constant', value: float 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The p-norm of the difference of rows."""
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of all pairs of rows, each once."""
+    """The p-norm distances of all pairs of different rows, each pair once."""
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels moved into space: (c r r, h, w) to (c, h r, w r)."""
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -243,7 +243,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x cut off at 0 and 6."""
+    """x, limited to the range from 0 to 6."""
 def relu_(input: Tensor) -> Tensor:
     """`relu` in place."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -255,7 +255,7 @@ def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.333333333333333
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """softmax(query key^T * scale + mask) value."""
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the scale and alpha that keep means at 0 and variances at 1."""
+    """elu with the scale and alpha for which activations keep mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place."""
 def sigmoid(input: Tensor) -> Tensor:
