@@ -283,7 +283,7 @@ cfloat: dtype
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the cheapest order."""
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """Channels of different groups interleaved."""
+    """Interleave the channels of different groups."""
 channels_last: memory_format
 channels_last_3d: memory_format
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -334,17 +334,17 @@ def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place version of `conj_physical`."""
 contiguous_format: memory_format
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
-    """Slide `weight` (out, in / groups, length) over `input` (batch, in, length)."""
+    """Convolution of `input` (batch, in, length) with `weight` (out, in / groups, length)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
-    """Slide `weight` (out, in / groups, height, width) over `input` (batch, in, height, width)."""
+    """Convolution of `input` (batch, in, height, width) with `weight` (out, in / groups, height, width)."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
-    """Slide `weight` over the three last dimensions of `input`."""
+    """Convolution of `input` (batch, in, depth, height, width) with `weight` (out, in / groups, depth, height, width)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
     """The transpose of `conv1d`; `weight` is (in, out / groups, length)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
     """The transpose of `conv2d`; `weight` is (in, out / groups, height, width)."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] = 0, output_padding: _int | tuple[_int, ...] | list[_int] = 0, groups: _int = 1, dilation: _int | tuple[_int, ...] | list[_int] = 1) -> Tensor:
-    """The transpose of `conv3d`."""
+    """The transpose of `conv3d`; `weight` is (in, out / groups, depth, height, width)."""
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The absolute values of `input` with the signs of `other`."""
 def corrcoef(input: Tensor) -> Tensor:
@@ -366,7 +366,7 @@ def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, 
 def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of length 3; without `dim`, along the first such dimension."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> Tensor:
-    """The loss of `targets` given log probabilities (steps, batch, classes) whose alignment is not known."""
+    """The negative log likelihood of `targets` over all alignments with the input, given log probabilities of shape (steps, batch, classes)."""
 def cummax(input: Tensor, dim: _int, *, out: Any = None) -> _cummax:
     """The largest element up to each position of a dimension, and its index."""
 def cummin(input: Tensor, dim: _int, *, out: Any = None) -> _cummin:
@@ -416,7 +416,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
 double: dtype
 def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
-    """Set each element to zero with probability `p` and scale the others up, in training only."""
+    """In training, set each element to zero with probability `p`, and divide the others by 1 - p."""
 def dsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
     """Split along dimension 2; views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -558,7 +558,7 @@ def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """One period of a raised cosine."""
 def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
-    """x where it is farther than `lambd` from 0, else 0."""
+    """x if |x| > `lambd`, otherwise 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0."""
 def histc(input: Tensor, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
@@ -758,31 +758,31 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor: ...
 def max(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _max: ...
 @overload
 def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the input."""
 @overload
 def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the input."""
 @overload
 def max_pool1d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the input."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened image."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened image."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened image."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened volume."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened volume."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was."""
+    """The largest element of each window; with `return_indices`, also its index in the flattened volume."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; nan if one is."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
@@ -892,7 +892,7 @@ pi: _float
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The pseudo-inverse of Moore and Penrose."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """Channels moved into space: (c r r, h, w) to (c, h r, w r)."""
+    """Move channels into space: from (c * r * r, h, w) to (c, h * r, w * r), where r is `upscale_factor`."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -906,7 +906,7 @@ def positive(input: Tensor) -> Tensor:
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent`; one of them may be a number."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where it is positive, else x times the weight of its channel."""
+    """x if it is positive, otherwise x times the `weight` of its channel."""
 preserve_format: memory_format
 def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or along a dimension."""
@@ -967,7 +967,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The element type of the result of an operation on both arguments."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions."""
+    """Divide by the root mean square over the last dimensions."""
 def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = None) -> Tensor:
     """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor."""
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
@@ -979,7 +979,7 @@ def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> T
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 0; vectors become rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
-    """x where it is positive, else x times a slope: a random one in training, the middle one otherwise."""
+    """x if it is positive, otherwise x times a slope: random in [lower, upper] in training, their mean otherwise."""
 def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False) -> Tensor:
     """`rrelu` in place."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1132,7 +1132,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: _int = 0, 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first `dims` of `b`, or over given pairs of dimensions."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = False) -> Tensor:
-    """x where it is above `threshold`, else `value`."""
+    """x if it is larger than `threshold`, otherwise `value`."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """`threshold` in place."""
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sizes given as one number or one per dimension."""
+"""Sizes that are given as one number for all dimensions, or as one number for each."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def tuple_of(value: Any, count: int) -> tuple[Any, ...]:
-    """`value` as a tuple: one number stands for all dimensions."""
+    """`value` as a tuple of `n` numbers; a single number is repeated for all dimensions."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count

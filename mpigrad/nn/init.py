@@ -25,7 +25,7 @@ _LINEAR = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended gain of a weight before this nonlinearity.
+    """The recommended gain for weights before this nonlinearity.
 
     >>> from mpigrad import nn
     >>> round(nn.init.calculate_gain("leaky_relu", 0.2), 4)
@@ -52,7 +52,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers evenly spread over [a, b)."""
+    """Fill with random numbers, uniformly distributed in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
@@ -112,7 +112,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad()
 @guarded
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make the weight of a convolution an identity on as many channels as possible."""
+    """Fill the weight of a convolution so that it passes as many channels as possible through unchanged."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups != 0:
@@ -143,13 +143,13 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill uniformly so that variance is kept forwards and backwards alike (Glorot)."""
+    """Fill with uniform random numbers whose variance keeps that of activations and gradients (Glorot)."""
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill normally so that variance is kept forwards and backwards alike (Glorot)."""
+    """Fill with normal random numbers whose variance keeps that of activations and gradients (Glorot)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -167,7 +167,7 @@ def _is_empty(tensor: Tensor) -> bool:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill uniformly so that rectified layers keep variance (He)."""
+    """Fill with uniform random numbers whose variance is right for layers followed by a ReLU (He)."""
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -177,7 +177,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill normally so that rectified layers keep variance (He)."""
+    """Fill with normal random numbers whose variance is right for layers followed by a ReLU (He)."""
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -186,7 +186,7 @@ def kaiming_normal_(
 @no_grad()
 @guarded
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with an orthogonal matrix (the trailing dimensions taken together)."""
+    """Fill with an orthogonal matrix; trailing dimensions are merged into the columns."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     array = tensor._array
@@ -205,7 +205,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 @no_grad()
 @guarded
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix normally, then make that fraction of each column zero."""
+    """Fill a matrix with normal random numbers; the fraction `sparsity` of each column is set to zero."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

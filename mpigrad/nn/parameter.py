@@ -75,12 +75,12 @@ class Buffer(Tensor):
 
 
 class _Uninitialized:
-    """A tensor without a shape: lazy modules give it one when they see their first input."""
+    """Base class of tensors without a shape: lazy modules set the shape when they get their first input."""
 
     __slots__ = ()
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give the tensor its shape; it becomes an ordinary parameter or buffer."""
+        """Set the shape; the tensor becomes an ordinary parameter or buffer."""
         from .modules._blank import blank
 
         made = blank(*shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
@@ -89,7 +89,7 @@ class _Uninitialized:
 
     @property
     def shape(self) -> Any:
-        """Refused: there is none yet."""
+        """Raises an error: the tensor has no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
@@ -97,7 +97,7 @@ class _Uninitialized:
         )
 
     def numel(self) -> int:
-        """Refused: there is nothing to count yet."""
+        """Raises an error: the tensor has no elements yet."""
         raise ValueError(
             "Attempted to use an uninitialized parameter in numel. This error happens when you are using a `LazyModule` or "
             "explicitly manipulating `mpigrad.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
@@ -150,7 +150,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
 
 
 def is_uninitialized(value: Any) -> bool:
-    """Whether something is a parameter or buffer without a shape.
+    """Whether an object is a parameter or buffer without a shape.
 
     >>> from mpigrad import nn
     >>> nn.parameter.is_uninitialized(nn.UninitializedParameter())

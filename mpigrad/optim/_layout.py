@@ -1,4 +1,4 @@
-"""The form in which an optimizer's state is saved: parameters are numbered through all groups."""
+"""The format in which an optimizer's state is saved: parameters are numbered consecutively over all groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Groups = list[dict[str, Any]]
 
 
 def saved_state(state: Any, groups: Groups) -> dict[str, Any]:
-    """State and groups with numbers in place of parameters."""
+    """Convert state and parameter groups for saving: parameters are replaced by their numbers."""
     numbers: dict[int, int] = {}
     packed = []
     for group in groups:
@@ -26,7 +26,7 @@ def saved_state(state: Any, groups: Groups) -> dict[str, Any]:
 
 
 def check_groups(saved: dict[str, Any], groups: Groups) -> None:
-    """An error unless a state has the groups of an optimizer."""
+    """Convert a saved state and groups for loading: numbers are replaced by this optimizer's parameters."""
     given = saved["param_groups"]
     if len(groups) != len(given):
         raise ValueError("loaded state dict has a different number of parameter groups")

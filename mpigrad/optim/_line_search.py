@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 def cubic(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """The minimum of the cubic through two points with their slopes, within bounds."""
+    """The position of the minimum of the cubic through two points with given slopes, limited to an interval."""
     low, high = bounds or (min(a.step, b.step), max(a.step, b.step))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)
     square = d1 * d1 - a.slope * b.slope
@@ -58,7 +58,7 @@ class Search:
         return abs(point.slope) <= -FLAT * self.start.slope
 
     def run(self, step: float) -> Point:
-        """The step found."""
+        """Run the search and return the step length."""
         bracket, rounds = self._bracket(step)
         return bracket[0] if len(bracket) == 1 else self._zoom(bracket, rounds)
 
@@ -96,7 +96,7 @@ class Search:
 
 
 def _away_from_ends(step: float, a: float, b: float, stuck: bool) -> tuple[float, bool]:
-    """Keep a step inside the bracket: near an end it is allowed once, then it is moved inwards."""
+    """Keep a step inside the bracket: a step near an end is allowed once, and moved inwards the next time."""
     low, high = min(a, b), max(a, b)
     margin = 0.1 * (high - low)
     if min(high - step, step - low) >= margin:

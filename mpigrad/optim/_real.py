@@ -9,7 +9,7 @@ from .._tensor import Tensor
 
 
 def real_view(array: Any) -> Any:
-    """The same memory, with a last dimension for real and imaginary parts."""
+    """A view of the same memory as real numbers, with a last dimension for real and imaginary parts."""
     return array[..., None].view(array.real.dtype) if array.dtype.kind == "c" else array
 
 

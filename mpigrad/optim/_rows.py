@@ -28,12 +28,12 @@ def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def read(array: Any, rows: Any) -> Any:
-    """A copy of the rows of an array that `rows_of` named."""
+    """A copy of the rows of an array at an index from `rows_of`."""
     return array[rows] if rows.__class__ is tuple else take_rows(array, rows)
 
 
 def write(array: Any, rows: Any, values: Any) -> None:
-    """Values for the rows of an array that `rows_of` named."""
+    """Write values to the rows of an array at an index from `rows_of`."""
     if rows.__class__ is tuple:
         array[rows] = values
     else:
@@ -84,7 +84,7 @@ def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, in
 
 
 def _bring_together(change: Any, pairs: list[tuple[int, int]]) -> None:
-    """Replace rows with the same index by their sum, so that it does not matter which one is written last."""
+    """Replace the values of rows with the same index by their sum, so that it does not matter which of them is written last."""
     for first, second in pairs:
         change[second] += change[first]
     for first, second in reversed(pairs):

@@ -6,16 +6,17 @@ from typing import Any
 
 from .._tensor import Tensor
 
-Group = dict[str, Any]  # parameters and the settings for them
+Group = dict[str, Any]  # a parameter group: parameters and their settings
 
 
 def number(value: Any) -> float:
-    """A setting that may be given as a tensor."""
+    """A setting as a Python number; it may be given as a tensor."""
     return float(value._array.reshape(())) if isinstance(value, Tensor) else value
 
 
 def check_settings(**settings: Any) -> None:
-    """Refuse negative settings; the name `lr` reads `learning rate`, `eps` `epsilon value`, others as they are."""
+    """Raise PyTorch's ValueError for negative settings; in the message `lr` is called `learning rate` and `eps` `epsilon value`.
+    """
     for name, value in settings.items():
         if isinstance(value, Tensor) and value.numel() != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
@@ -25,7 +26,7 @@ def check_settings(**settings: Any) -> None:
 
 
 def check_together(settings: Group) -> None:
-    """Refuse ways of stepping that exclude each other."""
+    """Raise PyTorch's RuntimeError for combinations of `foreach`, `fused` and other implementations that exclude each other."""
     if settings.get("fused"):
         if settings.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -34,7 +35,7 @@ def check_together(settings: Group) -> None:
 
 
 def check_tensors(lr: Any, betas: tuple[Any, Any], foreach: bool | None, capturable: bool) -> None:
-    """Refuse settings of Adam that are tensors where PyTorch wants numbers."""
+    """Raise PyTorch's ValueError for settings of Adam that are tensors where numbers are required."""
     if foreach and not capturable:
         for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
             if isinstance(value, Tensor):
@@ -44,7 +45,7 @@ def check_tensors(lr: Any, betas: tuple[Any, Any], foreach: bool | None, captura
 
 
 def check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse factors outside [0, 1)."""
+    """Raise PyTorch's ValueError for betas outside of [0, 1)."""
     for place, beta in enumerate(betas):
         if not 0.0 <= number(beta) < 1.0:
             raise ValueError(f"Invalid beta parameter at index {place}: {beta}")

@@ -12,7 +12,7 @@ from .._tensor import Tensor
 
 
 def zeros_like(parameter: Tensor) -> Tensor:
-    """State of a parameter's shape, zero."""
+    """Zeros of a parameter's shape, for its state."""
     array = parameter._array
     return wrap(array_module(array).zeros(array.shape, array.dtype))
 
@@ -29,7 +29,7 @@ def begin(state: dict[str, Any], parameter: Tensor, *names: str) -> None:
 
 
 def next_step(state: dict[str, Any]) -> int:
-    """Count one step, and give the count."""
+    """Increase the step count and return it."""
     count = state["step"]
     if isinstance(count, Tensor):
         count._array += 1
@@ -39,7 +39,7 @@ def next_step(state: dict[str, Any]) -> int:
 
 
 def drift(average: Any, value: Any, weight: float, room: Any) -> None:
-    """Move `average` towards `value` by a weight, in place."""
+    """`average += weight * (value - average)`, in place."""
     np.subtract(value, average, out=room)
     room *= weight
     average += room

@@ -1,4 +1,4 @@
-"""Adadelta: steps as large as the steps before, in units of the gradient's running root mean square."""
+"""Adadelta: steps are scaled by the running root mean square of earlier steps, divided by that of the gradients."""
 
 from __future__ import annotations
 

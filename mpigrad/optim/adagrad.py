@@ -1,4 +1,4 @@
-"""Adagrad: steps shrink with the sum of all squared gradients so far."""
+"""Adagrad: the gradient is divided by the root of the sum of all squared gradients so far."""
 
 from __future__ import annotations
 

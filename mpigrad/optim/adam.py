@@ -82,7 +82,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient.
+    """Adam with decoupled weight decay: the decay is applied to the parameter, not added to the gradient.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

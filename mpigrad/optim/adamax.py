@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest gradient in place of the root mean square."""
+"""Adamax: Adam with a running maximum of the gradient in place of the root mean square."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .optimizer import Optimizer
 
 
 class Adamax(Optimizer):
-    """Steps along a running mean of the gradient, divided by a fading maximum of it.
+    """Steps along a running mean of the gradient, divided by a decaying maximum of its absolute value.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -1,4 +1,4 @@
-"""`AdamW`, where PyTorch has it."""
+"""`AdamW` under PyTorch's module path."""
 
 from .adam import AdamW
 

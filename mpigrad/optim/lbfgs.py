@@ -86,7 +86,7 @@ class LBFGS(Optimizer):
 
     # -- steps -------------------------------------------------------------------------------------------------------
     def step(self, closure: Closure | None = None) -> Any:  # type: ignore[override]
-        """Minimise for up to `max_iter` iterations; gives the loss at the start."""
+        """Minimise for at most `max_iter` iterations; returns the loss at the start."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
         group, state = self.param_groups[0], self.state[self._params[0]]

@@ -14,7 +14,7 @@ from .optimizer import Optimizer
 
 
 class NAdam(Optimizer):
-    """Adam that looks one step of its momentum ahead.
+    """Adam with Nesterov momentum: the momentum is applied one step ahead.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -154,7 +154,7 @@ class Optimizer:
         return {key: value for key, value in self.defaults.items() if key not in group}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients, or make them zero."""
+        """Set all gradients to None, or to zero if not `set_to_none`."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 clear_grad(parameter, set_to_none)
@@ -225,7 +225,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _dense()")
 
     def _complex(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
-        """Update one complex parameter, as twice as many real ones."""
+        """Update one complex parameter: its real and imaginary parts are updated as real elements."""
         seen = {name: as_real(value) if isinstance(value, Tensor) else value for name, value in state.items()}
         self._dense(as_real(parameter), real_view(grad), seen, group)
         for name in seen.keys() - state.keys():
@@ -251,7 +251,7 @@ class Optimizer:
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _room(self, like: Any, slot: int) -> Any:
-        """A scratch array of the same shape, valid until the next call with the same slot."""
+        """A scratch array with the shape of the given one, valid until the next call with the same slot."""
         key: Any = like.shape, like.dtype.num, slot
         if like.__class__ is not ndarray:
             key = *key, like.device.id
@@ -261,7 +261,7 @@ class Optimizer:
         return found
 
     def _blocks(self, *arrays: Any) -> Iterable[tuple[Any, ...]]:
-        """The arrays, cut into pieces that fit into the cache when they are large."""
+        """Cut large arrays into pieces that fit into the cache."""
         first = arrays[0]
         if first.size <= BLOCK:
             return (arrays,)
@@ -270,11 +270,11 @@ class Optimizer:
         return _pieces([each.reshape(-1) for each in arrays])
 
     def _gradient(self, p: Any, g: Any, group: Group) -> Any:
-        """The gradient with weight decay, negated to maximise; the given one is not modified."""
+        """The gradient plus weight decay, negated if `maximize`; the given gradient is not modified."""
         return followed(p, g, group["weight_decay"], group["maximize"], self._room, 0)
 
     def _decoupled(self, p: Any, g: Any, group: Group, lr: float) -> Any:
-        """As `_gradient`; with `decoupled_weight_decay` the decay shrinks the parameter itself."""
+        """Like `_gradient`; with `decoupled_weight_decay` the decay is applied to the parameter itself."""
         if not group["decoupled_weight_decay"] or group["weight_decay"] == 0:
             return self._gradient(p, g, group)
         p *= 1 - lr * group["weight_decay"]
@@ -282,7 +282,7 @@ class Optimizer:
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """The state by number of the parameter, and the groups with numbers in place of parameters."""
+        """The state of each parameter by its number, and the parameter groups with numbers in place of parameters."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         made = saved_state(self.state, self.param_groups)
@@ -330,7 +330,7 @@ class Optimizer:
         return args, kwargs
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it may give new arguments back."""
+        """Call `hook(optimizer, args, kwargs)` before every step; it may return new arguments."""
         return _add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -338,15 +338,15 @@ class Optimizer:
         return _add(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before the state is gathered."""
+        """Call `hook(optimizer)` before the state is collected."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after the state was gathered; what it returns replaces it."""
+        """Call `hook(optimizer, state_dict)` after the state was collected; a result other than None replaces the state."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before a state is loaded; what it returns replaces it."""
+        """Call `hook(optimizer, state_dict)` before a state is loaded; a result other than None replaces the state."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

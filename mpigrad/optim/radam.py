@@ -23,7 +23,7 @@ def _trust(step: int, beta2: float) -> float | None:
 
 
 class RAdam(Optimizer):
-    """Rectified Adam.
+    """Rectified Adam: it divides by the root mean square of the gradient only when that is reliable.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -14,7 +14,7 @@ from .optimizer import Optimizer
 
 
 class Rprop(Optimizer):
-    """Resilient backpropagation: only the gradient's sign counts.
+    """Resilient backpropagation: uses only the sign of the gradient, with a step size for each element.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)
@@ -68,7 +68,7 @@ class Rprop(Optimizer):
             sizes *= factor
             np.clip(sizes, least, most, out=sizes)
             before[...] = g
-            before[turned] = 0  # no step where the sign changed, and a fresh start after it
+            before[turned] = 0  # if the sign has changed, the element does not move, and the next sign counts as new
             np.sign(before, out=factor)
             factor *= sizes
             p -= factor

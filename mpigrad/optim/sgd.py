@@ -15,7 +15,7 @@ from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent.
+    """Stochastic gradient descent, with momentum, weight decay and Nesterov's variant.
 
     >>> import mpigrad
     >>> w = mpigrad.tensor([1.0], requires_grad=True)
@@ -89,7 +89,9 @@ class SGD(Optimizer):
         add_to_rows(parameter._array, grad, lr if group["maximize"] and momentum == 0 else -lr)
 
     def _with_sparse_momentum(self, grad: Any, state: dict[str, Any], group: Group) -> Any:
-        """The direction of a step with a sparse momentum buffer, which is coalesced each time, or it would grow for ever."""
+        """The direction of a step with a sparse momentum buffer, which is coalesced each time so that it does not grow without
+        limit.
+        """
         held, momentum = state.get("momentum_buffer"), group["momentum"]
         made = grad.copy() if held is None else held._array * momentum + grad * (1 - group["dampening"])
         made = made.coalesce()

@@ -15,7 +15,7 @@ from .optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Adam that touches only the rows for which a sparse gradient has values.
+    """Adam that updates only the rows for which a sparse gradient has values.
 
     >>> import mpigrad
     >>> table = mpigrad.nn.Embedding.from_pretrained(mpigrad.ones(3, 1), freeze=False, sparse=True)

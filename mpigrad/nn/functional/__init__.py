@@ -1,4 +1,5 @@
-"""Functions of neural networks: layers without state, activations, losses; the `__all__` of a file says which are public."""
+"""Functions of neural networks: layers without state, activations, losses. The `__all__` of each file lists its public functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations, with the `inplace` argument that layers give them."""
+"""Activation functions with an `inplace` argument, as the activation modules call them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def _dim(name: str, ndim: int) -> int:
-    """PyTorch's legacy default dimension."""
+    """The dimension that PyTorch uses for softmax if none is given (deprecated), with its warning."""
     import warnings
 
     warnings.warn(
@@ -91,7 +91,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x where it is farther than `lambd` from 0, else 0.
+    """x if |x| > `lambd`, otherwise 0.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardshrink(mpigrad.tensor([0.2, 2.0]))
@@ -102,7 +102,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0 by `lambd`, at most to 0.
+    """x moved towards 0 by `lambd`; 0 if |x| < `lambd`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softshrink(mpigrad.tensor([0.2, 2.0]))
@@ -152,7 +152,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where it is above `threshold`, else `value`.
+    """x if it is larger than `threshold`, otherwise `value`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.threshold(mpigrad.tensor([0.0, 2.0]), 1.0, 20.0)
@@ -163,7 +163,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim` times the sigmoid of the second.
+    """The first half of `input` along `dim`, times the sigmoid of the second half.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.glu(mpigrad.tensor([2.0, 0.0]))
@@ -179,7 +179,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where it is positive, else x times the weight of its channel.
+    """x if it is positive, otherwise x times the `weight` of its channel.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.prelu(mpigrad.tensor([-1.0, 2.0]), mpigrad.tensor([0.5]))
@@ -208,7 +208,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """x where it is positive, else x times a slope: a random one in training, the middle one otherwise.
+    """x if it is positive, otherwise x times a slope: random in [lower, upper] in training, their mean otherwise.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.rrelu(mpigrad.tensor([-1.0, 2.0]), 0.5, 0.5)
@@ -246,7 +246,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @guarded
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A random one-hot row, softened by `tau` (or hard, with the soft one's gradient).
+    """A random sample from the Gumbel-softmax distribution with temperature `tau`; with `hard`, a one-hot vector that has the
+    gradient of the soft sample.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.gumbel_softmax(mpigrad.zeros(3, 2), hard=True).sum()

@@ -1,4 +1,4 @@
-"""Attention: scaled dot products, and several heads over them."""
+"""Attention: scaled dot-product attention, and multi-head attention."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _triangle(rows: int, columns: int, like: Tensor) -> Tensor:
 
 
 def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """Convert a mask of allowed positions to a term that is added to scores; float masks are such terms already."""
+    """Convert a mask of allowed positions to a term that is added to the scores; masks of floats are such terms already."""
     if mask._array.dtype.kind != "b":
         return mask
     xp = array_module(mask._array)
@@ -72,7 +72,7 @@ def scaled_dot_product_attention(
 
 
 def _softmax_of_rows(scores: Tensor) -> Tensor:
-    """softmax over the last dimension, 0 where a row allows nothing at all, as PyTorch's attention has it."""
+    """softmax over the last dimension; as in PyTorch's attention, rows in which no position is allowed become 0."""
     blocked = (scores._array == -np.inf).all(axis=-1, keepdims=True)
     if not blocked.any():
         return scores.softmax(-1)
@@ -100,13 +100,13 @@ def _project(
 
 
 def _heads(x: Tensor, count: int) -> Tensor:
-    """(length, batch, size) as (batch, heads, length, size / heads)."""
+    """Reshape (length, batch, size) to (batch, heads, length, size / heads)."""
     length, batch, size = x.shape
     return x.reshape(length, batch, count, size // count).permute(1, 2, 0, 3)
 
 
 def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """Convert a mask of forbidden positions to a term that is added to scores."""
+    """Convert a mask of forbidden positions to a term that is added to the scores."""
     if mask is None or mask._array.dtype.kind in "fV":
         return mask
     xp = array_module(mask._array)
@@ -141,7 +141,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention with several heads over (length, batch, size) tensors; gives the output and the weights."""
+    """Multi-head attention over tensors of shape (length, batch, size); returns the output and the attention weights."""
     check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if query.dim() == 2:
         return _unbatched(locals())
@@ -181,7 +181,7 @@ def _check_heads(size: int, wanted: int, heads: int, hint_alone: bool) -> None:
 
 
 def _extended(k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None) -> tuple[Tensor, Tensor, int]:
-    """Append learned keys and values, if there are any; returns also the number of added positions."""
+    """Append the learned keys and values, if there are any; also returns the number of positions added."""
     if bias_k is None or bias_v is None:
         return k, v, 0
     batch = k.shape[1]
@@ -202,7 +202,7 @@ def _masked(scores: Tensor, mask: Tensor | None, padding: Tensor | None, more: i
 
 def _unbatched(given: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
     batched = {id(given[name]): given[name].unsqueeze(1) for name in ("query", "key", "value")}
-    for name in ("query", "key", "value"):  # if they are one tensor, it stays one and is projected once
+    for name in ("query", "key", "value"):  # if key and value are one tensor, it is projected only once
         given[name] = batched[id(given[name])]
     if given["key_padding_mask"] is not None:
         given["key_padding_mask"] = given["key_padding_mask"].unsqueeze(0)

@@ -10,7 +10,7 @@ _KINDS = {2: "unbatched (2-D)", 3: "batched (3-D)"}
 def check_shapes(
     query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
 ) -> None:
-    """Refuse arguments that are neither all of one sequence nor all of a batch of them."""
+    """Raise PyTorch's error unless the arguments are all for one sequence, or all for a batch of sequences."""
     count = query.dim()
     if count not in _KINDS:
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor")
@@ -42,7 +42,7 @@ def check_masks(
     heads: int,
     separate: bool,
 ) -> None:
-    """Refuse masks, keys and values of a batch whose lengths or types do not fit."""
+    """Raise PyTorch's error for masks, keys and values of a batch whose lengths or types do not match."""
     (length, batch, _), far = query.shape, key.shape[0]
     for name, each in (("key_padding_mask", padding), ("attn_mask", mask)):
         if each is not None and each._array.dtype.kind not in "bfV":

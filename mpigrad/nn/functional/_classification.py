@@ -1,4 +1,4 @@
-"""Losses of classes: cross entropy, negative log likelihood, binary cross entropy."""
+"""Losses for classification: cross entropy, negative log likelihood, binary cross entropy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of unnormalised scores and classes, given as indices or as probabilities.
+    """The cross entropy between unnormalised scores and target classes, which are given as indices or as probabilities.
 
     >>> import mpigrad
     >>> scores = mpigrad.zeros(3, 4)
@@ -91,7 +91,7 @@ def _smoothed(
 
 
 def _per_class(weight: Tensor, like: Tensor) -> Tensor:
-    """Weights of classes, along the dimension of classes."""
+    """The weights of the classes, shaped so that they broadcast along the dimension of classes."""
     return weight if like.dim() == 1 else weight.reshape((-1,) + (1,) * (like.dim() - 2))
 
 
@@ -110,7 +110,7 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of classes, from log probabilities.
+    """The negative log likelihood of the target classes; `input` has log probabilities.
 
     >>> import mpigrad
     >>> log_p = mpigrad.tensor([[-1.0, -2.0], [-3.0, -4.0]])
@@ -158,7 +158,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities and targets between 0 and 1.
+    """The binary cross entropy between probabilities and targets, both between 0 and 1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.binary_cross_entropy(mpigrad.full((2,), 0.5), mpigrad.tensor([0.0, 1.0]))
@@ -188,7 +188,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The binary cross entropy of sigmoid(input), computed without overflow.
+    """The binary cross entropy between sigmoid(input) and targets, computed without overflow.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.binary_cross_entropy_with_logits(mpigrad.zeros(2), mpigrad.tensor([0.0, 1.0]))
@@ -211,7 +211,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """One binary cross entropy per class, averaged over the classes.
+    """The binary cross entropy of each class, averaged over the classes.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multilabel_soft_margin_loss(mpigrad.zeros(1, 2), mpigrad.ones(1, 2))

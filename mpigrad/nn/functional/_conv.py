@@ -13,7 +13,7 @@ Ints = int | tuple[int, ...] | list[int]
 
 
 def spread(name: str, value: Any, n: int) -> tuple[int, ...]:
-    """One number for all dimensions, or one for each."""
+    """A tuple with one number for each dimension, from one number or a sequence."""
     found = (value,) * n if isinstance(value, int) else tuple(int(each) for each in value)
     if len(found) == 1:
         found *= n
@@ -92,7 +92,7 @@ def _same_padding(
     if any(each != 1 for each in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
-    if any(total % 2 for total in totals):  # the odd one goes behind
+    if any(total % 2 for total in totals):  # with an odd total, one element more is added behind than in front
         behind = [side for total in reversed(totals) for side in (0, total % 2)]
         input = pad(input, behind)
     return input, tuple(total // 2 for total in totals)
@@ -188,7 +188,7 @@ def conv1d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide `weight` (out, in / groups, length) over `input` (batch, in, length).
+    """Convolution of `input` (batch, in, length) with `weight` (out, in / groups, length).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv1d(mpigrad.ones(1, 1, 4), mpigrad.ones(1, 1, 2))
@@ -206,7 +206,7 @@ def conv2d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide `weight` (out, in / groups, height, width) over `input` (batch, in, height, width).
+    """Convolution of `input` (batch, in, height, width) with `weight` (out, in / groups, height, width).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv2d(mpigrad.ones(1, 1, 4, 4), mpigrad.ones(1, 1, 3, 3), padding="same").shape
@@ -224,7 +224,7 @@ def conv3d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide `weight` over the three last dimensions of `input`.
+    """Convolution of `input` (batch, in, depth, height, width) with `weight` (out, in / groups, depth, height, width).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv3d(mpigrad.ones(1, 1, 4, 4, 4), mpigrad.ones(2, 1, 3, 3, 3)).shape
@@ -281,7 +281,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of `conv3d`.
+    """The transpose of `conv3d`; `weight` is (in, out / groups, depth, height, width).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv_transpose3d(mpigrad.ones(1, 1, 2, 2, 2), mpigrad.ones(1, 1, 2, 2, 2)).shape

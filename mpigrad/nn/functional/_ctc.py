@@ -1,4 +1,4 @@
-"""`ctc_loss`: the loss of sequences whose alignment with the input is not known."""
+"""`ctc_loss`: connectionist temporal classification, the loss of label sequences whose alignment with the input is unknown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The loss of `targets` given log probabilities (steps, batch, classes) whose alignment is not known.
+    """The negative log likelihood of `targets` over all alignments with the input, given log probabilities of shape (steps,
+    batch, classes).
 
     >>> import mpigrad
     >>> log_p = mpigrad.zeros(2, 1, 2).log_softmax(2)
@@ -74,7 +75,7 @@ def ctc_loss(
 
 
 def _split(targets: Any, counts: list[int]) -> list[Any]:
-    """Each sequence's labels, from rows or from one long vector."""
+    """The labels of each sequence, from the rows of a matrix or from one vector of all sequences."""
     if targets.ndim == 2:
         return [row[:count] for row, count in zip(targets, counts)]
     ends = np.cumsum(counts)

@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to zero at random in training."""
+"""Dropout: in training, single elements or whole channels are set to zero at random."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check(p: float) -> None:
 
 @guarded
 def _keep(input: Tensor, p: float, shape: tuple[int, ...], scale: float) -> Tensor:
-    """`scale` where an element stays, which it does with probability 1 - p, and 0 elsewhere."""
+    """A random mask: `scale` with probability 1 - p, otherwise 0."""
     kind = input._array.dtype
     drawn = rand(*shape, dtype=input.dtype if input.dtype.is_floating_point else None, device=input.device)._array
     made = (drawn >= p).astype(kind)
@@ -45,7 +45,7 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[i
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set each element to zero with probability `p` and scale the others up, in training only.
+    """In training, set each element to zero with probability `p`, and divide the others by 1 - p.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout(mpigrad.ones(3), training=False)
@@ -68,7 +68,7 @@ def _feature_shape(name: str, input: Tensor, batched: int) -> tuple[int, ...]:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set whole channels of (batch, channel, length) to zero.
+    """In training, set whole channels of (batch, channel, length) to zero with probability `p`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout1d(mpigrad.ones(1, 2, 3), p=1.0).sum()
@@ -85,7 +85,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set whole channels of (batch, channel, height, width) to zero.
+    """In training, set whole channels of (batch, channel, height, width) to zero with probability `p`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout2d(mpigrad.ones(1, 2, 3, 3), p=1.0).sum()
@@ -95,7 +95,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set whole channels of (batch, channel, depth, height, width) to zero.
+    """In training, set whole channels of (batch, channel, depth, height, width) to zero with probability `p`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout3d(mpigrad.ones(1, 2, 3, 3, 3), p=1.0).sum()
@@ -110,7 +110,7 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[
         return input
     if p == 1.0:
         return change(input, lambda old: old * 0.0) if inplace else input * 0.0
-    low = -1.7580993408473766  # what SELU goes to at minus infinity
+    low = -1.7580993408473766  # the limit of SELU at minus infinity
     scale = 1.0 / math.sqrt((low**2 * p + 1) * (1 - p))
     kept = _keep(input, p, shape, scale)
     shift = (kept - scale) * -low - low * p * scale

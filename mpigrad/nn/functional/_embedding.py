@@ -1,4 +1,4 @@
-"""Looking rows up in a table: embedding, embedding_bag, one_hot."""
+"""Lookup of rows in a table: embedding, embedding_bag, one_hot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check_indices(name: str, indices: Any) -> None:
 
 
 def _outside(indices: Any, rows: int) -> bool:
-    """Whether an index is out of range; compared as unsigned numbers, so that negative ones are too large."""
+    """Whether an index is out of range. Indices are compared as unsigned numbers, so that negative ones are too large."""
     return bool(indices.size and indices.view(_UNSIGNED[indices.dtype.itemsize]).max() >= rows)
 
 
@@ -57,7 +57,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
-    """Shorten the rows about to be read to `max_norm`, in place."""
+    """Scale down, in place, those rows that are about to be read and whose norm is larger than `max_norm`."""
     with no_grad():
         used = array_module(indices).unique(indices)
         rows = weight._array[used]
@@ -76,7 +76,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` names.
+    """The rows of `weight` at the indices `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.embedding(mpigrad.tensor([1, 0]), mpigrad.eye(2))
@@ -110,7 +110,8 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of rows of `weight`: one bag per row of `input`, or from each offset to the next.
+    """The sum, mean or maximum of the rows of each bag. A bag is a row of indices in `input` or, if that is a vector, the indices
+    from one of `offsets` to the next.
 
     >>> import mpigrad
     >>> ids, starts = mpigrad.tensor([0, 1, 1]), mpigrad.tensor([0, 1])
@@ -227,7 +228,7 @@ def _bag_max(taken: Tensor, starts: Any) -> Tensor:
 
 @guarded
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers as rows of zeros with a single one.
+    """One-hot vectors: for each integer, zeros with a one at its index.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.one_hot(mpigrad.tensor([0, 2]))

@@ -1,4 +1,4 @@
-"""`fractional_max_pool`: maxima of windows that lie at random, close enough to give the wanted number of them."""
+"""`fractional_max_pool`: max pooling over windows at random positions, as many as the output size requires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._sizes import tuple_of
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:
-    """Where the windows of one dimension begin; the last one ends at the edge."""
+    """The starts of the windows along one dimension; the last window ends at the edge."""
     if out == 1:
         return [size - kernel]
     step = (size - kernel) / (out - 1)
@@ -57,14 +57,14 @@ def _fractional(
 
 
 def _places(x: Any, kernel: tuple[int, ...], out: tuple[int, ...], samples: Tensor) -> Any:
-    """For each output the place of its maximum in the flattened input."""
+    """For each output, the index of its maximum in the flattened input."""
     xp = array_module(x)
     chances, n = samples.detach().cpu().numpy(), len(out)
     where = xp.empty((*x.shape[:2], *out), np.int64)
     numbers = xp.arange(int(np.prod(x.shape[2:]))).reshape(x.shape[2:])
     for batch, channel in np.ndindex(*x.shape[:2]):
         axes = []
-        for d in range(n):  # of images, the samples begin with the last dimension
+        for d in range(n):  # for images, the random samples are given from the last dimension on
             sample = chances[batch, channel, 1 - d if n == 2 else d]
             starts = _starts(float(sample), x.shape[2 + d], out[d], kernel[d])
             axes.append(xp.asarray(starts)[:, None] + xp.arange(kernel[d]))
@@ -88,7 +88,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows that lie at random, over an image.
+    """Maxima of windows at random positions in an image.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fractional_max_pool2d(mpigrad.ones(1, 1, 7, 7), 2, output_size=(4, 5)).shape
@@ -106,7 +106,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows that lie at random, over a volume.
+    """Maxima of windows at random positions in a volume.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fractional_max_pool3d(mpigrad.ones(1, 1, 5, 5, 5), 2, output_size=3).shape

@@ -1,4 +1,4 @@
-"""Reading images at any places: affine_grid and grid_sample."""
+"""Sampling of images at arbitrary positions: affine_grid and grid_sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The values of images at the places of `grid`, from -1 to 1 in each direction.
+    """The values of images at the positions `grid`, interpolated; coordinates go from -1 to 1 in each direction.
 
     >>> import mpigrad
     >>> image = mpigrad.tensor([[[[1.0, 3.0]]]])
@@ -66,7 +66,7 @@ def _check_sizes(input: Tensor, grid: Tensor) -> None:
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The places to which affine maps bring the pixels of images of a size, for `grid_sample`.
+    """A grid of positions for `grid_sample`: the images of all pixel positions under the affine maps `theta`.
 
     >>> import mpigrad
     >>> same = mpigrad.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])

@@ -1,4 +1,4 @@
-"""Losses of margins: ranking, hinge, cosine, triplets, and classes against each other."""
+"""Losses with margins: ranking, hinge, cosine, triplet and multi-class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..._core.tensor import wrap
 from ..._tensor import Tensor
 from ._reduction import kind, reduce_by
 
-# Node names are PyTorch's; the work is done by the operators below them.
+# Node names are PyTorch's; the computation is done by other operators.
 _as_multi = operator("multi_margin_loss", lambda x: x.copy(), lambda F, node, g: g, node="MultiMarginLossBackward0")
 _as_multilabel = operator(
     "multilabel_margin_loss", lambda x: x.copy(), lambda F, node, g: g, node="MultilabelMarginLossBackward0"
@@ -31,7 +31,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far pairs are from being ranked as `target` (1 or -1) says, by `margin`.
+    """max(0, -target * (input1 - input2) + margin); `target` is 1 or -1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.margin_ranking_loss(mpigrad.ones(2), mpigrad.zeros(2), -mpigrad.ones(2))
@@ -55,7 +55,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where `target` is 1, and what it lacks to `margin` where it is -1.
+    """`input` where `target` is 1, max(0, margin - input) where it is -1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hinge_embedding_loss(mpigrad.tensor([0.5, 0.5]), mpigrad.tensor([1.0, -1.0]))
@@ -78,7 +78,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cosine where `target` is 1, and the cosine above `margin` where it is -1.
+    """1 - cos(input1, input2) where `target` is 1, max(0, cos(input1, input2) - margin) where it is -1.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(1, 2)
@@ -111,7 +111,7 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much nearer the positive must come to the anchor than the negative, by `margin`.
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
 
     >>> import mpigrad
     >>> x = mpigrad.zeros(1, 2)
@@ -141,7 +141,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance of the caller's.
+    """`triplet_margin_loss` with a user-defined distance function.
 
     >>> import mpigrad
     >>> x = mpigrad.zeros(1, 2)
@@ -169,7 +169,7 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far each wrong class comes within `margin` of the right one.
+    """The sum over all wrong classes i of max(0, margin - input[target] + input[i]) ** p, divided by the number of classes.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multi_margin_loss(mpigrad.zeros(1, 4), mpigrad.tensor([1]))
@@ -216,7 +216,8 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The margins between all classes of `target` (up to its first -1) and all other classes.
+    """The sum over all target classes j and all other classes i of max(0, 1 - (input[j] - input[i])), divided by the number of
+    classes. The row of target classes ends at its first -1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multilabel_margin_loss(mpigrad.zeros(1, 4), mpigrad.tensor([[3, 0, -1, 1]]))
@@ -229,7 +230,7 @@ def multilabel_margin_loss(
     if input.dim() == 1:
         return _as_multilabel(
             multilabel_margin_loss(input.reshape(1, -1), target.reshape(1, -1), reduction="sum")
-        )  # one row: all reductions agree
+        )  # with one row, the mean and the sum are equal
     xp, t = array_module(target._array), target._array
     classes = t.shape[1]
     listed = xp.cumsum(t < 0, axis=1) == 0

@@ -16,7 +16,7 @@ from ..._tensor import Tensor, counter
 
 
 def _blend(running: Tensor | None, fresh: Any, momentum: float) -> None:
-    """Move a running statistic towards a fresh one, in place and unrecorded."""
+    """Update a running statistic with that of a new batch, in place and not recorded."""
     if running is None:
         return
     held = running._array
@@ -36,7 +36,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel (dimension 1): by the batch's statistics in training, else by the running ones.
+    """Normalise each channel (dimension 1): with the statistics of the batch in training, otherwise with the running statistics.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([[1.0], [3.0]])
@@ -149,7 +149,7 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions.
+    """Divide by the root mean square over the last dimensions.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.rms_norm(mpigrad.tensor([2.0, -2.0]), (2,), eps=0.0)
@@ -162,7 +162,7 @@ def rms_norm(
     _check_features("rms_norm", input, features, weight, None)
     small = finfo(input.dtype).eps if eps is None else eps
     last = tuple(range(-len(features), 0))
-    if input._array.dtype == np.float16:  # squares of halves overflow soon
+    if input._array.dtype == np.float16:  # squares of half-precision numbers overflow early
         wide = None if weight is None else weight.float()
         return rms_norm(input.float(), normalized_shape, wide, small).half()
     made = input * ((input * input).mean(last, keepdim=True) + small).rsqrt()
@@ -202,7 +202,7 @@ def group_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide each channel by the activity of its neighbours.
+    """Divide each element by a function of the squares of the neighbouring `size` channels.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.local_response_norm(mpigrad.ones(1, 2, 3), 2).shape

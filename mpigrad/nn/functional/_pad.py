@@ -1,4 +1,4 @@
-"""`pad`: more elements around a tensor."""
+"""`pad`: adds elements around a tensor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..._tensor import Tensor
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Add elements at both ends of the last dimensions: `pad` is (before, after) of the last, then of the one before...
+    """Add elements at both ends of the last dimensions. `pad` has two numbers, before and after, for the last dimension, then for
+    the one before it, and so on.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pad(mpigrad.ones(2), (1, 2))

@@ -1,4 +1,4 @@
-"""Pooling: maxima and means of windows, fixed or adapted to a wanted output size."""
+"""Pooling: maxima and means of windows, of fixed size or adapted to an output size."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _check(name: str, n: int, x: Any, kernel: Any, stride: Any, padding: Any, di
 
 
 def _step(name: str, stride: Any, kernel: tuple[int, ...]) -> tuple[int, ...]:
-    """The distance of windows: the size of one unless it is given."""
+    """The distance of neighbouring windows: by default the size of a window."""
     given = stride is not None and stride not in ((), [])
     step = _each(name, "stride", stride, len(kernel)) if given else kernel
     if 0 in step:
@@ -58,7 +58,7 @@ def _step(name: str, stride: Any, kernel: tuple[int, ...]) -> tuple[int, ...]:
 def _windows(
     name: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """The windows of a pool, checked: kernel, stride, padding, dilation, and how many windows there are."""
+    """The checked arguments of a pooling: kernel, stride, padding, dilation, and the number of windows."""
     kernel = _each(name, "kernel_size", kernel_size, n)
     step = _step(name, stride, kernel)
     around, spacing = _each(name, "padding", padding, n), _each(name, "dilation", dilation, n)
@@ -152,7 +152,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was.
+    """The largest element of each window; with `return_indices`, also its index in the input.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool1d(mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -170,7 +170,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was.
+    """The largest element of each window; with `return_indices`, also its index in the flattened image.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool2d(mpigrad.ones(1, 1, 4, 4), 2).shape
@@ -188,7 +188,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also where it was.
+    """The largest element of each window; with `return_indices`, also its index in the flattened volume.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool3d(mpigrad.ones(1, 1, 4, 4, 4), 2).shape

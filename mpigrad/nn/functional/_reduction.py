@@ -1,4 +1,4 @@
-"""How a loss is reduced: the `reduction` argument, and the two old ones that it replaced."""
+"""The `reduction` argument of losses, and the two deprecated arguments that it replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ KINDS = ("none", "mean", "sum")
 
 
 def old_style(size_average: bool | None, reduce: bool | None, stacklevel: int) -> str:
-    """The `reduction` that the two old arguments stand for; `stacklevel` as seen from here."""
+    """The `reduction` that the deprecated arguments stand for, with PyTorch's warning; `stacklevel` is counted from this
+    function.
+    """
     average, reduces = size_average is None or size_average, reduce is None or reduce
     found = "none" if not reduces else "mean" if average else "sum"
     said = f"size_average and reduce args will be deprecated, please use reduction='{found}' instead."
@@ -19,7 +21,7 @@ def old_style(size_average: bool | None, reduce: bool | None, stacklevel: int) -
 
 
 def kind(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """The reduction asked for, checked."""
+    """Check a `reduction` argument and return it."""
     if size_average is not None or reduce is not None:
         reduction = old_style(size_average, reduce, stacklevel=4)
     if reduction not in KINDS:
@@ -28,5 +30,5 @@ def kind(reduction: str, size_average: bool | None = None, reduce: bool | None =
 
 
 def reduce_by(loss: Tensor, reduction: str) -> Tensor:
-    """A loss as it is, its mean or its sum."""
+    """Reduce a loss: "none" returns it unchanged, "mean" and "sum" reduce all elements."""
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()

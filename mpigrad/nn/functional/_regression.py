@@ -1,4 +1,4 @@
-"""Losses between numbers: squared, absolute, Huber's, and likelihoods of Poisson and normal variables."""
+"""Losses for regression: squared, absolute, Huber, and likelihoods of Poisson and normal distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._reduction import kind, reduce_by
 
 
 def _pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors that broadcast, in one type; different sizes get PyTorch's warning."""
+    """Input and target, broadcast and converted to a common type; PyTorch's warning if their sizes differ."""
     need_tensors(name, input=input, target=target)
     if input._array.shape != target._array.shape:
         warnings.warn(
@@ -91,7 +91,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared below `beta`, absolute above.
+    """The squared difference (divided by 2 beta) if it is below `beta`, otherwise the absolute difference minus beta / 2.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.smooth_l1_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]))
@@ -108,7 +108,7 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the square below `delta`, linear above.
+    """Half of the squared difference if it is below `delta`, otherwise delta * (absolute difference - delta / 2).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.huber_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]), delta=2.0)
@@ -200,7 +200,7 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     low = (spread.detach() < eps).to(spread.dtype)
-    bounded = spread + (eps - spread.detach()) * low  # clamped in value; its gradient still reaches var, as in PyTorch
+    bounded = spread + (eps - spread.detach()) * low  # the value is clamped, but the gradient still reaches var, as in PyTorch
     loss = 0.5 * (bounded.log() + (input - target) ** 2 / bounded)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

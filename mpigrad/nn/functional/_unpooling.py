@@ -1,4 +1,4 @@
-"""`max_unpool`: values put back where `max_pool` found them."""
+"""`max_unpool`: puts values back to the positions at which `max_pool` found them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def _unpool(
             )
     front = input.shape[: input.dim() - n]
     length = prod(size)
-    made = wrap(array_module(input._array).zeros((*front, length), input._array.dtype))  # in overlaps one value wins
+    # if windows overlap, one of the values is kept
+    made = wrap(array_module(input._array).zeros((*front, length), input._array.dtype))
     return made.scatter(-1, indices.reshape(*front, -1), input.reshape(*front, -1)).reshape(*front, *size)
 
 
@@ -49,7 +50,7 @@ def max_unpool1d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value where `max_pool1d` found it.
+    """Zeros, with each value at the index at which `max_pool1d` found it.
 
     >>> import mpigrad
     >>> F, x = mpigrad.nn.functional, mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]])
@@ -67,7 +68,7 @@ def max_unpool2d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value where `max_pool2d` found it.
+    """Zeros, with each value at the index at which `max_pool2d` found it.
 
     >>> import mpigrad
     >>> F = mpigrad.nn.functional
@@ -85,7 +86,7 @@ def max_unpool3d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value where `max_pool3d` found it.
+    """Zeros, with each value at the index at which `max_pool3d` found it.
 
     >>> import mpigrad
     >>> F = mpigrad.nn.functional

@@ -95,12 +95,12 @@ def _matrix(mode: str, old: int, new: int, scale: float | None, align: bool) -> 
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The old name of `interpolate`."""
+    """Deprecated name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
-    """Every window of an image batch as a column.
+    """The windows of a batch of images, each as a column.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.unfold(mpigrad.ones(1, 2, 4, 4), 2).shape
@@ -128,7 +128,7 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
-    """Columns added up where `unfold` would have taken them from.
+    """The inverse of `unfold`, in which overlapping elements are added up.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fold(mpigrad.ones(1, 4, 1), (2, 2), 2)
@@ -161,7 +161,7 @@ def _check_fold(input: Tensor, size: tuple[int, ...], kernel: tuple[int, ...], h
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels moved into space: (c r r, h, w) to (c, h r, w r).
+    """Move channels into space: from (c * r * r, h, w) to (c, h * r, w * r), where r is `upscale_factor`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pixel_shuffle(mpigrad.ones(1, 4, 2, 2), 2).shape
@@ -205,7 +205,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels of different groups interleaved.
+    """Interleave the channels of different groups.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.channel_shuffle(mpigrad.ones(1, 4, 2, 2), 2).shape

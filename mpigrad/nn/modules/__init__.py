@@ -1,4 +1,4 @@
-"""The modules, one file per family; the `__all__` of a file says which of its classes are public."""
+"""The modules, one file per family. The `__all__` of each file lists its public classes."""
 
 import typing
 
@@ -26,5 +26,5 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-if not typing.TYPE_CHECKING:  # type checkers take all names
+if not typing.TYPE_CHECKING:  # for type checkers: all names
     __all__ = [name for name in dir() if name[0].isupper()]  # the classes; names of files begin with small letters

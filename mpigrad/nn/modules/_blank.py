@@ -1,4 +1,4 @@
-"""New tensors for parameters and buffers, on a device and of a type, or of the default one."""
+"""New tensors for parameters and buffers, with the device and type arguments of modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..._tensor import Tensor
 
 
 def blank(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor whose elements will be set by an initialisation."""
+    """An uninitialised tensor, whose elements an initialisation sets."""
     return _made("empty", shape, device, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Hooks of modules: calls around a forward, and gradients of a whole module."""
+"""Hooks of modules: functions called before and after a forward, and with the gradients of a module."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class ModuleHandle(RemovableHandle):
-    """Removes a module's hook and the notes about it."""
+    """Removes a hook of a module, and the entries about it."""
 
     def __init__(self, hooks: dict[int, Any], *notes: dict[int, bool]) -> None:
         super().__init__(hooks)
         self._notes = notes
 
     def remove(self) -> None:
-        """Take the hook out; nothing happens the second time."""
+        """Remove the hook; no effect the second time."""
         super().remove()
         for note in self._notes:
             note.pop(self.id, None)
@@ -35,7 +35,7 @@ class ModuleHandle(RemovableHandle):
 def add_hook(
     hooks: Any, hook: Callable[..., Any], prepend: bool = False, **notes: tuple[dict[int, bool], bool]
 ) -> ModuleHandle:
-    """Add a hook, last or first; `notes` pairs a dictionary with whether the hook belongs into it."""
+    """Add a hook, last or first. `notes` are pairs of a dictionary and whether the hook gets an entry in it."""
     handle = ModuleHandle(hooks, *(table for table, _ in notes.values()))
     hooks[handle.id] = hook
     for table, wanted in notes.values():
@@ -47,7 +47,7 @@ def add_hook(
 
 
 class GlobalHooks:
-    """The hooks that see every module."""
+    """The hooks that are called for all modules."""
 
     def __init__(self) -> None:
         self.forward_pre: OrderedDict[int, Any] = OrderedDict()
@@ -63,7 +63,7 @@ class GlobalHooks:
         self.around_call: dict[str, bool] = {}
 
     def refresh(self) -> None:
-        """Note whether any hook is to be called around forwards."""
+        """Update the flag that says whether any hook is to be called around forwards."""
         self.around_call.clear()
         if self.forward_pre or self.forward or self.backward_pre or self.backward:
             self.around_call["any"] = True
@@ -73,16 +73,16 @@ GLOBAL = GlobalHooks()
 
 
 class GlobalHandle(ModuleHandle):
-    """Undoes the registration of a hook that sees every module."""
+    """Removes a hook that is called for all modules."""
 
     def remove(self) -> None:
-        """Take the hook out; nothing happens the second time."""
+        """Remove the hook; no effect the second time."""
         super().remove()
         GLOBAL.refresh()
 
 
 def add_global_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> GlobalHandle:
-    """Add a hook that sees every module."""
+    """Add a hook that is called for all modules."""
     handle = GlobalHandle(hooks)
     hooks[handle.id] = hook
     GLOBAL.refresh()
@@ -91,7 +91,7 @@ def add_global_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> GlobalHa
 
 # -- a call with hooks -------------------------------------------------------------------------------------------
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a module that has hooks, or while every module has."""
+    """Call a module that has hooks, or for which there are global hooks."""
     called: set[int] = set()
     result = None
     try:
@@ -146,7 +146,7 @@ def _after_forward(module: Module, args: Any, kwargs: Any, result: Any, called: 
 
 
 def _call_the_faithful(module: Module, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
-    """After an error, call the hooks with `always_call` that have not been called."""
+    """After an error, call those hooks with `always_call` that have not been called."""
     for key, hook, with_kwargs, always in _forward_hooks(module):
         if always and key not in called:
             try:
@@ -188,7 +188,7 @@ class GradientHooks:
         self.grad_outputs: tuple[Any, ...] | None = None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Put the boundary after the arguments."""
+        """Pass the arguments through a node, which records the gradients of the inputs."""
         self.n_inputs = len(args)
         args, node, places = _through_boundary(args)
         if node is not None:
@@ -197,7 +197,7 @@ class GradientHooks:
         return args
 
     def watch_outputs(self, result: Any) -> Any:
-        """Put the boundary before the results."""
+        """Pass the results through a node, which records the gradients of the outputs."""
         many = isinstance(result, tuple)
         if not many and not isinstance(result, Tensor):
             warnings.warn(
@@ -228,7 +228,7 @@ class GradientHooks:
 
     def _gradients_arrived(self, made: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         assert self.inputs is not None
-        if self.grad_outputs is None:  # the gradient did not pass the outputs, as in recomputed modules
+        if self.grad_outputs is None:  # no gradient has passed the outputs' node, as in recomputed modules
             return None
         grads = _spread(made, self.inputs, self.n_inputs)
         for hook in self.post:
@@ -268,7 +268,7 @@ def _through_boundary(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, li
 
 
 def _watch_last_node(module: Module, args: tuple[Any, ...], result: Any) -> None:
-    """The legacy hooks (`register_backward_hook`): they see only the last operation of the module."""
+    """The deprecated hooks of `register_backward_hook`, which see only the last operation of the module."""
     if module._is_full_backward_hook is not False or not module._backward_hooks:
         return
     found = result
@@ -281,5 +281,5 @@ def _watch_last_node(module: Module, args: tuple[Any, ...], result: Any) -> None
 
 
 def every(*tables: dict[int, Any]) -> Iterator[Any]:
-    """All hooks of several tables, in order."""
+    """All hooks of several dictionaries, in order."""
     return itertools.chain.from_iterable(list(table.values()) for table in tables)

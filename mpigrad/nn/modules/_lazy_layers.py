@@ -17,7 +17,7 @@ from .linear import Linear
 
 
 def _without_shapes(module: Any, bias: bool, device: Any, dtype: Any) -> None:
-    """Put parameters that have no shapes yet into their places."""
+    """Set the parameters to uninitialised ones, whose shapes are determined by the first input."""
     module.register_parameter("weight", UninitializedParameter(device=device, dtype=dtype))
     module.register_parameter("bias", UninitializedParameter(device=device, dtype=dtype) if bias else None)
 

@@ -1,4 +1,4 @@
-"""Losses with margins, as modules: hinges, rankings, triplets."""
+"""Losses with margins, as modules: hinge, ranking, triplet."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .distance import PairwiseDistance
 
 
 class SoftMarginLoss(_Loss):
-    """The logistic loss of targets 1 and -1."""
+    """The logistic loss log(1 + exp(-target * input)) for targets 1 and -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The distance itself for targets 1, how much it falls short of the margin for -1."""
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(HingeEmbeddingLoss):
-    """How much the first input fails to exceed the second by the margin (or the other way round)."""
+    """max(0, -target * (input1 - input2) + margin); the target is 1 or -1."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class MarginRankingLoss(HingeEmbeddingLoss):
 
 
 class CosineEmbeddingLoss(MarginRankingLoss):
-    """How far two vectors point apart (targets 1) or the same way beyond the margin (targets -1)."""
+    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """How much the distance to the positive exceeds that to the negative, plus the margin."""
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of your own."""
+    """`TripletMarginLoss` with a user-defined distance function."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How much the other classes come near the target classes, of which there are several."""
+    """The multi-class hinge loss with several target classes for each input."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """How much other classes come within the margin of the target class."""
+    """The multi-class hinge loss with one target class for each input."""
 
     def __init__(
         self,

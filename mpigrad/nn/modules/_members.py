@@ -15,7 +15,9 @@ TABLES = ("_parameters", "_buffers", "_modules")
 
 
 class Members:
-    """The part of `Module` that stores and finds members. Only `Module` derives from it: what is a `Members` is a module."""
+    """The part of `Module` that stores and finds members. Only `Module` derives from it, so `isinstance(x, Members)` tests for
+    modules.
+    """
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -30,13 +32,13 @@ class Members:
         set_plainly(self, "_modules", {})
 
     def get_extra_state(self) -> Any:
-        """Define this and `set_extra_state` to add something of your own to the state."""
+        """Return additional state of the module; define this and `set_extra_state` to make it a part of `state_dict`."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called: define it in the subclass."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` gave."""
+        """Restore the additional state that `get_extra_state` returned."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called: define it in the subclass."
         )
@@ -82,7 +84,7 @@ class Members:
         self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as `add_module`."""
+        """Another name of `add_module`."""
         self.add_module(name, module)
 
     def _check_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
@@ -158,7 +160,7 @@ class Members:
         self._buffers[name] = self._hooked(GLOBAL.buffer, name, value)
 
     def _hooked(self, hooks: dict[int, Any], name: str, value: Any) -> Any:
-        """The member after all hooks of its kind, each of which may replace it."""
+        """The member after all registration hooks for its kind, each of which may replace it."""
         for hook in hooks.values():
             changed = hook(self, name, value)
             value = value if changed is None else changed
@@ -195,7 +197,7 @@ class Members:
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module at a path, in the place of the one there."""
+        """Replace the module at a path."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Members):

@@ -65,19 +65,19 @@ class Moving(Traversal):
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """Move everything to a GPU."""
+        """Move all parameters and buffers to a GPU."""
         place = resolve("cuda" if device is None else device)
         self._apply_arrays(lambda array: move(array, place))
         return self
 
     def cpu(self) -> Self:
-        """Move everything to the CPU."""
+        """Move all parameters and buffers to the CPU."""
         place = resolve("cpu")
         self._apply_arrays(lambda array: move(array, place))
         return self
 
     def type(self, dst_type: Dtype) -> Self:
-        """Convert every member to one type."""
+        """Convert all parameters and buffers to one type."""
         self._apply_arrays(lambda array: array.astype(dst_type.numpy))
         return self
 
@@ -102,12 +102,12 @@ class Moving(Traversal):
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to a device without keeping the values."""
+        """Move to a device without copying the values: the members become uninitialised."""
         place = resolve(device)
         return self._apply(lambda tensor: wrap(move(tensor._array.copy(), place)), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """Move parameters, buffers and gradients to memory that other processes of this host can see."""
+        """Move parameters, buffers and gradients to memory that other processes of this host can map."""
         tensors = [*self.parameters(), *self.buffers()]
         share([*tensors, *(each.grad for each in tensors if each.grad is not None)])
         return self

@@ -1,4 +1,4 @@
-"""Modules that hold parameters in order or by key."""
+"""Modules that hold parameters as a list or a dictionary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .module import Module
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors become parameters on their way in."""
+    """A list of parameters; tensors that are added become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by key; tensors become parameters on their way in."""
+    """A dictionary of parameters; tensors that are added become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class ParameterDict(Module):
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Keys and parameters."""
+        """The keys with their parameters."""
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Iterable[Any]:
@@ -113,28 +113,28 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """One parameter, or the default."""
+        """The parameter of a key, or a default."""
         return self[key] if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """One parameter, added if it is missing."""
+        """The parameter of a key, which is added if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a parameter out."""
+        """Remove a parameter and return it."""
         found = self[key]
         del self[key]
         return found
 
     def popitem(self) -> tuple[str, Any]:
-        """Take the last parameter out."""
+        """Remove the last parameter and return it with its key."""
         key = next(reversed(list(self._keys)))
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Take all parameters out."""
+        """Remove all parameters."""
         for key in list(self._keys):
             del self[key]
 

@@ -1,4 +1,4 @@
-"""Indices and pairs that users give to containers, checked."""
+"""Checks of indices and pairs that users give to containers."""
 
 from __future__ import annotations
 

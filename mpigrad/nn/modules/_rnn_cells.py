@@ -1,4 +1,4 @@
-"""Single steps of recurrent layers."""
+"""Recurrent cells: single steps of recurrent layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniformly within 1 / sqrt(hidden_size)."""
+        """Set all parameters to uniform random numbers between -1 / sqrt(hidden_size) and 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

@@ -1,4 +1,4 @@
-"""The base of batch and instance normalisation: an affine map and running statistics."""
+"""The base class of batch and instance normalisation: an affine map and running statistics."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class NormBase(Module):
         self.register_buffer("num_batches_tracked", zeros(device=device, dtype=int64) if track else None)
 
     def reset_running_stats(self) -> None:
-        """Forget what was seen."""
+        """Reset the running statistics to their initial values."""
         if self.track_running_stats:
             self.running_mean._array[...] = 0
             self.running_var._array[...] = 1
             self.num_batches_tracked._array[...] = 0
 
     def reset_parameters(self) -> None:
-        """Forget what was seen and learnt."""
+        """Reset the running statistics, and weight and bias, to their initial values."""
         self.reset_running_stats()
         if self.weight is not None:
             self.weight._array[...] = 1
@@ -61,7 +61,7 @@ class NormBase(Module):
         )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *rest: Any) -> None:
-        """States of old versions lack the count of batches: keep the present one."""
+        """Load a state; states of old versions lack the count of batches, which then stays unchanged."""
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:

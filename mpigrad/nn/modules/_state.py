@@ -1,4 +1,5 @@
-"""A module's state as a dictionary: `state_dict` and `load_state_dict`, which takes tensors of PyTorch and NumPy arrays, too."""
+"""A module's state as a dictionary: `state_dict`, and `load_state_dict`, which also accepts tensors of PyTorch and NumPy arrays.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list), 
 
 
 def gather(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
-    """Put the state of a module and those below into `destination`."""
+    """Add the state of a module and of its submodules to `destination`."""
     if destination is None:
         destination = OrderedDict()
         destination._metadata = OrderedDict()
@@ -85,14 +86,14 @@ def _has_extra_state(module: Module) -> bool:
 
 
 def check(module: Module, state_dict: Mapping[str, Any]) -> None:
-    """Raise what a strict `load_state_dict` would raise, and change nothing."""
+    """Raise the errors that a strict `load_state_dict` would raise, without changing anything."""
     load(module, state_dict, strict=True, assign=False, only_check=True)
 
 
 def load(
     module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool, only_check: bool = False
 ) -> _IncompatibleKeys:
-    """Copy (or assign) the entries of `state_dict` into a module and those below."""
+    """Copy (or assign) the entries of `state_dict` into a module and its submodules."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     metadata = getattr(state_dict, "_metadata", None)

@@ -1,4 +1,4 @@
-"""Walking over a module's members and those of the modules below it."""
+"""Iteration over the members of a module and of its submodules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Traversal(Members):
                 yield (f"{path}.{name}" if path else name), value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and those below, each once."""
+        """The parameters of this module and its submodules, each once."""
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
@@ -44,7 +44,7 @@ class Traversal(Members):
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and those below, each once."""
+        """The buffers of this module and its submodules, each once."""
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 
@@ -55,12 +55,12 @@ class Traversal(Members):
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
-        """The modules directly below."""
+        """The direct submodules."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly below, with their names."""
+        """The direct submodules, with their names."""
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -68,14 +68,14 @@ class Traversal(Members):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below."""
+        """This module and all its submodules."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all below, with their paths."""
+        """This module and all its submodules, with their paths."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -87,14 +87,14 @@ class Traversal(Members):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call `fn` with every module below, then with this one."""
+        """Call `fn` with each submodule, then with this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)  # type: ignore[arg-type]
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below."""
+        """Set this module and all its submodules to training mode (or evaluation mode, if `mode` is False)."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -103,7 +103,7 @@ class Traversal(Members):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode here and below."""
+        """Set this module and all its submodules to evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -113,6 +113,6 @@ class Traversal(Members):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or make them zero."""
+        """Set the gradients of all parameters to None, or to zero if not `set_to_none`."""
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)

@@ -13,7 +13,7 @@ from .module import Module
 
 
 class _Plain(Module):
-    """A function without settings."""
+    """Base class of activations without settings."""
 
     function: ClassVar[str]
 
@@ -22,7 +22,7 @@ class _Plain(Module):
 
 
 class _InPlace(Module):
-    """A function whose only setting is whether it may overwrite its input."""
+    """Base class of activations whose only setting is whether they may overwrite their input."""
 
     function: ClassVar[str]
 
@@ -146,7 +146,7 @@ class CELU(ELU):
 
 
 class GELU(Module):
-    """`x` times the normal distribution's cumulative function of it."""
+    """`x` times the cumulative distribution function of the normal distribution at `x`."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class GELU(Module):
 
 
 class GLU(Module):
-    """The first half times the sigmoid of the second."""
+    """The first half of the input along a dimension, times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class GLU(Module):
 
 
 class Threshold(Module):
-    """`x` where it exceeds the threshold, `value` elsewhere."""
+    """`x` where it is larger than `threshold`, otherwise `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -188,7 +188,7 @@ class Threshold(Module):
 
 
 class Hardtanh(Module):
-    """`x`, limited to a range."""
+    """`x`, limited to the range from `min_val` to `max_val`."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Hardtanh(Module):
 
 
 class LeakyReLU(Module):
-    """`x` above zero, a small slope below."""
+    """`x` where it is positive, otherwise `negative_slope * x`."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """`x` above zero, a random slope below (the mean one in evaluation)."""
+    """`x` where it is positive, otherwise `x` times a slope: random in training, the mean slope in evaluation."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class RReLU(Module):
 
 
 class PReLU(Module):
-    """`x` above zero, a learnt slope below."""
+    """`x` where it is positive, otherwise `x` times a learned slope."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set the slope to its first value."""
+        """Set the slope to its initial value."""
         self.weight._array[...] = self.init
 
     def forward(self, input: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ class PReLU(Module):
 
 
 class Softplus(Module):
-    """`log(1 + exp(beta * x)) / beta`, straight above the threshold."""
+    """`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x` is above the threshold."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -275,7 +275,7 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """Nearer to zero by `lambd`."""
+    """`x` moved towards zero by `lambd`; zero where `|x| < lambd`."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -289,14 +289,14 @@ class Softshrink(Module):
 
 
 class Hardshrink(Softshrink):
-    """Zero within `lambd` of zero."""
+    """`x` where `|x| > lambd`, otherwise zero."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
 class Softmax(Module):
-    """Positive numbers that add up to one along a dimension."""
+    """`exp(x)` divided by its sum along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -310,14 +310,14 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
-    """The logarithm of `Softmax`, computed safely."""
+    """The logarithm of `Softmax`, computed without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
 
 class Softmin(Softmax):
-    """`Softmax` of the negative."""
+    """`Softmax` of `-x`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)

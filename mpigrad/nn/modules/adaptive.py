@@ -66,7 +66,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Set all parameters to new random values."""
         self.head.reset_parameters()
         for cluster in self.tail:
             for layer in cluster.children():
@@ -118,7 +118,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The likeliest class of each row."""
+        """The most likely class of each row."""
         return argmax(self.log_prob(input), dim=1)
 
 

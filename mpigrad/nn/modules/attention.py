@@ -18,7 +18,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads, each over its share of the embedding.
+    """Multi-head attention: each head uses an equal part of the embedding.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -100,7 +100,7 @@ class MultiheadAttention(Module):
         if turned:
             same = query is key and key is value
             query, key, value = (each.transpose(0, 1) if each.dim() == 3 else each for each in (query, key, value))
-            if same:  # stays one tensor, and is projected at once
+            if same:  # if query, key and value are one tensor, it is projected only once
                 key = value = query
         out, weights = F.multi_head_attention_forward(
             query,

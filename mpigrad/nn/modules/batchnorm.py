@@ -1,4 +1,4 @@
-"""Batch normalisation: each channel to mean 0 and variance 1 over the batch."""
+"""Batch normalisation: each channel is normalised to mean 0 and variance 1 over the batch."""
 
 from __future__ import annotations
 

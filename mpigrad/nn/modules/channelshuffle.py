@@ -1,4 +1,4 @@
-"""Mixing groups of channels."""
+"""Interleaving groups of channels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .module import Module
 
 
 class ChannelShuffle(Module):
-    """Deal the channels of each group out to all groups."""
+    """Divide the channels into groups and interleave the groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Modules that hold others, or parameters, in order or by key."""
+"""Containers of modules: lists, dictionaries and sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .module import Module
 
 
 class _Numbered(Module):
-    """Modules whose names are their places."""
+    """Base class of containers whose modules are named by their indices."""
 
     def _renumber(self, modules: list[Any]) -> None:
         object.__setattr__(self, "_modules", {str(i): module for i, module in enumerate(modules)})
@@ -25,14 +25,14 @@ class _Numbered(Module):
         return iter(self._modules.values())  # type: ignore[arg-type]
 
     def pop(self: Any, key: int | slice) -> Module:
-        """Take a module out."""
+        """Remove a module and return it."""
         found = self[key]
         del self[key]
         return found
 
 
 class Sequential(_Numbered):
-    """Modules run one after the other.
+    """A sequence of modules: each gets the output of the previous one.
 
     >>> from mpigrad import nn
     >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
@@ -93,7 +93,7 @@ class Sequential(_Numbered):
         return self
 
     def insert(self, index: int, module: Module) -> Sequential:
-        """Add a module before another."""
+        """Insert a module before an index."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -147,7 +147,7 @@ class ModuleList(_Numbered):
         return self.extend(modules)
 
     def insert(self, index: int, module: Module) -> None:
-        """Add a module before another."""
+        """Insert a module before an index."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -166,7 +166,7 @@ class ModuleList(_Numbered):
         return self
 
     def __repr__(self) -> str:
-        """Runs of equal modules are shown once."""
+        """The text of the list; consecutive equal modules are shown once."""
         shown = [repr(module) for module in self]
         if not shown:
             return f"{self._get_name()}()"
@@ -184,7 +184,7 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """Modules by key."""
+    """A dictionary of modules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -210,11 +210,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Take a module out."""
+        """Remove a module and return it."""
         found = self[key]
         del self[key]
         return found
@@ -224,7 +224,7 @@ class ModuleDict(Module):
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Keys and modules."""
+        """The keys with their modules."""
         return self._modules.items()
 
     def values(self) -> Iterable[Any]:

@@ -67,7 +67,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{self.padding_mode}'")
 
     def _padding_by_dimension(self) -> list[int]:
-        """The padding of both sides of each dimension, last one first, for modes other than zeros."""
+        """The padding at both ends of each dimension, the last dimension first, for padding modes other than zeros."""
         pairs: list[tuple[Any, Any]] = []
         for d in range(self.dims):
             if self.padding == "same":
@@ -78,7 +78,7 @@ class _ConvNd(Module):
         return [each for pair in reversed(pairs) for each in pair]
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniformly within 1 / sqrt(fan_in)."""
+        """Set all parameters to uniform random numbers between -1 / sqrt(fan_in) and 1 / sqrt(fan_in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -206,19 +206,19 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The transpose of a convolution of sequences: what `Conv1d` does to gradients."""
+    """The transpose of a convolution of sequences: the map that `Conv1d` applies to gradients."""
 
     function, dims = "conv_transpose1d", 1
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The transpose of a convolution of images: what `Conv2d` does to gradients."""
+    """The transpose of a convolution of images: the map that `Conv2d` applies to gradients."""
 
     function, dims = "conv_transpose2d", 2
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The transpose of a convolution of volumes: what `Conv3d` does to gradients."""
+    """The transpose of a convolution of volumes: the map that `Conv3d` applies to gradients."""
 
     function, dims = "conv_transpose3d", 3
 

@@ -1,4 +1,4 @@
-"""Dropout: forget some elements, or channels, while training."""
+"""Dropout: in training, some elements or channels are set to zero."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zero each element with probability `p`, and scale the others up."""
+    """In training, set each element to zero with probability `p`, and divide the others by 1 - p."""
 
     function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
-    """Zero whole channels of sequences."""
+    """In training, set whole channels of sequences to zero."""
 
     function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    """Zero whole channels of images."""
+    """In training, set whole channels of images to zero."""
 
     function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    """Zero whole channels of volumes."""
+    """In training, set whole channels of volumes to zero."""
 
     function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance, for `SELU`."""
+    """Dropout that keeps the mean and variance of activations, for use with `SELU`."""
 
     function = "alpha_dropout"
 

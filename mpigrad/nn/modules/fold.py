@@ -1,4 +1,4 @@
-"""Images as columns of windows, and back."""
+"""Conversion between images and columns of windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module
 
 
 class Fold(Module):
-    """Add up columns of windows to images."""
+    """Add up columns, each with the elements of one window, to images; the inverse of `Unfold` if windows do not overlap."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -30,7 +30,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """Make each window of an image a column."""
+    """The windows of images, each as a column."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

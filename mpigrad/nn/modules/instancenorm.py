@@ -1,4 +1,4 @@
-"""Instance normalisation: each channel of each sample to mean 0 and variance 1."""
+"""Instance normalisation: each channel of each sample is normalised to mean 0 and variance 1."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ..parameter import UninitializedBuffer, UninitializedParameter, is_uninitia
 
 
 class LazyModuleMixin:
-    """Mixin of lazy modules.
+    """Mixin of lazy modules, whose parameters get their shapes from the first input.
 
     A lazy class sets the shapes for the first input in `initialize_parameters(*args)`, and names in `cls_to_become` the class
     that it becomes.
@@ -21,7 +21,7 @@ class LazyModuleMixin:
         self._infer_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)  # type: ignore[attr-defined]
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give all parameters their shapes, from the arguments of the first call."""
+        """Set the shapes of all parameters, from the arguments of the first call."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
@@ -39,7 +39,7 @@ class LazyModuleMixin:
             self.__class__ = self.cls_to_become
 
     def _apply(self: Any, fn: Any, recurse: bool = True) -> Any:
-        """Move or convert members; those without a shape stay without one."""
+        """Move or convert members; those without a shape are left unchanged."""
         shapeless = [name for name, held in self._buffers.items() if is_uninitialized(held)]
         super()._apply(fn, recurse)  # type: ignore[misc]
         for name in shapeless:

@@ -22,14 +22,14 @@ from ._margin_losses import (
 
 
 class L1Loss(_Loss):
-    """The absolute difference."""
+    """The absolute difference of input and target, by default its mean."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """The squared difference.
+    """The squared difference of input and target, by default its mean.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -60,7 +60,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under an old name."""
+    """Deprecated name of `NLLLoss`."""
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -90,14 +90,14 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross-entropy of probabilities."""
+    """The binary cross-entropy between probabilities and targets."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The binary cross-entropy of the sigmoid of the input, computed safely."""
+    """The binary cross-entropy between the sigmoid of the input and targets, computed without overflow."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class KLDivLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squared near zero, absolute beyond `beta`."""
+    """The squared difference where it is below `beta`, otherwise the absolute difference; see `functional.smooth_l1_loss`."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared near zero, absolute beyond `delta`, with `delta` as its slope."""
+    """Half of the squared difference where it is below `delta`, otherwise linear with slope `delta`."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -195,7 +195,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """The loss of sequences whose alignment with the input is not known."""
+    """The loss of label sequences whose alignment with the input is unknown (connectionist temporal classification)."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

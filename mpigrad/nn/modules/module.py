@@ -1,4 +1,4 @@
-"""`Module`: the base of everything that holds parameters and has a `forward`."""
+"""`Module`: the base class of everything that has parameters and a `forward`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Module(Moving):
             super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; every subclass defines its own."""
+        """Compute the output; every subclass defines its own `forward`."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ class Module(Moving):
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and lasting buffers by path, sharing memory with the module."""
+        """All parameters and persistent buffers by path; they share memory with the module."""
         if args:
             destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])[:3]
         return gather(self, destination, prefix, keep_vars)
@@ -99,7 +99,7 @@ class Module(Moving):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy values by path; with `strict` the paths must be exactly those of `state_dict()`."""
+        """Copy the values of a `state_dict` into the module; with `strict`, its paths must be exactly those of `state_dict()`."""
         return load(self, state_dict, strict, assign)
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -112,7 +112,7 @@ class Module(Moving):
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> ModuleHandle:
-        """Call `hook(module, args)` before every forward; what it returns replaces the arguments."""
+        """Call `hook(module, args)` before every forward; a result other than None replaces the arguments."""
         return add_hook(
             self._forward_pre_hooks, hook, prepend, kwargs=(self._forward_pre_hooks_with_kwargs, with_kwargs)
         )
@@ -120,23 +120,24 @@ class Module(Moving):
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> ModuleHandle:
-        """Call `hook(module, args, output)` after every forward; what it returns replaces the output."""
+        """Call `hook(module, args, output)` after every forward; a result other than None replaces the output."""
         kwargs = (self._forward_hooks_with_kwargs, with_kwargs)
         return add_hook(
             self._forward_hooks, hook, prepend, kwargs=kwargs, always=(self._forward_hooks_always_called, always_call)
         )
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
-        """Call `hook(module, grad_output)` when the output's gradients are there; what it returns replaces them."""
+        """Call `hook(module, grad_output)` when the gradients of the outputs are known; a result other than None replaces them.
+        """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
-        """Call `hook(module, grad_input, grad_output)` after every backward; what it returns replaces `grad_input`."""
+        """Call `hook(module, grad_input, grad_output)` after every backward; a result other than None replaces `grad_input`."""
         self._use_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> ModuleHandle:
-        """The old kind, which sees the module's last operation only; prefer `register_full_backward_hook`."""
+        """Register a deprecated hook, which sees only the last operation of the module; use `register_full_backward_hook`."""
         self._use_backward_hooks(full=False)
         return add_hook(self._backward_hooks, hook)
 
@@ -149,11 +150,11 @@ class Module(Moving):
         self._is_full_backward_hook = full
 
     def register_state_dict_pre_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, prefix, keep_vars)` before the module's state is gathered."""
+        """Call `hook(module, prefix, keep_vars)` before the state of the module is collected."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after the module's state was gathered."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after the state of the module was collected."""
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add_hook(self._state_dict_hooks, hook)
 
@@ -165,14 +166,14 @@ class Module(Moving):
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, state_dict, prefix, ...)` before the module takes its entries."""
+        """Call `hook(module, state_dict, prefix, ...)` before the module loads its entries."""
         return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self))
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> ModuleHandle:
         return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, incompatible_keys)` after the module took its entries; it may change the lists."""
+        """Call `hook(module, incompatible_keys)` after the module has loaded its entries; the hook may change the lists."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
     # -- printing ----------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class Module(Moving):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text between the brackets of the module's line in `repr`."""
+        """The text in parentheses in the module's `repr`."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Normalisation of single samples: layers, groups of channels, root mean squares, neighbouring channels."""
+"""Normalisation of single samples: layer, group, root mean square, local response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class _Affine(Module):
-    """A normalisation with a weight and a bias after it, or without."""
+    """Base class of normalisations with an optional weight and bias."""
 
     def _make_affine(self, shape: tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any) -> None:
         where: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -25,7 +25,7 @@ class _Affine(Module):
         self.register_parameter("bias", Parameter(zeros(*shape, **where)) if affine and bias else None)
 
     def reset_parameters(self) -> None:
-        """Make the affine map the identity again."""
+        """Set the weight to one and the bias to zero."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -33,7 +33,7 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """The last dimensions of each sample to mean 0 and variance 1."""
+    """Normalise the last dimensions of each sample to mean 0 and variance 1."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """The last dimensions of each sample to root mean square 1."""
+    """Divide each sample by its root mean square over the last dimensions."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class RMSNorm(Module):
         self.register_parameter("weight", made)
 
     def reset_parameters(self) -> None:
-        """Make the weights one again."""
+        """Set the weights to one."""
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -87,7 +87,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(_Affine):
-    """Each group of channels of each sample to mean 0 and variance 1."""
+    """Normalise each group of channels of each sample to mean 0 and variance 1."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Each channel divided by what its neighbours hold."""
+    """Divide each element by a function of the squares of neighbouring channels."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

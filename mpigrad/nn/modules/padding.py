@@ -51,19 +51,19 @@ class _ZeroPad(_ConstantPad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pad sequences with a value."""
+    """Pad sequences with a constant."""
 
     dims = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pad images with a value."""
+    """Pad images with a constant."""
 
     dims = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pad volumes with a value."""
+    """Pad volumes with a constant."""
 
     dims = 3
 
@@ -105,37 +105,37 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """Pad sequences with their ends."""
+    """Pad sequences by repeating their first and last element."""
 
     dims, mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """Pad images with their border."""
+    """Pad images by repeating their borders."""
 
     dims, mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """Pad volumes with their border."""
+    """Pad volumes by repeating their borders."""
 
     dims, mode = 3, "replicate"
 
 
 class CircularPad1d(_Pad):
-    """Pad sequences with their other end."""
+    """Pad sequences periodically, with the elements of the opposite end."""
 
     dims, mode = 1, "circular"
 
 
 class CircularPad2d(_Pad):
-    """Pad images with their other side."""
+    """Pad images periodically, with the elements of the opposite side."""
 
     dims, mode = 2, "circular"
 
 
 class CircularPad3d(_Pad):
-    """Pad volumes with their other side."""
+    """Pad volumes periodically, with the elements of the opposite side."""
 
     dims, mode = 3, "circular"
 

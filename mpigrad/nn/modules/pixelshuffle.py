@@ -1,4 +1,4 @@
-"""Trading channels for resolution, and back."""
+"""Conversion between channels and resolution of images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .module import Module
 
 
 class PixelShuffle(Module):
-    """Spread channels over a finer image."""
+    """Rearrange channels into pixels: (c * r * r, h, w) becomes (c, h * r, w * r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Gather an image's pixels into more channels."""
+    """Rearrange pixels into channels: (c, h * r, w * r) becomes (c * r * r, h, w)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

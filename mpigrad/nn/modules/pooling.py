@@ -174,19 +174,19 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Values put back where `MaxPool1d` found them."""
+    """Zeros, with each value at the index at which `MaxPool1d` found it."""
 
     function, dims = "max_unpool1d", 1
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Values put back where `MaxPool2d` found them."""
+    """Zeros, with each value at the index at which `MaxPool2d` found it."""
 
     function, dims = "max_unpool2d", 2
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Values put back where `MaxPool3d` found them."""
+    """Zeros, with each value at the index at which `MaxPool3d` found it."""
 
     function, dims = "max_unpool3d", 3
 
@@ -223,13 +223,13 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Largest elements of windows that lie at random, over an image."""
+    """The largest elements of windows at random positions in an image."""
 
     function, dims = "fractional_max_pool2d", 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Largest elements of windows that lie at random, over a volume."""
+    """The largest elements of windows at random positions in a volume."""
 
     function, dims = "fractional_max_pool3d", 3
 
@@ -249,19 +249,19 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """Means of as many windows as wanted, over a sequence."""
+    """The means of `output_size` windows that cover a sequence."""
 
     function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """Means of as many windows as wanted, over an image."""
+    """The means of `output_size` windows that cover an image."""
 
     function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """Means of as many windows as wanted, over a volume."""
+    """The means of `output_size` windows that cover a volume."""
 
     function = "adaptive_avg_pool3d"
 
@@ -276,19 +276,19 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """Largest elements of as many windows as wanted, over a sequence."""
+    """The largest elements of `output_size` windows that cover a sequence."""
 
     function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """Largest elements of as many windows as wanted, over an image."""
+    """The largest elements of `output_size` windows that cover an image."""
 
     function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """Largest elements of as many windows as wanted, over a volume."""
+    """The largest elements of `output_size` windows that cover a volume."""
 
     function = "adaptive_max_pool3d"
 

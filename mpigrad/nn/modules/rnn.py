@@ -97,13 +97,13 @@ class RNNBase(Module):
                     self._flat_weights_names.append(name)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniformly within 1 / sqrt(hidden_size)."""
+        """Set all parameters to uniform random numbers between -1 / sqrt(hidden_size) and 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """No effect: no library here needs the weights in one block."""
+        """No effect: cuDNN needs the weights in one memory block, mpigrad does not."""
 
     @property
     def _flat_weights(self) -> list[Parameter]:

@@ -1,4 +1,4 @@
-"""Look-up tables: `Embedding` and `EmbeddingBag`."""
+"""Lookup tables: `Embedding` and `EmbeddingBag`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Table(Module):
             self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew from the normal distribution; the padding row is zero."""
+        """Set the table to random numbers of the normal distribution; the padding row is zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -105,7 +105,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """A table with given rows."""
+        """An embedding whose table is a given matrix."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
@@ -179,7 +179,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """A table with given rows."""
+        """An embedding bag whose table is a given matrix."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape

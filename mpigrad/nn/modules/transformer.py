@@ -38,7 +38,7 @@ def _copies(module: Module, count: int) -> ModuleList:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """Whether a mask is causal; only a hint, since the mask is applied anyway."""
+    """Whether a mask is causal. The result is only a hint for faster code: the mask is applied in any case."""
     return bool(is_causal) and mask is not None
 
 
@@ -281,7 +281,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """A mask that hides the future: -inf above the diagonal."""
+        """A mask that hides later positions: -inf above the diagonal, 0 elsewhere."""
         kind = (dtype or get_default_dtype()).numpy
         return wrap(move(np.triu(np.full((sz, sz), -np.inf, kind), 1), resolve(device)))
 

@@ -1,4 +1,4 @@
-"""Making images (and sequences, and volumes) larger or smaller."""
+"""Resizing of images, sequences and volumes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module
 
 
 class Upsample(Module):
-    """Resize by a factor or to a size."""
+    """Resize by a factor or to a given size."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resize images by linear interpolation, corner on corner."""
+    """Resize images by bilinear interpolation; the corner pixels of input and output coincide."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

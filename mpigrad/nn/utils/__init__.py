@@ -9,7 +9,7 @@ from . import rnn
 from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
-_LAZY = ("parametrizations", "parametrize")  # these need the modules, which need this package
+_LAZY = ("parametrizations", "parametrize")  # imported last: these modules import `nn.modules`, which imports this package
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Limiting gradients: by their norm, or element by element."""
+"""Clipping of gradients: by their norm, or element by element."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _with_gradients(parameters: Any) -> list[Tensor]:
 
 
 def _values(tensor: Tensor) -> Any:
-    """The elements that count: those of a sparse tensor are its values."""
+    """The stored elements: of a sparse tensor, its values."""
     array = tensor._array
     if array.__class__ is np.ndarray or not getattr(array, "is_sparse_array", False):
         return array
@@ -38,7 +38,8 @@ def _by_device(arrays: list[Any]) -> dict[Any, list[Any]]:
 
 
 def _total(arrays: list[Any], norm_type: float) -> Any:
-    """The joint norm of all arrays, as a zero-dimensional array on the device of the first: one launch per GPU."""
+    """The joint norm of all arrays, as a zero-dimensional array on the device of the first one; takes one kernel launch per GPU.
+    """
     norms = []
     for place, some in _by_device(arrays).items():
         with on_device(place):
@@ -74,7 +75,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale gradients down in place, given their total norm, so that it does not exceed `max_norm`."""
+    """Scale gradients down in place, given their total norm, so that this is at most `max_norm`."""
     arrays = [each._grad._array for each in _with_gradients(parameters)]  # type: ignore[union-attr]
     arrays = [each if each.__class__ is np.ndarray else getattr(each, "values", each) for each in arrays]
     for place, some in _by_device(arrays).items():
@@ -89,7 +90,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients down in place so that their joint norm does not exceed `max_norm`; returns the norm before.
+    """Scale all gradients down in place so that their joint norm is at most `max_norm`; returns the norm before.
 
     >>> import mpigrad
     >>> from mpigrad import nn

@@ -1,4 +1,4 @@
-"""All parameters as one vector, and back."""
+"""Conversion between parameters and one vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..._tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """One vector of all elements, in order.
+    """A vector of all elements of the parameters, in order.
 
     >>> from mpigrad import nn
     >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
@@ -20,7 +20,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the parameters slices of a vector."""
+    """Set the parameters to consecutive slices of a vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected mpigrad.Tensor, but got: {type(vec).__name__}")
     place = 0

@@ -1,4 +1,4 @@
-"""Two well-known parametrizations: weights by length and direction, and weights of spectral norm one."""
+"""Two parametrizations: weight normalisation and spectral normalisation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .parametrize import register_parametrization
 
 
 def _norm_except(v: Tensor, dim: int) -> Tensor:
-    """The lengths of the slices along one dimension (-1: of all), in a shape that can be multiplied."""
+    """The norms of the slices along one dimension (-1: the norm of the whole tensor), shaped so that they broadcast to it."""
     dims = [each for each in range(v.ndim) if dim == -1 or each != dim % v.ndim]
     return v.pow(2).sum(dims, keepdim=True).sqrt()
 
@@ -33,7 +33,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Train a weight's lengths and directions apart.
+    """Parametrize a weight by its norms and its directions, which are trained separately.
 
     >>> from mpigrad import nn
     >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)).state_dict())
@@ -68,7 +68,7 @@ class _SpectralNorm(Module):
 
     @no_grad()
     def _iterate(self, matrix: Tensor, count: int) -> None:
-        """Run a step of the power iteration for the first singular vectors."""
+        """One step of the power iteration for the first singular vectors."""
         for _ in range(count):
             self._u.copy_(F.normalize(matrix @ self._v, dim=0, eps=self.eps))
             self._v.copy_(F.normalize(matrix.transpose(0, 1) @ self._u, dim=0, eps=self.eps))
@@ -89,7 +89,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value, found by power iteration."""
+    """Divide a weight by its largest singular value, which is found by power iteration."""
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

@@ -23,7 +23,7 @@ class _Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Compute each parametrized tensor only once inside."""
+    """Inside the block, compute each parametrized tensor only once."""
     _Cache.depth += 1
     try:
         yield
@@ -34,7 +34,8 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and the tensors from which it is made: `original`, or `original0`, ..."""
+    """The parametrizations of one tensor, and the tensors from which it is computed: `original`, or `original0`, `original1`, ...
+    """
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
@@ -54,7 +55,7 @@ class ParametrizationList(ModuleList):
         return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the original tensors so that the parametrized one gets a value."""
+        """Set the original tensors so that the parametrized tensor gets the given value."""
         with no_grad():
             for each in reversed(list(self)):
                 if not hasattr(each, "right_inverse"):
@@ -126,7 +127,7 @@ def _add_property(kind: type, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make `module.<tensor_name>` the result of `parametrization`, applied to what it was.
+    """Replace `module.<tensor_name>` by `parametrization(original)`, computed at each access; the original tensor is trained.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -181,7 +182,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a tensor an ordinary parameter again, with its present value (or with the original one)."""
+    """Turn a parametrized tensor into an ordinary parameter, with its current value, or with the original one."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held: Any = module.parametrizations[tensor_name]

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: packed by step, or padded to one length."""
+"""Sequences of different lengths: packed by time step, or padded to one length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences packed by step: the first elements of all, then the second ones of those that have one, and so on."""
+    """Sequences packed by time step: the first elements of all sequences, then the second elements of those that have one, and so
+    on.
+    """
 
     __slots__ = ()
 
@@ -67,7 +69,7 @@ class PackedSequence(_Packed):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data lives on a GPU."""
+        """Whether the data are on a GPU."""
         return self.data.is_cuda
 
 
@@ -110,7 +112,7 @@ class Layout:
         return cat([data, wrap(filler)])[wrap(move(where, place))]
 
     def mirror(self) -> tuple[Tensor, Tensor]:
-        """Indices that turn each sequence round and leave its padding where it is."""
+        """Indices that reverse each sequence and leave its padding in place."""
         steps = np.arange(self.count)[:, None]
         turned = np.where(steps < self.lengths, self.lengths - 1 - steps, steps)
         return wrap(turned), wrap(np.broadcast_to(np.arange(self.batch), turned.shape).copy())
@@ -162,7 +164,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Undo `pack_padded_sequence`: the padded batch and the lengths."""
+    """The inverse of `pack_padded_sequence`: returns the padded batch and the lengths."""
     layout = Layout(sequence.batch_sizes._array)
     if total_length is not None and total_length < layout.count:
         raise ValueError(
@@ -214,20 +216,20 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch."""
+    """The list of sequences in a padded batch."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(padded_sequences, host(lengths._array).tolist())]
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed."""
+    """The list of sequences in a `PackedSequence`."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
 def warn_of_dropout(dropout: float, num_layers: int) -> None:
-    """Dropout stands between layers: with one layer there is none."""
+    """Warn if `dropout` is given for one layer: it is applied between layers only."""
     if dropout > 0 and num_layers == 1:
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "

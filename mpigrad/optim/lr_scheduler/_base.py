@@ -11,7 +11,7 @@ from ..optimizer import Optimizer
 
 
 def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
-    """Set a group's learning rate; one that is a tensor keeps its identity."""
+    """Set a group's learning rate; if it is a tensor, its value is changed in place."""
     if isinstance(group.get(key), Tensor):
         group[key]._array[...] = rate
     else:
@@ -43,18 +43,18 @@ class LRScheduler:
         self.step()
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates set last."""
+        """The learning rates of all groups that were set last."""
         return self._last_lr
 
     def get_lr(self) -> list[float]:
-        """The learning rates for `last_epoch`, given the present ones."""
+        """Compute the learning rates for the step `last_epoch`, from the current ones; subclasses define it."""
         raise NotImplementedError
 
     def _rates(self) -> list[float]:
         return [number(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or (an old way) to a given one."""
+        """Advance by one step, or (deprecated) to the step `epoch`."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
@@ -86,15 +86,15 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """The state of the schedule, without the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key not in self._NOT_SAVED}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a state from `state_dict`."""
         self.__dict__.update(state_dict)
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no optimizer."""
+    """Raise PyTorch's TypeError for an argument that is not an optimizer."""
     if not isinstance(optimizer, Optimizer) and not hasattr(optimizer, "param_groups"):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")

@@ -1,4 +1,4 @@
-"""Schedules made of others: one after the other, or all at once."""
+"""Schedules made of other schedules: one after the other, or all together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Combined(LRScheduler):
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a state from `state_dict`."""
         state_dict = dict(state_dict)
         for scheduler, state in zip(self._schedulers, state_dict.pop("_schedulers")):
             scheduler.load_state_dict(state)
@@ -81,7 +81,7 @@ class SequentialLR(_Combined):
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step of the schedule whose turn it is."""
+        """Advance the schedule that is active at this step."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[place]
@@ -93,7 +93,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedules at each step, each changing what the one before it left.
+    """Runs all schedules at each step; each one changes the learning rates that the previous one has set.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler
@@ -119,7 +119,7 @@ class ChainedScheduler(_Combined):
         self._last_lr = self._rates()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step of every schedule."""
+        """Advance all schedules by one step."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates()

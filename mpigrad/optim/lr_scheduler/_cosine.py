@@ -9,7 +9,7 @@ from ._base import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first learning rate to `eta_min` along half a cosine, and back.
+    """Follows half a cosine from the initial learning rate to `eta_min` in `T_max` steps, then back.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -50,7 +50,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down along half a cosine in `T_0` steps, then again from the top, each time `T_mult` times as long.
+    """Follows half a cosine down in `T_0` steps, then restarts; each period is `T_mult` times as long as the one before.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -81,7 +81,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on by one step, or to any point, whole or not."""
+        """Advance by one step, or to the given epoch, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -98,7 +98,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(self.get_lr())
 
     def _place(self, epoch: float) -> None:
-        """Find the run in which a point lies."""
+        """Find the period in which an epoch lies."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:

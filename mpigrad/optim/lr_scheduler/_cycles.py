@@ -51,7 +51,7 @@ def _line(start: float, end: float, share: float) -> float:
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr` and down far below the start, once, in `total_steps`.
+    """One cycle of `total_steps`: up to `max_lr`, then down to far below the initial learning rate.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -154,7 +154,7 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
 
 
 class CyclicLR(LRScheduler):
-    """Up and down between two learning rates, again and again.
+    """Cycles between two learning rates.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -212,7 +212,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = lows
 
     def scale_fn(self, x: float) -> float:
-        """How much of the way up to go, in a cycle or at a step."""
+        """The fraction of the way up, as a function of the cycle or of the step."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":

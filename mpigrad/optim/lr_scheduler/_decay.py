@@ -14,7 +14,7 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """The first learning rate times a function of the step.
+    """The initial learning rate times a function of the step.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.zeros(1, requires_grad=True)], lr=1.0)
@@ -44,7 +44,7 @@ class LambdaLR(LRScheduler):
         return super().state_dict() | {"lr_lambdas": kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a state from `state_dict`."""
         state_dict = dict(state_dict)
         for fn, kept in zip(self.lr_lambdas, state_dict.pop("lr_lambdas")):
             if kept is not None:
@@ -56,7 +56,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The present learning rate times a function of the step.
+    """Multiplies the current learning rate by a function of the step.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -78,7 +78,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` steps.
+    """Multiplies the learning rate by `gamma` every `step_size` steps.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -107,7 +107,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each milestone.
+    """Multiplies the learning rate by `gamma` at each milestone.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -138,7 +138,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` at each step.
+    """Multiplies the learning rate by `gamma` at each step.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -165,7 +165,7 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` steps.
+    """Multiplies the learning rate by `factor` for the first `total_iters` steps.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -201,7 +201,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From one factor to another along a line.
+    """Multiplies the learning rate by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` steps.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -249,7 +249,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero as a power of the steps left.
+    """Reduces the learning rate to zero in `total_iters` steps, as a power of the fraction of steps that are left.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

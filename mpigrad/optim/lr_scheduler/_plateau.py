@@ -12,7 +12,7 @@ from ._base import LRScheduler, check_optimizer, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when `patience` steps brought nothing better.
+    """Multiplies the learning rate by `factor` when the metric has not improved for `patience` steps.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler
@@ -55,23 +55,23 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forget the results so far."""
+        """Reset the best metric and the counts of bad and cooldown steps."""
         self.best = math.inf if self.mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = 0
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether results do not count yet, after a change."""
+        """Whether the schedule is in its cooldown after a reduction, in which bad metrics do not count."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a result beats the best by more than the threshold."""
+        """Whether a metric is better than the best one by more than the threshold."""
         if self.threshold_mode == "rel":
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (1.0 + self.threshold)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take a result in, and change the learning rates if need be."""
+        """Record a metric, and reduce the learning rates if it has not improved for too long."""
         current = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):

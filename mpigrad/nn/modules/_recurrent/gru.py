@@ -23,11 +23,11 @@ from .shared import (
     weight_gradients,
 )
 
-GATES = 3  # reset, update, new: blocks of the weights' rows
+GATES = 3  # reset, update, new: the order of the gates in the rows of the weights
 
 
 def _exponents(w: Any) -> Any:
-    """A weight or bias by gate, scaled so that reset and update are `1 / (1 + exp(.))`."""
+    """A weight or bias for each gate, scaled so that the reset and update gates are `1 / (1 + exp(.))`."""
     scale = array_module(w).full((GATES, 1, 1), -1, w.dtype)
     scale[2] = 1
     return w.reshape(GATES, w.shape[0] // GATES, -1) * scale
@@ -46,7 +46,7 @@ def _forward(
         gates += _exponents(b_ih).transpose(0, 2, 1)[:, None]
         bias = _exponents(b_hh).transpose(0, 2, 1)
     hs = xp.empty((count + 1, batch, width), x.dtype)
-    inner = xp.empty((count, batch, width), x.dtype)  # what the reset gate multiplies
+    inner = xp.empty((count, batch, width), x.dtype)  # the part that the reset gate multiplies
     hs[steps.first] = h0
     room = xp.empty((GATES, batch, width), x.dtype)
     with np.errstate(over="ignore"):  # exp may overflow: the gate is 0 then
@@ -130,7 +130,7 @@ gru_layer = layer(gru_operator)
 def gru_by_steps(
     x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *, reverse: bool = False, lengths: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """The same as `gru_layer` with ordinary operators."""
+    """`gru_layer`, computed with ordinary operators, step by step, so that it can be differentiated twice."""
     from mpigrad._ops.shape.joining import stack
 
     from_input = x @ w_ih.transpose(0, 1)

@@ -13,13 +13,14 @@ from ...._graph.namespace import RAW
 from ...._tensor import Tensor
 from .shared import Steps, ending_rows, last_rows, last_states, layer, start_gradient, through_steps
 
-GATES = 4  # input, forget, cell, output: blocks of the weights' rows
+GATES = 4  # input, forget, cell, output: the order of the gates in the rows of the weights
 CELL = 2
 
 
 def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
-    """All weights side by side, for columns that hold a state, an input, and a one; scaled so that every gate is
-    `1 / (1 + exp(.))`: the cell's tanh(x) is 2 s(2x) - 1."""
+    """All weights joined into one matrix, for columns that contain a state, an input and a one; scaled so that every gate is `1 /
+    (1 + exp(.))` (for the cell, tanh(x) = 2 s(2x) - 1).
+    """
     parts = [w_hh, w_ih] if b_ih is None else [w_hh, w_ih, (b_ih + b_hh)[:, None]]
     joined = array_module(w_hh).concatenate(parts, axis=1)
     by_gate = joined.reshape(GATES, -1)
@@ -29,7 +30,7 @@ def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
 
 
 def _columns(x: Any, h0: Any, steps: Steps, bias: bool) -> Any:
-    """The factors of the weights in each step: space for its initial state, its input, and a one."""
+    """The columns that the weights multiply in each step: space for the state before it, its input, and a one."""
     count, batch, features = x.shape
     width = h0.shape[1]
     made = array_module(x).empty((count + 1, width + features + bias, batch), x.dtype)
@@ -43,7 +44,9 @@ def _columns(x: Any, h0: Any, steps: Steps, bias: bool) -> Any:
 def _forward(
     x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, *, reverse: bool, lengths: Any
 ) -> tuple[Any, ...]:
-    """Everything is kept by columns, (features, batch): the gates of a step are one product, and each is in one piece."""
+    """Run all steps. Arrays are stored by columns, (features, batch), so that the gates of a step are one matrix product and each
+    gate is contiguous.
+    """
     xp = array_module(x)
     count, batch, _ = x.shape
     width, steps = h0.shape[1], Steps(count, reverse)
@@ -76,8 +79,9 @@ def _forward(
 
 
 def _step_back(into: Any, dh: Any, dc: Any, gate: Any, squashed: Any, before: Any, u: Any, v: Any) -> None:
-    """Gradients of one step's gates, before their functions, into `into`; `dc` becomes that of the cell before.
-    Written as few products as possible: s(1 - s) of a sigmoid s, 1 - t^2 of a tanh t."""
+    """Write the gradients of one step's gates, before their activations, to `into`; `dc` becomes the gradient of the previous
+    cell. Written with as few products as possible: s(1 - s) for a sigmoid s, 1 - t^2 for a tanh t.
+    """
     i, f, g, o = gate
     of_i, of_f, of_g, of_o = into
     multiply, subtract = np.multiply, np.subtract
@@ -120,7 +124,7 @@ def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
 def _back(
     given: Any, gates: Any, squashed: Any, cs: Any, w_hh: Any, steps: Steps, lengths: Any
 ) -> tuple[Any, Any, Any]:
-    """The backward pass over all steps: gradients of the gates before their activations, of the first state and cell."""
+    """The backward pass over all steps: the gradients of the gates before their activations, and of the first state and cell."""
     xp = array_module(gates)
     of_out, of_h, of_c = (None if each is None else xp.ascontiguousarray(each.swapaxes(-1, -2)) for each in given)
     ends = None if lengths is None else ending_rows(lengths, len(gates))
@@ -151,7 +155,9 @@ def lstm_by_steps(
     x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, w_hr: Tensor | None = None, *,
     reverse: bool = False, lengths: Any = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """The same as `lstm_layer` with ordinary operators; `w_hr` projects the state after each step."""
+    """`lstm_layer`, computed with ordinary operators, step by step, so that it can be differentiated twice; `w_hr` projects the
+    state after each step.
+    """
     from mpigrad._ops.shape.joining import stack
 
     from_input = x @ w_ih.transpose(0, 1)

@@ -79,7 +79,7 @@ def rnn_by_steps(
     x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *, relu: bool, reverse: bool = False,
     lengths: Any = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The same as `rnn_layer` with ordinary operators."""
+    """`rnn_layer`, computed with ordinary operators, step by step, so that it can be differentiated twice."""
     from mpigrad._ops.shape.joining import stack
 
     from_input = x @ w_ih.transpose(0, 1)

@@ -28,16 +28,16 @@ class Steps:
         self.first, self.last = (count, 0) if reverse else (0, count)
 
     def made(self, states: Any) -> Any:
-        """The states that steps make, in the order of time."""
+        """The states that the steps compute, in the order of time."""
         return states[self.after :] if self.after else states[:-1]
 
     def started_from(self, states: Any) -> Any:
-        """The states that steps start from, in the order of time."""
+        """The states from which the steps start, in the order of time."""
         return states[self.before :] if self.before else states[:-1]
 
 
 def layer(fused: Operator, states: int = 1) -> Callable[..., tuple[Tensor, ...]]:
-    """One layer in one direction over (steps, batch, features): its function gives all outputs, then the last states.
+    """Define one layer in one direction over (steps, batch, features); its function returns all outputs, then the last states.
 
     It takes the input, the first states, two weights, and two biases or None. `lengths`, an array of ints, says after how
     many steps each row ends; turning such rows is left to the caller.
@@ -57,7 +57,7 @@ def last_states(states: Any, steps: Steps, lengths: Any) -> Any:
 
 
 def ending_rows(lengths: Any, count: int) -> list[Any]:
-    """For each step, the rows whose last step it is; None for none."""
+    """For each step, the rows whose last step it is; None if there are none."""
     rows: list[Any] = [None] * count
     for row, length in enumerate(lengths.tolist()):
         rows[length - 1] = [*(rows[length - 1] or ()), row]
@@ -79,7 +79,7 @@ def weight_gradients(gates: Any, inputs: Any, weight: Any, needs_input: bool) ->
 
 
 def column_sums(rows: Any) -> Any:
-    """Sums over all rows, by the fastest way for tall matrices."""
+    """The sums of columns, by the method that is fastest for tall matrices."""
     return array_module(rows).ones(rows.shape[0], rows.dtype) @ rows
 
 
@@ -89,7 +89,7 @@ def through_steps(
     grads: Sequence[Any],
     needs: Sequence[bool],
 ) -> tuple[Any, ...]:
-    """Gradients that can be differentiated: those of `unfused`, an equal computation with ordinary operators."""
+    """Gradients that can be differentiated again: those of `unfused`, an equal computation with ordinary operators."""
     from ....autograd._backward import grad
 
     with enable_grad():
@@ -104,7 +104,7 @@ def through_steps(
 
 
 def last_rows(states: list[Tensor], stacked: Tensor, lengths: Any) -> Tensor:
-    """The state after each row's last step, by ordinary operators."""
+    """The state after each row's last step, computed with ordinary operators."""
     from ...._core.tensor import wrap
 
     if lengths is None:
