@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.command import default_ranks, job_for, rank_program
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_rank, launched_size
-from mpigrad._watchdog import jobs
+from mpigrad._watchdog import attach, jobs
 
 EPILOG = """\
 Without -n: as many ranks as the allocation (SLURM, PBS) has tasks, or as this machine has cores.
@@ -34,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     )
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks")
     parser.add_argument("--prefix", action="store_true", help="put the rank in front of every line of output")
-    parser.add_argument("--top", action="store_true", help="have the ranks report for `mpigrad top`")
+    parser.add_argument("--top", action="store_true", help="print the `mpigrad top` command for this job")
     parser.add_argument("--option", action="append", default=[], metavar="OPT", help="pass to mpiexec (repeatable)")
     parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
@@ -61,21 +58,15 @@ def check_script(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.script!r} is not a file; give a Python script, or -m and the name of a module")
 
 
-@contextmanager
-def reports(args: argparse.Namespace) -> Iterator[dict[str, str]]:
-    """The environment that makes ranks report for `mpigrad top`, if that was asked for; removes their reports afterwards."""
-    if not args.top or jobs.VARIABLE in os.environ:  # in a directory of the user's own, which stays
-        yield {}
-        return
-    allocation = current_allocation()
-    if allocation is not None and allocation.nodes > 1:
-        raise ValueError(f"--top on several nodes needs {jobs.VARIABLE}=DIRECTORY, on a file system that all of them share")
-    directory = jobs.new_job(args.script)
-    print(f"mpigrad: `mpigrad top {directory.name}` shows what the ranks do", file=sys.stderr)
-    try:
-        yield {jobs.VARIABLE: str(directory)}
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+def name_job(args: argparse.Namespace) -> str:
+    """A name for the job, by which `mpigrad top` finds it; printed if that was asked for."""
+    name = attach.job_name(args.script, os.getpid())
+    if args.top and jobs.VARIABLE not in os.environ:
+        allocation = current_allocation()
+        if allocation is not None and allocation.nodes > 1:
+            raise ValueError(f"--top on several nodes needs {jobs.VARIABLE}=DIRECTORY, on a file system that all of them share")
+        print(f"mpigrad: `mpigrad top {name}` shows what the ranks do", file=sys.stderr)
+    return name
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
     launcher = find_launcher()
     script = ["-m", args.script] if args.module else [args.script]
     options = [word for option in args.option for word in shlex.split(option)]
-    with reports(args) as variables:
-        program = rank_program(*script, *args.arguments)
-        job = job_for(launcher, ranks, program, tagged=args.prefix, options=options, variables=variables)
-        if args.show:
-            print(shlex.join(job.command))
-            return 0
-        return run_job(job, tagged=args.prefix)
+    variables = {attach.JOB: name_job(args)}
+    program = rank_program(*script, *args.arguments)
+    job = job_for(launcher, ranks, program, tagged=args.prefix, options=options, variables=variables)
+    if args.show:
+        print(shlex.join(job.command))
+        return 0
+    return run_job(job, tagged=args.prefix)

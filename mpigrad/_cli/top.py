@@ -7,21 +7,20 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from mpigrad._watchdog.jobs import Report, find_job, read
+from mpigrad._watchdog.jobs import Job, Report, find_job
 
 LATE_SECONDS = 5.0
 LONG_SECONDS = 1.0
 HOME, REST, LINE_END = "\x1b[H", "\x1b[J", "\x1b[K\n"
 EPILOG = """\
-The job was started with `mpigrad run --top`, or with MPIGRAD_TOP=DIRECTORY in the environment of all its ranks. On several
-hosts it must be a directory that they share. Ctrl-C ends the view, not the job.
+Shows any job of yours whose ranks run on this host, however it was started. For a job on several hosts set
+MPIGRAD_TOP=DIRECTORY for all its ranks, a directory that the hosts share. Ctrl-C ends the view, not the job.
 
   mpigrad top                  the newest job on this host
-  mpigrad top train.py-4711    a job, by the name that `mpigrad run --top` prints
-  mpigrad top --once DIRECTORY one table
+  mpigrad top train.py-4711    a job, by name: its program, and the process that has started it
+  mpigrad top --once DIRECTORY one table of a job on several hosts
 """
 
 
@@ -40,7 +39,7 @@ def top(args: argparse.Namespace) -> int:
     """Show the job until it ends."""
     job = find_job(args.job)
     if args.once or not sys.stdout.isatty():
-        print(*table(job.name, read(job), time.time()), sep="\n")
+        print(*table(job.name, job.reports(), time.time()), sep="\n")
         return 0
     try:
         watch(job, args.seconds)
@@ -49,16 +48,16 @@ def top(args: argparse.Namespace) -> int:
     return 0
 
 
-def watch(job: Path, seconds: float) -> None:
+def watch(job: Job, seconds: float) -> None:
     """Draw the table anew until the job has ended."""
     sys.stdout.write(HOME + REST)
     while True:
-        reports = read(job)
+        reports = job.reports()
         width, height = shutil.get_terminal_size()
         lines = [line[: width - 1] for line in table(job.name, reports, time.time())[: height - 1]]
         sys.stdout.write(HOME + LINE_END.join([*lines, ""]) + REST)
         sys.stdout.flush()
-        if not job.is_dir() or reports and all(each["ended"] for each in reports):
+        if reports and all(each["ended"] for each in reports):
             return
         time.sleep(seconds)
 
@@ -79,7 +78,7 @@ def table(name: str, reports: Sequence[Report], now: float) -> list[str]:
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
     if missing:
         who = ", ".join(map(str, missing))
-        lines += ["", f"no report of rank(s) {who}: not started yet, or on a host that does not share the directory"]
+        lines += ["", f"no report of rank(s) {who}: not started yet, or on another host"]
     return [*lines, *_waits(reports, now)]
 
 
@@ -90,7 +89,8 @@ def _age(report: Report, now: float) -> float:
 def _row(report: Report, now: float) -> tuple[str, ...]:
     counters = report["counters"]
     late = _age(report, now) > LATE_SECONDS
-    state = "ended" if report["ended"] else f"{_age(report, now):.0f} s ago{'!' if late else ''}"
+    age = f"{_age(report, now):.0f} s ago{'!' if late else ''}" if report["time"] else "none!"
+    state = "ended" if report["ended"] else age
     counted = ("agent.client_active_calls", "agent.server_active_calls", "num_autograd_contexts", "num_current_backward_passes")
     return (
         str(report["rank"]), report["worker"] or "-", report["host"], str(report["pid"]), state, f"{report['cpu']:.1f}",

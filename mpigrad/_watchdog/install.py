@@ -1,7 +1,7 @@
 """Registers the watchdog with RPC when imported: each agent gets a watch, each process a signal handler.
 
 - `kill -USR2 PID` (or `scancel --signal=USR2 JOB`) makes a worker print the stacks of all its threads and go on.
-- `MPIGRAD_TOP=DIRECTORY` makes a worker report there what it does, for `mpigrad top`.
+- `mpigrad top` gets a report from a worker of the same host; `MPIGRAD_TOP=DIRECTORY` makes a worker write it there, too.
 - `MPIGRAD_STALL_SECONDS=30` makes a worker that has waited so long for an answer report which worker causes it, and why.
 """
 

@@ -1,4 +1,5 @@
-"""The report of a rank for `mpigrad top`; a background thread writes it once a second to the directory MPIGRAD_TOP.
+"""The report of a rank for `mpigrad top`: sent to those who ask (`attach.py`), and written once a second to the directory
+MPIGRAD_TOP if that is set. Background threads do both.
 
 A rank that waits, hangs or computes continues to report. A rank that is stuck outside of Python, stopped or dead does not, which
 shows in the age of its last report.
@@ -18,6 +19,7 @@ from typing import Any
 
 from mpigrad._process.logs import get_logger
 from mpigrad._process.rank import launched_rank, launched_size
+from mpigrad._watchdog import attach
 from mpigrad._watchdog.jobs import VARIABLE, Report, write
 
 log = get_logger("top")
@@ -27,15 +29,38 @@ THREAD_NAME = "mpigrad-top"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _MACHINERY = (_PACKAGE, os.path.dirname(threading.__file__) + os.sep + "threading.py", "<frozen")
 
+_BEGAN = time.time()
 _reporter: Reporter | None = None
 
 
 def start_reporting() -> None:
-    """Start reporting, if MPIGRAD_TOP is set; once per process."""
+    """Report from now on; once per process."""
     global _reporter
+    attach.listen(Rank().report)
     directory = os.environ.get(VARIABLE)
     if directory and _reporter is None:
         _reporter = Reporter(Path(directory))
+
+
+class Rank:
+    """This rank, which remembers when it last reported."""
+
+    def __init__(self) -> None:
+        self._cpu, self._time = time.process_time(), time.monotonic()
+
+    def report(self, ended: bool = False) -> Report:
+        """This rank, now."""
+        return {
+            "rank": launched_rank() or 0, "size": launched_size() or 1, "host": socket.gethostname(), "pid": os.getpid(),
+            "began": _BEGAN, "time": time.time(), "ended": ended, "cpu": self._cpu_share(), "memory": memory(),
+            "here": places(), **of_rpc(),
+        }  # fmt: skip
+
+    def _cpu_share(self) -> float:
+        """The number of cores used since the last report."""
+        before, self._cpu = self._cpu, time.process_time()
+        then, self._time = self._time, time.monotonic()
+        return (self._cpu - before) / max(self._time - then, 1e-3)
 
 
 class Reporter:
@@ -43,7 +68,7 @@ class Reporter:
 
     def __init__(self, job: Path) -> None:
         self._job = job
-        self._cpu, self._time = time.process_time(), time.monotonic()
+        self._rank = Rank()
         self._end = threading.Event()
         job.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
@@ -60,27 +85,14 @@ class Reporter:
         ended = False
         while not ended:
             try:
-                write(self._job, self.report(ended))
+                write(self._job, self._rank.report(ended))
                 ended = self._end.wait(SECONDS)
                 if ended:
-                    write(self._job, self.report(ended))
+                    write(self._job, self._rank.report(ended))
             except OSError as error:
-                if not self._end.is_set() and self._job.is_dir():  # the directory is removed if the launcher has been killed
+                if not self._end.is_set():
                     log.warning("no more reports for `mpigrad top`: %s", error)
                 return
-
-    def report(self, ended: bool = False) -> Report:
-        """This rank, now."""
-        return {
-            "rank": launched_rank() or 0, "size": launched_size() or 1, "host": socket.gethostname(), "pid": os.getpid(),
-            "time": time.time(), "ended": ended, "cpu": self._cpu_share(), "memory": memory(), "here": places(), **of_rpc(),
-        }  # fmt: skip
-
-    def _cpu_share(self) -> float:
-        """The number of cores used since the last report."""
-        before, self._cpu = self._cpu, time.process_time()
-        then, self._time = self._time, time.monotonic()
-        return (self._cpu - before) / max(self._time - then, 1e-3)
 
 
 def of_rpc() -> Report:
@@ -111,7 +123,7 @@ def places() -> list[str]:
     main = threading.main_thread()
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():
-        if thread is main or thread.name.startswith("mpigrad-") and thread.name != THREAD_NAME:
+        if thread is main or thread.name.startswith("mpigrad-") and thread.name not in (THREAD_NAME, attach.THREAD_NAME):
             place = _place(frames.get(thread.ident or 0))
             if place is not None:
                 found.append(place if thread is main else f"{place} (served)")
