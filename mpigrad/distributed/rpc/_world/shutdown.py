@@ -10,6 +10,10 @@ because its share is lost.
 The agreement runs twice. After the first time all workers drop their RRefs, which no worker can need any more; the
 second time waits for the messages about that. A worker that reaches `shutdown` first still serves, so its RRefs must
 live until then.
+
+The coordinator leaves after its CLOSE messages, and the communicator is freed. So no worker may send it a message on its own:
+a worker that was interrupted (Ctrl-C) and calls `shutdown` again only answers, or its message could arrive after the end. (In
+Open MPI, which reuses the numbers of communicators, it would then take the place of a message of the next world.)
 """
 
 from __future__ import annotations
@@ -56,19 +60,13 @@ class Closing:
             raise
 
     def _run(self, deadline: float | None) -> None:
-        agent = self._agent
-        told: int | None = None
         while True:
             self._changed = Future()
             if self.closed.done():
                 return
-            coordinator = min(agent.workers)  # may change when workers are lost
-            if coordinator == agent.rank:
+            if min(self._agent.workers) == self._agent.rank:  # the coordinator; changes when workers are lost
                 self._coordinate(deadline)
                 return
-            if coordinator != told:
-                told = coordinator
-                agent.notify(coordinator, MessageType.REPORT, self._report(0))
             if not self._heed_last_call():
                 self._pause(self._changed, 0.05, deadline)
 

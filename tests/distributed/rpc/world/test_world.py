@@ -12,6 +12,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed._mpi import mpi
 from mpigrad.distributed.rpc._world import leaving
 from tests.support.eventually import eventually
+from tests.support.in_memory import world_in_memory
 
 from .. import support_functions as far
 
@@ -25,6 +26,20 @@ def test_world_of_one_rank() -> None:
     assert rpc.rpc_sync("alone", far.add, args=(1, 2)) == 3
     assert rpc.rpc_async(0, far.whoami).wait() == "alone"
     rpc.shutdown()
+
+
+def test_a_worker_whose_shutdown_is_interrupted_sends_no_message_that_could_come_after_the_end() -> None:
+    sent: list[int] = []
+
+    def fate(src: int, dst: int, frame: bytes) -> float:
+        sent.append(src)
+        return 0.0
+
+    with world_in_memory(2, fate=fate) as agents:
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                agents[1].closing_protocol.run(time.monotonic())
+        assert not sent  # the coordinator asks, and its CLOSE is the last message
 
 
 class OtherOptions(rpc.RpcBackendOptions):
