@@ -178,7 +178,7 @@ def generator_for(given: Generator | None, array: Any) -> Generator:
 
 
 def check_kind(given: Generator, kind: str) -> None:
-    """PyTorch's RuntimeError unless the generator has the device type `kind`."""
+    """Raise PyTorch's RuntimeError unless the generator has the device type `kind`."""
     if given.device.type != kind:
         raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{given.device.type}'")
 

@@ -41,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
 
 
 def check_outside_job() -> None:
-    """An error if this process is a rank of a job: jobs cannot be nested."""
+    """Raise an error if this process is a rank of a job: jobs cannot be nested."""
     size = launched_size()
     if launched_rank() is not None and size is not None:
         raise ValueError(

@@ -432,7 +432,7 @@ def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tupl
 
 
 def check_hook_result(hook: Any, changed: Any, before: Tensor) -> Tensor:
-    """PyTorch's errors unless a hook's result has the type, shape, dtype and device of the gradient."""
+    """Raise PyTorch's errors unless a hook's result has the type, shape, dtype and device of the gradient."""
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
     if tuple(changed.shape) != tuple(before.shape):

@@ -712,7 +712,7 @@ def memory_order(array: Any) -> tuple[int, ...] | None:
 
 
 def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
-    """PyTorch's errors for tensors that must not be changed in place. `recorded`: whether the change is recorded; None
+    """Raise PyTorch's errors for tensors that must not be changed in place. `recorded`: whether the change is recorded; None
     means "if the tensor requires grad"."""
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(

@@ -26,7 +26,7 @@ def _near(x: Any, order: int) -> Any:
 
 
 def _tiny(x: Any) -> Any:
-    """Order 1 near zero, where the sum above would be a difference of almost equal numbers."""
+    """The function of order 1 near zero, where the sum above would be a difference of almost equal numbers."""
     square, term = x * x / 4.0, x / 2.0
     total = term
     for k in range(1, 10):
@@ -55,22 +55,22 @@ def _scaled(x: Any, order: int) -> Any:
 
 
 def i0e(x: Any) -> Any:
-    """Order 0, divided by exp(|x|)."""
+    """The modified Bessel function of order 0, divided by exp(|x|)."""
     return _scaled(x, 0)
 
 
 def i1e(x: Any) -> Any:
-    """Order 1, divided by exp(|x|)."""
+    """The modified Bessel function of order 1, divided by exp(|x|)."""
     return _scaled(x, 1)
 
 
 def i0(x: Any) -> Any:
-    """Order 0."""
+    """The modified Bessel function of order 0."""
     wide = x.astype("f8")
     return (i0e(wide) * np.exp(np.abs(wide))).astype(x.dtype)
 
 
 def i1(x: Any) -> Any:
-    """Order 1."""
+    """The modified Bessel function of order 1."""
     wide = x.astype("f8")
     return (i1e(wide) * np.exp(np.abs(wide))).astype(x.dtype)

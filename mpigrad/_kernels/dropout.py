@@ -30,7 +30,8 @@ def words_for(count: int, kind: np.dtype) -> int:
 
 
 def _dropout(x: Any, *, key: int, start: int, p: float, scale: float) -> Any:
-    """`x` times `scale` with probability 1 - p, else times 0; by the numbers from block `start` of the stream of `key`."""
+    """`x` times `scale` with probability 1 - p, else 0; the random numbers begin at block `start` of the Philox stream of `key`.
+    """
     if _EACH >= 0 and x.__class__ is np.ndarray:
         made = np.empty(x.shape, x.dtype)
         if kernels.run(_EACH, (x, made, x.size, key, start, p, scale)):

@@ -1,4 +1,4 @@
-"""The incomplete gamma functions and the zeta function of Hurwitz."""
+"""The incomplete gamma functions and the Hurwitz zeta function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUMMATION = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 13
 
 
 def _series(a: Any, x: Any) -> Any:
-    """The lower function times its factor, for x < a + 1."""
+    """The lower incomplete gamma function by its series, for x < a + 1."""
     term = total = 1.0 / a
     for n in range(1, _STEPS):
         term = term * x / (a + n)
@@ -28,7 +28,7 @@ def _series(a: Any, x: Any) -> Any:
 
 
 def _fraction(a: Any, x: Any) -> Any:
-    """The upper function times its factor, for x >= a + 1, by Lentz's way of continued fractions."""
+    """The upper incomplete gamma function by a continued fraction (Lentz's method), for x >= a + 1."""
     b = x + 1.0 - a
     c = np.full_like(x, 1.0 / _SMALL)
     d = 1.0 / b
@@ -48,7 +48,7 @@ def _fraction(a: Any, x: Any) -> Any:
 
 
 def _both(a: Any, x: Any) -> tuple[Any, Any]:
-    """Lower and upper function."""
+    """The lower and the upper incomplete gamma function."""
     kind = a.dtype
     a, x = np.broadcast_arrays(a.astype("f8"), x.astype("f8")) if a.shape != x.shape else (a.astype("f8"), x.astype("f8"))
     usual = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)

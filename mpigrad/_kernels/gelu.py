@@ -63,14 +63,14 @@ _F32 = np.dtype("f4")  # only single precision: NumPy's tanh is as fast in doubl
 
 
 def _gelu(x: Any) -> Any:
-    """x times the normal distribution function of x."""
+    """x times the cumulative normal distribution of x."""
     if (found := _compiled_each(_GELU, x)) is not None:
         return found
     return x * (0.5 * (1 + erf(x * x.dtype.type(_ROOT_HALF))))
 
 
 def _gelu_backward(g: Any, x: Any) -> Any:
-    """The gradient of gelu's input `x`."""
+    """The gradient of gelu with respect to its input `x`."""
     if (found := _compiled_each(_GELU_BACKWARD, g, x)) is not None:
         return found
     below = 0.5 * (1 + erf(x * x.dtype.type(_ROOT_HALF)))
@@ -90,7 +90,7 @@ def _gelu_tanh(x: Any) -> Any:
 
 
 def _gelu_tanh_backward(g: Any, x: Any) -> Any:
-    """The gradient of the approximation's input `x`."""
+    """The gradient of the tanh approximation with respect to its input `x`."""
     if x.dtype is _F32 and (found := _compiled_each(_GELU_TANH_BACKWARD, g, x)) is not None:
         return found
     squared = x * x

@@ -60,7 +60,7 @@ def pick(x: Any, target: Any) -> Any:
 
 
 def spread(g: Any, target: Any, classes: int) -> Any:
-    """Zeros of `classes` classes, with g's entries at the targets."""
+    """Zeros for `classes` classes, with the entries of `g` at the target classes."""
     xp = array_module(g)
     made = xp.zeros((g.shape[0], classes, *g.shape[1:]), g.dtype)
     if g.ndim == 1:

@@ -11,7 +11,7 @@ from .._array.device import array_module
 from .kernel import THREADS, Kernel, either_of_many, launch, letters_of
 from .table import tables
 
-# how: 1 adds up sizes, 2 adds up squares, 3 takes the largest size, 4 adds up powers
+# how: 1 adds absolute values, 2 adds squares, 3 takes the largest absolute value, 4 adds powers
 _POWERED = """
     if (how == 2) v = v * v;
     else if (how == 4) v = pow(v < 0 ? -v : v, order);
@@ -59,7 +59,7 @@ def norm(values: Any, order: float) -> float:
 
 
 def _norm_of_many(arrays: Sequence[Any], order: float) -> Any:
-    """The norm of the norms of several arrays, an array of no dimensions and the first one's type."""
+    """The norm of several arrays together, as a zero-dimensional array of the first array's type."""
     total = norm(np.asarray([norm(each, order) for each in arrays]), order)
     return array_module(arrays[0]).asarray(total, dtype=arrays[0].dtype)
 
@@ -84,7 +84,7 @@ def _norm_on_device(arrays: Sequence[Any], order: float) -> Any:
 
 
 def _scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
-    """Scale NumPy arrays down in place, so that their norm, known already, does not exceed `most`."""
+    """Scale NumPy arrays down in place so that their joint norm, which is given, is at most `most`."""
     factor = float(most) / (float(norm) + 1e-6)
     if factor >= 1.0:  # a nan factor is applied, and makes the gradients nan as in PyTorch
         return
@@ -93,7 +93,7 @@ def _scale_many(arrays: Sequence[Any], norm: Any, most: float) -> None:
 
 
 def _scale_on_device(arrays: Sequence[Any], norm: Any, most: float) -> None:
-    """Scale device arrays down in place; the norm stays on the device."""
+    """Scale device arrays down in place so that their joint norm is at most `most`; the norm stays on the device."""
     kinds: dict[Any, list[Any]] = {}
     for each in arrays:
         if each.dtype.kind == "f" and (each.flags.c_contiguous or each.flags.f_contiguous):

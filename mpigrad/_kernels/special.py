@@ -56,7 +56,7 @@ def _polynomial(s: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _by_parts(kernel: Callable[[Any], Any], x: Any) -> Any:
-    """Apply a kernel of flat arrays to an array of any shape; half precision goes through single."""
+    """Apply a kernel of flat arrays to an array of any shape; half precision is computed in single precision."""
     if x.dtype.itemsize == 2:
         return _by_parts(kernel, x.astype("f4")).astype(x.dtype)
     flat = x.reshape(-1)
@@ -69,12 +69,12 @@ def _by_parts(kernel: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _erf_near(x: Any) -> Any:
-    """erf where |x| < 1; anything elsewhere."""
+    """erf for |x| < 1; the result for other elements is not defined."""
     return x * _polynomial(2 * x * x - 1, _SMALL_32 if x.dtype.itemsize == 4 else _SMALL)
 
 
 def _erfc_far(x: Any) -> Any:
-    """erfc where x >= 1; anything elsewhere."""
+    """erfc for x >= 1; the result for other elements is not defined."""
     if x.dtype.itemsize == 4:
         head = (x.view("u4") & np.uint32(0xFFFFF000)).view("f4") if isinstance(x, np.ndarray) else x
         table: tuple[float, ...] = _LARGE_32
@@ -117,12 +117,14 @@ def erf(x: Any) -> Any:
 
 
 def erfc(x: Any) -> Any:
-    """One minus the error function, exact where that is tiny."""
+    """1 - erf(x), accurate also where it is tiny."""
     return _by_parts(_erfc, x)
 
 
 def _erfinv(y: Any) -> Any:
-    """A closed approximation to three digits, then Halley steps on whichever of erf and erfc has the digits."""
+    """The inverse of erf: an approximation to three digits, refined by Halley's method on erf or erfc, whichever is more
+    accurate.
+    """
     xp = array_module(y)
     work = y.astype("f8")
     size = np.abs(work)

@@ -82,7 +82,7 @@ ADAGRAD = Kernel(
 
 
 def followed(p: Any, g: Any, decay: float, maximize: bool, room: Room, slot: int = 0) -> Any:
-    """The gradient with weight decay, negated to maximise; the given one is not modified."""
+    """The gradient plus weight decay, negated if `maximize`; the given gradient is not modified."""
     if maximize:
         g = np.negative(g, out=room(g, slot))
     if decay != 0:
@@ -188,8 +188,9 @@ def adagrad(
 
 
 def step_many(kernel: Kernel, many: Sequence[Sequence[Any]], *settings: Any) -> None:
-    """One step for many parameters of one device in one launch; each is a list of arrays of one type, one per role of the kernel.
-    The settings are the kernel's numbers, in its order."""
+    """One step for many parameters of one device in one kernel launch. Each parameter is a list of arrays of one type, one for
+    each role of the kernel; the settings are the kernel's numbers, in its order.
+    """
     first = many[0][0]
     for table, blocks in tables(many):
         launch(array_module(first), kernel, letters_of(first), blocks, 256, table, *settings)

@@ -6,7 +6,7 @@ import sys
 
 
 def refuse_free_threading() -> None:
-    """ImportError without the GIL: RPC's queues, counters and tables rely on it and would lose messages."""
+    """Raise an ImportError without the GIL: RPC's queues, counters and tables rely on it and would lose messages."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError(
             "mpigrad needs Python's global interpreter lock, which this free-threaded Python runs without: use the regular "

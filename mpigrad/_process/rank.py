@@ -62,7 +62,7 @@ def singletons(world_size: int) -> str | None:
 
 
 def check_expected_size(world_size: int) -> None:
-    """RuntimeError if `mpigrad run` or `spawn` started another number of ranks than MPI sees."""
+    """Raise a RuntimeError if `mpigrad run` or `spawn` started another number of ranks than MPI sees."""
     expected = os.environ.get(EXPECTED_SIZE)
     if expected is not None and int(expected) != world_size:
         raise RuntimeError(

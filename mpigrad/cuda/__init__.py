@@ -1,4 +1,7 @@
-"""GPUs, with the API of `torch.cuda`: devices, streams, memory and random numbers. Importing it does not load CuPy."""
+"""GPUs, with the API of `torch.cuda`: devices, streams, memory and random numbers. Importing it does not load CuPy.
+
+Where a function takes a `device`, this is a `device`, a string or an index; None means the current GPU.
+"""
 
 from .._array.device import device_count, is_available
 from . import memory, nvtx, random, streams

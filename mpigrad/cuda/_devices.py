@@ -37,7 +37,7 @@ def current_device() -> int:
 
 
 def set_device(device: Which) -> None:
-    """Make a GPU the current one of this thread. A negative index changes nothing."""
+    """Make the GPU `device` the current one of this thread. A negative index changes nothing."""
     if not (isinstance(device, int) and device < 0):
         seam.cupy().cuda.runtime.setDevice(index_of(device))
 
@@ -66,7 +66,7 @@ class device:
 
 
 class device_of(device):
-    """A context manager that makes a tensor's GPU the current one; a tensor on the CPU changes nothing."""
+    """A context manager that makes the GPU of the tensor `obj` the current one; a tensor on the CPU changes nothing."""
 
     def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.device.index if obj.is_cuda else -1)
@@ -121,22 +121,22 @@ def get_device_capability(device: Which = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Which, peer_device: Which) -> bool:
-    """Whether one GPU can read another's memory."""
+    """Whether the GPU `device` can read the memory of `peer_device`."""
     first, second = index_of(device), index_of(peer_device)
     return bool(seam.cupy().cuda.runtime.deviceCanAccessPeer(first, second))
 
 
 def get_arch_list() -> list[str]:
-    """The architectures of this host's GPUs: kernels are compiled on first use, for the GPU that runs them."""
+    """The architectures of the GPUs of this host, such as "sm_80"; kernels are compiled for them on first use."""
     found = {get_device_capability(each) for each in range(seam.device_count())}
     return [f"sm_{major}{minor}" for major, minor in sorted(found)]
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Always False: CuPy has no bfloat16, so mpigrad has it on the CPU only."""
+    """Always False, with or without `including_emulation`: CuPy has no bfloat16, so mpigrad supports it on the CPU only."""
     return False
 
 
 def ipc_collect() -> None:
-    """Nothing to collect: mpigrad's processes do not share device memory."""
+    """No effect: mpigrad's processes do not share device memory."""
     seam.cupy()

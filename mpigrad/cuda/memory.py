@@ -51,32 +51,32 @@ def _peak(device: Which) -> Peak:
 
 
 def reset_peak_memory_stats(device: Which = None) -> None:
-    """Reset the peaks to the present values."""
+    """Reset the peaks to the current values."""
     place = index_of(device)
     peak = peak_of(place)
     peak.allocated, peak.reserved = memory_allocated(place), memory_reserved(place)
 
 
 def reset_max_memory_allocated(device: Which = None) -> None:
-    """As `reset_peak_memory_stats`, which has replaced it."""
+    """Deprecated name of `reset_peak_memory_stats`."""
     _resets_all("reset_max_memory_allocated")
     reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device: Which = None) -> None:
-    """As `reset_peak_memory_stats`, which has replaced it."""
+    """Deprecated name of `reset_peak_memory_stats`."""
     _resets_all("reset_max_memory_cached")
     reset_peak_memory_stats(device)
 
 
 def memory_cached(device: Which = None) -> int:
-    """The old name of `memory_reserved`."""
+    """Deprecated name of `memory_reserved`."""
     _renamed("memory_cached", "memory_reserved")
     return memory_reserved(device)
 
 
 def max_memory_cached(device: Which = None) -> int:
-    """The old name of `max_memory_reserved`."""
+    """Deprecated name of `max_memory_reserved`."""
     _renamed("max_memory_cached", "max_memory_reserved")
     return max_memory_reserved(device)
 
@@ -101,7 +101,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Which = None) -> dict[str, Any]:
-    """The statistics above under the names of PyTorch's allocator."""
+    """Statistics of a GPU's memory (allocated, reserved, peaks) under the names of PyTorch's allocator."""
     made: dict[str, Any] = OrderedDict()
     if seam.is_loaded():
         for title, now, peak in (
@@ -113,7 +113,7 @@ def memory_stats(device: Which = None) -> dict[str, Any]:
 
 
 def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
-    """`memory_stats`, with a dictionary for each part of the names."""
+    """`memory_stats` as nested dictionaries: "allocated_bytes.all.current" becomes three levels."""
     made: dict[str, Any] = {}
     for name, value in memory_stats(device).items():
         *path, last = name.split(".")
@@ -125,7 +125,7 @@ def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
 
 
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
-    """The statistics above as a small table."""
+    """The statistics of a GPU's memory as a small table."""
     rows = [
         f"GPU {index_of(device)}          now MiB   peak MiB",
         f"allocated  {memory_allocated(device) / 2**20:10.1f} {max_memory_allocated(device) / 2**20:10.1f}",

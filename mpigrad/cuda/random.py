@@ -19,13 +19,13 @@ def _all() -> list[Generator]:
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the generator of the current GPU; no effect without a GPU."""
+    """Seed the generator of the current GPU with the number `seed`; no effect without a GPU."""
     if device_count():
         _generator(None).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed the generators of all GPUs."""
+    """Seed the generators of all GPUs with the number `seed`."""
     for each in _all():
         each.manual_seed(seed)
 
@@ -55,7 +55,7 @@ def get_rng_state(device: Which = "cuda") -> Tensor:
 
 
 def set_rng_state(new_state: Tensor, device: Which = "cuda") -> None:
-    """Restore a GPU's generator to a state from `get_rng_state`."""
+    """Restore the generator of a GPU to `new_state`, a state from `get_rng_state`."""
     _generator(device).set_state(new_state)
 
 
@@ -65,7 +65,7 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Restore all GPUs' generators to states from `get_rng_state_all`."""
+    """Restore the generators of all GPUs to `new_states`, the result of `get_rng_state_all`."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 

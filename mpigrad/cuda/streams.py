@@ -10,7 +10,7 @@ from ._devices import Which, index_of
 
 
 class Event:
-    """A mark in a stream: other streams can wait for it, and the time between two marks can be measured."""
+    """A mark in a stream: other streams can wait for it, and with `enable_timing` the time between two marks can be measured."""
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
@@ -23,7 +23,7 @@ class Event:
         self._place: seam.device | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Record the event after all present work of a stream (None: the current one)."""
+        """Record the event after all work that is now in a stream (None: the current one)."""
         stream = current_stream() if stream is None else stream
         with seam.on_device(stream.device):
             if self._event is None:
@@ -63,7 +63,7 @@ class Event:
 
 
 class Stream:
-    """A work queue of a GPU, independent of other streams. Lower `priority` numbers run first."""
+    """A work queue of a GPU, independent of other streams. Streams with lower `priority` numbers run first."""
 
     _stream: Any  # CuPy's stream
     _place: seam.device
@@ -104,11 +104,11 @@ class Stream:
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Make future work of this stream wait for all present work of `stream`."""
+        """Make future work of this stream wait for all work that is now in `stream`."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event after all present work of this stream."""
+        """Record an event after all work that is now in this stream."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -152,7 +152,7 @@ class _Foreign:
 
 
 class ExternalStream(Stream):
-    """A stream that other code created and will destroy, given by its address."""
+    """A stream of the GPU `device` that other code created and will destroy, given by its address `stream_ptr`."""
 
     def __init__(self, stream_ptr: int, device: Which = None) -> None:
         self._place = seam.device("cuda", index_of(device))
@@ -161,7 +161,7 @@ class ExternalStream(Stream):
 
 
 def get_stream_from_external(data_ptr: int, device: Which = None) -> Stream:
-    """A stream that other code created and will destroy, given by its address."""
+    """A stream of the GPU `device` that other code created and will destroy, given by its address `data_ptr`."""
     return ExternalStream(data_ptr, device)
 
 

@@ -15,7 +15,7 @@ _NO = 0  # the answer of rank 0 if the sizes differ
 
 
 def refuse(what: str, size: int, rank: int) -> None:
-    """PyTorch's RuntimeError if a rank is not among the first `size`."""
+    """Raise PyTorch's RuntimeError if a rank is not among the first `size`."""
     if rank >= size:
         raise RuntimeError(
             f"{what} was given world_size={size}, but this process is rank {rank} of MPI, so it cannot be among them: "

@@ -38,8 +38,9 @@ def mpi() -> Any:
 
 
 def _refuse_children() -> None:
-    """RuntimeError in children that multiprocessing started inside a rank: they inherit its environment or its memory, and
-    MPI would crash or take them for that rank."""
+    """Raise a RuntimeError in a child that multiprocessing started inside a rank: it inherits the rank's environment or memory,
+    and MPI would crash or take it for that rank.
+    """
     global _process
     forked = _process != 0
     if is_child() and (forked or launched_rank() is not None):
@@ -58,7 +59,7 @@ def available() -> bool:
 
 
 def check_thread_level() -> None:
-    """RuntimeError unless MPI allows calls from several threads, one at a time (MPI_THREAD_SERIALIZED)."""
+    """Raise a RuntimeError unless MPI allows calls from several threads, one at a time (MPI_THREAD_SERIALIZED)."""
     MPI = mpi()
     level = MPI.Query_thread()
     if level < MPI.THREAD_SERIALIZED:

@@ -17,7 +17,7 @@ class LinAlgError(RuntimeError):
 
 
 def check_matrix(name: str, a: Tensor, square: bool = False, argument: str = "A") -> None:
-    """An error unless the argument is a (batch of square) matrices of floating-point numbers."""
+    """Raise an error unless the argument is a (batch of square) matrices of floating-point numbers."""
     need_tensors(name, **{argument: a})
     x = a._array
     if x.ndim < 2:
@@ -34,7 +34,7 @@ def check_matrix(name: str, a: Tensor, square: bool = False, argument: str = "A"
 
 
 def check_same_type(name: str, a: Tensor, b: Tensor) -> None:
-    """Refuse operands of different element types."""
+    """Raise PyTorch's error for operands of different element types."""
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {title(a._array)} and B of type "
@@ -83,7 +83,7 @@ def indefinite_infos(a: Any) -> Any:
 
 
 def raise_singular(name: str, a: Any, found: Any = None) -> None:
-    """LinAlgError for the first singular matrix of a batch."""
+    """Raise a LinAlgError for the first singular matrix of a batch."""
     where, order = _first(singular_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The diagonal element {order} is zero, the inversion could not be completed because the input "
@@ -92,7 +92,7 @@ def raise_singular(name: str, a: Any, found: Any = None) -> None:
 
 
 def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
-    """LinAlgError for the first matrix of a batch that is not positive definite."""
+    """Raise a LinAlgError for the first matrix of a batch that is not positive definite."""
     where, order = _first(indefinite_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "

@@ -26,7 +26,7 @@ class ProcessContext:
 
     @property
     def sentinels(self) -> dict[int, int]:
-        """For each rank of this host, a file descriptor that becomes ready when it ends, and its rank."""
+        """For each rank on this host, its rank and a file descriptor that becomes ready when it ends."""
         return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
@@ -53,7 +53,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The old name of `ProcessContext`."""
+    """Deprecated name of `ProcessContext`."""
 
     def __init__(self, job: StartedJob | None, processes: Sequence[Any] = ()) -> None:
         warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ProcessException(Exception):
-    """A spawned process failed; `error_index` is its rank, or -1 if it is not known."""
+    """Raised if a spawned process failed; `error_index` is its rank, or -1 if it is not known."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -17,11 +17,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised; the message holds the traceback."""
+    """Raised if the function of a spawned process raised; the message contains the traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """The process exited with a code, or by a signal (then `exit_code` is its negative number)."""
+    """Raised if a spawned process exited with a code, or by a signal (then `exit_code` is the negative number of the signal)."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None

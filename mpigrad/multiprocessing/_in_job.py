@@ -46,7 +46,7 @@ def wait_for_all() -> None:
 
 
 def refuse_pythons(args: Any) -> None:
-    """An error for Python's queues, locks and managers: they connect a process with its children, not the ranks of a job."""
+    """Raise an error for Python's queues, locks and managers: they connect a process with its children, not ranks of a job."""
     found = of_python(args)
     if found is not None:
         raise RuntimeError(

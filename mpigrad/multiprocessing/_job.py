@@ -43,7 +43,7 @@ class StartedJob:
         atexit.register(self._at_exit)
 
     def _at_exit(self) -> None:
-        """At exit of a program that has not joined the job: wait for it, or end it if it was started with `daemon=True`."""
+        """At exit of a program that has not joined the job: wait for the job, or end it if it was started with `daemon=True`."""
         if os.getpid() != self._starter:
             return  # a forked child exits; the job belongs to its parent
         if self._daemon:
@@ -91,7 +91,8 @@ class StartedJob:
         return self._codes.get(rank)
 
     def _note_codes(self) -> None:
-        """Set the exit codes after the end of the job: unfinished ranks were ended because of the first that failed."""
+        """Set the exit codes after the end of the job: the launcher ended unfinished ranks because of the first rank that failed.
+        """
         self.pids()
         error = self.error()
         done = marks(self.directory, "done")
@@ -117,7 +118,9 @@ class StartedJob:
         return ProcessRaisedException(message, rank, failure.pid)
 
     def _observed(self, code: int) -> ProcessException:
-        """The error of a rank that left no mark (killed): the launcher's code tells how it ended, `Deaths` tells which."""
+        """The error of a rank that left no mark because it was killed: the launcher's exit code tells how, `Deaths` tells which
+        rank.
+        """
         started, done = marks(self.directory, "started"), set(marks(self.directory, "done"))
         left = [rank for rank in range(self._nprocs) if rank not in done]
         first = left[0] if len(left) == 1 else self.deaths.first(done)

@@ -62,15 +62,15 @@ class RankPopen:
         return code
 
     def terminate(self) -> None:
-        """A rank that ends ends its job."""
+        """End the job of this rank: a single rank cannot be ended."""
         self._world.begun().process.terminate()
 
     def kill(self) -> None:
-        """A rank that ends ends its job."""
+        """End the job of this rank: a single rank cannot be ended."""
         self._world.begun().process.kill()
 
     def close(self) -> None:
-        """Nothing is held for a single rank."""
+        """No effect: no resources are held for a single rank."""
 
 
 class World:
@@ -91,7 +91,7 @@ class World:
         return RankPopen(self, len(self.tasks) - 1)
 
     def begun(self) -> StartedJob:
-        """The job; RuntimeError if some of the processes were never started."""
+        """The started job; RuntimeError if some of the processes were never started."""
         if self.job is None:
             raise RuntimeError(f"{len(self.tasks)} of {self.size} ranks were started. " + how_to_start(self.size))
         return self.job
@@ -112,13 +112,13 @@ class InJobPopen:
         return 0
 
     def terminate(self) -> None:
-        """It has ended."""
+        """No effect: the process has ended."""
 
     kill = close = terminate
 
 
 class _Loop:
-    """The state of the present loop: how many ranks of how many it has started."""
+    """The state of the current loop: the size of the world, and the number of ranks that it has started."""
 
     def __init__(self) -> None:
         self.next = self.size = 0
@@ -126,7 +126,7 @@ class _Loop:
         self.ran_here = False
 
     def takes(self, process: Any) -> bool:
-        """Whether a process is the next rank of the loop."""
+        """Whether a process is the next rank of the loop: its first arguments are the next number and the size."""
         args = process._args
         if type(process).run is not multiprocessing.Process.run or process._target is None or len(args) < 2:
             return False
@@ -249,7 +249,7 @@ _CLASSES = {"spawn": SpawnProcess, "fork": ForkProcess, "forkserver": ForkServer
 
 
 class Context:
-    """One of Python's contexts, with our `Process`."""
+    """One of Python's multiprocessing contexts, with mpigrad's `Process`."""
 
     def __init__(self, context: Any) -> None:
         self._python = context
@@ -259,7 +259,7 @@ class Context:
         return getattr(self._python, name)
 
     def get_context(self, method: str | None = None) -> Any:
-        """A context of a start method."""
+        """The context of a start method, or the default one."""
         return self if method is None else get_context(method)
 
 

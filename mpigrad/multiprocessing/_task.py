@@ -73,14 +73,14 @@ class Failure(NamedTuple):
 
 
 def _leave(directory: Path, what: str, rank: int, value: object) -> None:
-    """Write a mark atomically, so that no reader sees half of it."""
+    """Write a mark (a file about a rank) atomically, so that no reader sees an incomplete one."""
     temporary = directory / f"writing-{rank}"
     temporary.write_bytes(pickle.dumps(value))
     temporary.rename(directory / f"{what}.{rank}")
 
 
 def marks(directory: Path, what: str) -> dict[int, Any]:
-    """The marks that ranks have left ("started", "done" or "failure"), the oldest first."""
+    """The marks, files that ranks have left ("started", "done" or "failure"), the oldest first."""
     files = sorted(directory.glob(f"{what}.*"), key=lambda file: file.stat().st_mtime_ns)
     return {int(file.suffix[1:]): pickle.loads(file.read_bytes()) for file in files}
 
@@ -100,7 +100,7 @@ def _exit_code(stop: SystemExit) -> int:
 
 
 def main(name: str) -> None:
-    """Run as one of the spawned ranks."""
+    """Entry point of a spawned rank: run its task."""
     directory, rank, pid = Path(name), launched_rank(), os.getpid()
     if rank is not None:  # before MPI is initialised, so that the spawning process knows all ranks before one can fail
         _leave(directory, "started", rank, Start(socket.gethostname(), pid))

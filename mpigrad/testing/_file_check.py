@@ -35,33 +35,33 @@ class FileCheck:
         return self
 
     def check(self, text: str) -> FileCheck:
-        """The string occurs after the previous match."""
+        """Require that `text` occurs after the previous match."""
         return self._add("", text)
 
     def check_not(self, text: str) -> FileCheck:
-        """The string does not occur before the next match (or before the end)."""
+        """Require that `text` does not occur before the next match (or before the end)."""
         return self._add("-NOT", text)
 
     def check_same(self, text: str) -> FileCheck:
-        """The string occurs on the same line as the previous match."""
+        """Require that `text` occurs on the same line as the previous match."""
         return self._add("-SAME", text)
 
     def check_next(self, text: str) -> FileCheck:
-        """The string occurs on the next line."""
+        """Require that `text` occurs on the next line."""
         return self._add("-NEXT", text)
 
     def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
-        """The string occurs `count` times; with `exactly`, not more often before the next match."""
+        """Require that `text` occurs `count` times; with `exactly`, not more often before the next match."""
         if count < 0:
             raise ValueError(f"count must not be negative, got {count}")
         return self._add("-COUNT", text, count, exactly)
 
     def check_dag(self, text: str) -> FileCheck:
-        """Strings of consecutive `check_dag` calls occur in any order."""
+        """Require that `text` occurs; consecutive `check_dag` strings may occur in any order."""
         return self._add("-DAG", text)
 
     def check_regex(self, text: str) -> FileCheck:
-        """A match of a regular expression occurs after the previous match.
+        """Require that a match of the regular expression `text` occurs after the previous match.
 
         >>> from mpigrad.testing import FileCheck
         >>> FileCheck().check_regex("aten::[a-z]+_").run("%2 = aten::add_(%0, %1)")
@@ -69,7 +69,7 @@ class FileCheck:
         return self._add("-REGEX", text)
 
     def check_source_highlighted(self, text: str) -> FileCheck:
-        """The string occurs, and the line below marks exactly it with `~`.
+        """Require that `text` occurs, and that the line below marks exactly this text with `~`.
 
         >>> from mpigrad.testing import FileCheck
         >>> FileCheck().check_source_highlighted("y.foo()").run('''

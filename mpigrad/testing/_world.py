@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # they need pytest
 
 
 class World:
-    """This rank among the others: names, neighbours, and meeting points that a failed rank cannot block.
+    """This rank and the others, as a test sees them: ranks, names of workers, and collective functions that cannot hang.
 
     The fixtures `rpc_world` and `mpi_world` of the pytest plugin return it. `barrier` and `gather` use a separate channel, not
     RPC, and raise an error if another rank's test has failed.
@@ -42,16 +42,16 @@ class World:
 
     @property
     def next_name(self) -> str:
-        """The name of the next rank's worker."""
+        """The name of the next rank's worker, for calls to a neighbour."""
         return self.worker(self.next_rank)
 
     def gather(self, value: Any) -> list[Any]:
-        """Every rank's value, in the order of ranks; all ranks must call it equally often."""
+        """A list of the values of all ranks, in the order of ranks; all ranks must call it equally often."""
         if self._channel is None or self._verdicts is None:
             return [value]
         self._meetings += 1
         return self._channel.gather(f"meeting {self._meetings}", value, self._verdicts.raise_for_peers)
 
     def barrier(self) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called it."""
         self.gather(None)

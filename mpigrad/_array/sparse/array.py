@@ -104,7 +104,7 @@ class SparseArray:
         return self.with_values(self.values.conj())
 
     def flat_indices(self) -> Any:
-        """Each index as a single number, in row-major order."""
+        """The flat index of each stored element, in row-major order."""
         return flatten(self.indices, self.sparse_shape)
 
     def distinct(self) -> SparseArray:
@@ -123,7 +123,7 @@ class SparseArray:
         return SparseArray(self.indices[:, order[starts]], summed, self.shape, True)
 
     def sum(self, axis: Any = None, **kw: Any) -> Any:
-        """The sum over some dimensions, dense."""
+        """The sum over some dimensions, as a dense array."""
         return self.to_dense().sum(axis=axis, **kw)
 
     def to_dense(self) -> Any:
@@ -230,7 +230,7 @@ class SparseArray:
 
 
 def refuse_divisor(divisor: Any) -> None:
-    """An error unless the divisor is a number: PyTorch supports no other division of sparse tensors."""
+    """Raise an error unless the divisor is a number: PyTorch supports no other division of sparse tensors."""
     raise RuntimeError(
         f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(divisor.shape)} for divisor)"
     )
@@ -244,7 +244,7 @@ def with_row(indices: Any, place: int, value: int) -> Any:
 
 
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Convert coordinates to single numbers."""
+    """Convert coordinates to flat indices."""
     if len(shape) == 1:
         return indices[0]
     xp = array_module(indices)
@@ -255,7 +255,7 @@ def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
 
 
 def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
-    """Convert single numbers to coordinates."""
+    """Convert flat indices to coordinates."""
     xp = array_module(flat)
     rows = []
     for length in reversed(shape):

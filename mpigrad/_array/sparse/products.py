@@ -10,7 +10,7 @@ from .array import SparseArray
 
 
 def matrix(a: Any, name: str) -> SparseArray:
-    """An error unless `a` is a matrix with two sparse dimensions."""
+    """Raise an error unless `a` is a matrix with two sparse dimensions."""
     if a.ndim != 2 or a.sparse_dim != 2:
         raise RuntimeError(
             f"{name}: expected a sparse matrix with 2 sparse dimensions, got {a.ndim} dimensions, {a.sparse_dim} sparse"

@@ -15,15 +15,15 @@ Case = tuple[str, Callable[[], object], int]
 
 
 def nothing() -> None:
-    """The empty call."""
+    """Do nothing: the function of the empty call."""
 
 
 def take(tensor: mpigrad.Tensor) -> None:
-    """Receive a tensor and answer with nothing."""
+    """Receive a tensor and return None."""
 
 
 def double(tensor: mpigrad.Tensor) -> mpigrad.Tensor:
-    """A function whose gradient goes back over the wire."""
+    """Return `2 * x`: a call whose gradient has to return to the caller."""
     return tensor + tensor
 
 

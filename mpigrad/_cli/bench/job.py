@@ -73,7 +73,7 @@ def _publish(result: dict[str, Any], args: argparse.Namespace) -> None:
 
 
 def measure_in_job(args: argparse.Namespace) -> int:
-    """Take part as one rank."""
+    """Run one rank of the benchmark."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD

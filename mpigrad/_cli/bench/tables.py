@@ -28,12 +28,12 @@ def _sizes(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """All tables."""
+    """The text of all tables."""
     return "\n".join([*_head(result), *_kinds(result["kinds"]), *_sizes(result["sizes"])])
 
 
 def plot(result: dict[str, Any], path: str) -> None:
-    """Latency and bandwidth over size."""
+    """Plot latency and bandwidth against message size."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

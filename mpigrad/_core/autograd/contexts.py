@@ -136,7 +136,7 @@ class DistAutogradContext:
             self.lock.release()
 
     def check_whole(self) -> None:
-        """RuntimeError if a part of the graph is known to be missing: gradients would be wrong without notice."""
+        """Raise a RuntimeError if a part of the graph is known to be missing: gradients would be wrong without notice."""
         if self.missing is not None:
             raise RuntimeError(
                 f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "

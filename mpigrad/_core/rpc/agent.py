@@ -308,7 +308,7 @@ class Server:
 
 
 def _check_is_future(func: Any, result: Any) -> None:
-    """PyTorch's RuntimeError unless a function marked with `async_execution` returned a future."""
+    """Raise PyTorch's RuntimeError unless a function marked with `async_execution` returned a future."""
     if isinstance(result, Future):
         return
     if getattr(func, "_jit_mark", None) == "script":

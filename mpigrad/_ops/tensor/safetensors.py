@@ -105,7 +105,7 @@ def _check(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> None:
 
 
 def _check_memory(tensors: dict[str, Tensor]) -> None:
-    """An error if tensors share memory: they would be loaded as separate ones."""
+    """Raise an error if tensors share memory: they would be loaded as separate ones."""
     spans = []
     for name, each in tensors.items():
         if isinstance(each._array, np.ndarray) and each._array.size:

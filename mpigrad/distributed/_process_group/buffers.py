@@ -110,7 +110,7 @@ def settle(buffers: Any) -> None:
 
 
 def check_tensor(tensor: Any) -> None:
-    """PyTorch's error for anything but a dense tensor."""
+    """Raise PyTorch's error for anything but a dense tensor."""
     if not isinstance(tensor, Tensor):
         raise _mistaken("tensor", "mpigrad.Tensor", tensor)
     if tensor.is_sparse:
@@ -122,7 +122,7 @@ def check_tensor(tensor: Any) -> None:
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:
-    """PyTorch's error unless `tensors` is a list with one tensor per rank."""
+    """Raise PyTorch's error unless `tensors` is a list with one tensor per rank."""
     if not isinstance(tensors, list) or not all(isinstance(each, Tensor) for each in tensors):
         raise _mistaken(what, "List[mpigrad.Tensor]", tensors)
     if len(tensors) != size:
@@ -137,7 +137,7 @@ def _mistaken(what: str, wanted: str, got: Any) -> TypeError:
 
 
 def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
-    """ValueError unless all tensors have the dtype of `like`."""
+    """Raise a ValueError unless all tensors have the dtype of `like`."""
     for each in (like, *tensors):
         check_tensor(each)
         if each._array.dtype != like._array.dtype:
@@ -145,7 +145,7 @@ def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
 
 
 def same_shape(tensors: Sequence[Tensor], like: Tensor, what: str) -> None:
-    """ValueError or RuntimeError unless all tensors have the dtype and shape of `like`."""
+    """Raise a ValueError or RuntimeError unless all tensors have the dtype and shape of `like`."""
     same_type(tensors, like)
     for index, each in enumerate(tensors):
         if each._array.shape != like._array.shape:

@@ -63,7 +63,7 @@ def _checksum(file: Path) -> int:
 
 
 def check(directory: Path, wanted: dict[str, Any]) -> None:
-    """CheckpointError if a file does not match its entry in the manifest."""
+    """Raise a CheckpointError if a file does not match its entry in the manifest."""
     file = directory / wanted["name"]
     if not file.exists():
         raise CheckpointError(f"{file} is missing, the manifest names it; do all workers share this file system?")
@@ -131,7 +131,9 @@ def _expect(file: Path, content: Any, key: str, kind: type) -> None:
 
 
 def _check_manifest(file: Path, content: dict[str, Any]) -> None:
-    """CheckpointError unless all fields exist with the right types and all names stay inside the checkpoint's directory."""
+    """Raise a CheckpointError unless all fields exist, have the right types, and contain no name outside of the checkpoint's
+    directory.
+    """
     _expect(file, content, "directory", str)
     _expect(file, content, "files", list)
     if "extra" not in content:

@@ -330,7 +330,7 @@ def _widths(width: Any, count: int) -> list[tuple[int, int]]:
 
 
 def _check_block(side: _Side, x: Tensor, halo: _Halo) -> None:
-    """ValueError if the block is too short for the halos of its neighbours; they get an empty message, and raise too."""
+    """Raise a ValueError if the block is too short for the halos of its neighbours; they get an empty message, and raise too."""
     n, widest = x.shape[side.axis], max(side.before, side.after)
     reflected = side.mode == "reflect" and (side.first and side.before >= n or side.last and side.after >= n)
     if n >= widest and not reflected:

@@ -254,7 +254,7 @@ def _error(name: str, message: str) -> Exception:
 
 
 def _format(text: str, *args: Any, **kwargs: Any) -> str:
-    """`text.format(...)` that refuses access to attributes and items of its arguments."""
+    """`text.format(...)` that raises an error if the format accesses attributes or items of its arguments."""
     _check_fields(text)
     return text.format(*args, **kwargs)
 

@@ -94,7 +94,7 @@ _TENSOR_AND_NUMBER = "record_two(node_type, made, x0, b1, no_kw, saves)"
 
 
 def _uses(made: Operator, **more: Any) -> dict[str, Any]:
-    """The objects that the statements of an operator use."""
+    """The objects, by name, that the generated statements of an operator use."""
     return {"node_type": made.node_type, "no_kw": {}, "record_one": record_one, "record_two": record_two, **more}
 
 

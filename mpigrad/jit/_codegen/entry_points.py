@@ -57,7 +57,9 @@ def compile_entry(graph: Graph, schema: Schema, title: str, namespace: dict[str,
 
 
 def compile_inner(graph: Graph, schema: Schema, title: str, namespace: dict[str, Any]) -> Made:
-    """The function that other graphs call, with all its arguments in order: errors are with_script_traceback further out."""
+    """The function that other graphs call, with all its arguments in order. It adds no traceback of scripted code to errors; the
+    outermost entry point does.
+    """
     writer = Runner(graph, namespace, set())
     names = [writer.name(each) for each in graph.inputs]
     first = [f"def run({', '.join(names)}):", *_checks(writer, schema, names[len(names) - len(schema.arguments) :], "    ")]
@@ -96,7 +98,7 @@ def _made(name: str, lines: list[str], title: str, namespace: dict[str, Any], pl
 
 # -- checks of arguments ----------------------------------------------------------------------------------------------
 def _check_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str]:
-    """Statements that test the argument `name` and, unless it fits as it is, set it to what the text `check` gives."""
+    """Statements that test the argument `name`; if the test fails, they set it to the result of the text `check`."""
     if kind.kind == "Any":
         return []
     test = _test(writer, name, kind)
@@ -110,7 +112,7 @@ def _check_lines(writer: Runner, check: str, name: str, kind: Type) -> list[str]
 
 
 def _test(writer: Runner, name: str, kind: Type) -> str:
-    """An expression that is false where a value fits as it is; empty if there is none."""
+    """An expression that is false if a value fits without conversion; empty if there is no such test."""
     if kind == TENSOR:
         return f"{name}.__class__ is not {writer.global_name(Tensor)} and {name}.__class__ is not {writer.global_name(Parameter)}"
     if kind.kind in _CLASSES:

@@ -42,7 +42,7 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
 
 @special_form
 def wait(future: Future) -> Any:
-    """Wait for what `fork` started and return its result.
+    """Wait for a future that `fork` returned, and return its result.
 
     >>> import mpigrad
     >>> mpigrad.jit.wait(mpigrad.jit.fork(mpigrad.ones, 1)).item()

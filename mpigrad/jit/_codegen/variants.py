@@ -81,7 +81,7 @@ def _chosen(numbers: dict[int, float], precision: str) -> str:
 
 
 def constants(number: float) -> tuple[Any, Any]:
-    """A number as arrays of single and double precision, read-only."""
+    """A number as two read-only arrays, of single and of double precision."""
     made = np.array(number, F32), np.array(number, F64)
     for each in made:
         each.flags.writeable = False
@@ -89,5 +89,5 @@ def constants(number: float) -> tuple[Any, Any]:
 
 
 def is_constant(value: Any) -> bool:
-    """Whether a number can be an array of single precision."""
+    """Whether a value is a number that single precision can represent without overflow."""
     return type(value) in (int, float) and abs(value) < 1e30

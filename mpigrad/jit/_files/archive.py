@@ -72,7 +72,7 @@ def _read(file: Any, shown: Any) -> Content:
 
 
 def _check_members(archive: zipfile.ZipFile) -> None:
-    """An error unless all members are unique, uncompressed and together not larger than the file."""
+    """Raise an error unless all members are unique, uncompressed and together not larger than the file."""
     members = archive.infolist()
     for each in members:
         if each.compress_type != zipfile.ZIP_STORED:

@@ -226,7 +226,7 @@ def _part_name(name: str) -> str:
 
 
 def _check_attributes(cls: type, attributes: dict[str, Any], library: bool) -> None:
-    """An error unless attributes of library modules are values: a file must not override methods or class attributes."""
+    """Raise an error unless attributes of library modules are values: a file must not override methods or class attributes."""
     for name in attributes:
         if not is_kept(name):
             raise Refused(f"a file must not set the attribute {name!r}")

@@ -204,7 +204,7 @@ class _GraphPacker:
 
 
 def pack_type(kind: Type) -> list[Any]:
-    """A type as JSON."""
+    """Encode a type as JSON."""
     if kind.kind == "Enum":
         raise RuntimeError(f"Could not save the enum {kind.python()}: a file holds graphs and plain values only")
     named = [kind.name, list(kind.fields)] if kind.fields else []

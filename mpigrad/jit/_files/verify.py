@@ -263,5 +263,5 @@ class _Checker:
 
 
 def _is_module_type(kind: Type) -> bool:
-    """Whether only modules fit a type of an argument."""
+    """Whether a type is one that only modules have."""
     return kind.kind not in _TESTS or (kind.kind == "Optional" and _is_module_type(kind.args[0]))

@@ -23,7 +23,8 @@ def _marked(function: Any, mark: str) -> Any:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Do not compile a function: scripted code calls it in Python. Its annotations are its types.
+    """Exclude a function from compilation: scripted code calls it as Python. Its annotations give the types; `drop=True` means
+    `unused`.
 
     >>> import mpigrad
     >>> @mpigrad.jit.ignore
@@ -35,7 +36,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: Any) -> Any:
-    """Mark a function that scripted code must never reach: compiling skips it, calling it raises.
+    """Mark a function that scripted code must never call: it is not compiled, and a call raises an error.
 
     >>> import mpigrad
     >>> @mpigrad.jit.unused
@@ -46,7 +47,7 @@ def unused(fn: Any) -> Any:
 
 
 def export(fn: Any) -> Any:
-    """Mark a method that a scripted module keeps although its forward does not call it.
+    """Mark a method that a scripted module keeps even if its forward does not call it.
 
     >>> import mpigrad
     >>> class Net(mpigrad.nn.Module):
@@ -100,7 +101,7 @@ def _declared(name: str, function: Any) -> Schema:
 
 @special_form
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Give a value a type inside scripted code; outside, it is the value itself.
+    """Declare that `the_value` has the type `the_type` in scripted code; in Python it returns the value.
 
     >>> import mpigrad
     >>> mpigrad.jit.annotate(int, 3)
@@ -136,7 +137,7 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 
 
 def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Not supported, like `jit.trace`.
+    """Not supported; see `jit.trace`.
 
     >>> import mpigrad
     >>> mpigrad.jit.trace_module(mpigrad.nn.Linear(1, 1), {})
@@ -148,7 +149,7 @@ def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any
 
 @special_form
 def is_tracing() -> bool:
-    """Whether this runs inside `jit.trace`: never.
+    """Whether the code runs inside `jit.trace`, which is not supported: always False.
 
     >>> import mpigrad
     >>> mpigrad.jit.is_tracing()
@@ -159,7 +160,7 @@ def is_tracing() -> bool:
 
 @special_form
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """`isinstance` that also knows containers: `List[int]`, `Optional[Tensor]`, or a tuple of types.
+    """`isinstance` that also accepts types of containers, such as `List[int]` and `Optional[Tensor]`, or a tuple of types.
 
     >>> import mpigrad, typing
     >>> mpigrad.jit.isinstance([1, 2], typing.List[int])

@@ -84,11 +84,11 @@ class ScriptFunction(metaclass=_Kind):
 
     @property
     def inlined_graph(self) -> Graph:
-        """The graph (calls stay calls)."""
+        """The same as `graph`: calls of other scripted functions are not inlined."""
         return self.graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that runs: constants folded, common subexpressions once, elementwise chains fused."""
+        """The optimised graph: with folded constants, common subexpressions computed once, and fused elementwise chains."""
         self._compile()
         assert self._optimised is not None
         return self._optimised
@@ -97,12 +97,12 @@ class ScriptFunction(metaclass=_Kind):
         return self.call(*args, **kwargs)
 
     def _start(self, me: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first call."""
+        """Compile the function; runs in its first call."""
         self._compile()
         return self.entry(me, *args, **kwargs)
 
     def check_call(self, args: Any, kwargs: dict[str, Any]) -> None:
-        """An error, on the caller, for an RPC whose arguments do not match the schema."""
+        """Raise an error, on the caller, for an RPC whose arguments do not match the schema."""
         if len(self.graph.inputs) > len(self.schema.arguments):
             raise TypeError(f"cannot pickle 'ScriptMethod' object '{self.name}': call methods through an RRef to the module")
         self.schema.check_call(tuple(args), kwargs)

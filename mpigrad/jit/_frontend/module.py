@@ -84,7 +84,7 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
         return MethodType(self._script_methods[name].inner(), self)
 
     def _check_interface(self, hint: Any) -> None:
-        """An error if a type is not an interface or this module does not implement it."""
+        """Raise an error if a type is not an interface or this module does not implement it."""
         name = qualified(hint)
         if name in interfaces and convert(Type(name), self) is not NO:
             return
@@ -110,12 +110,12 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
 
     @property
     def graph(self) -> Any:
-        """The graph of forward."""
+        """The graph of the method `forward`."""
         return self._script_methods["forward"].graph
 
     @property
     def code(self) -> str:
-        """The code of forward."""
+        """The method `forward` as Python text."""
         return self._script_methods["forward"].code
 
     @property

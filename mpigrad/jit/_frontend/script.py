@@ -17,7 +17,7 @@ from .script_class import script_class
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Compile a function, or a module with its methods, to a graph.
+    """Compile `obj`, a function, or a module with its methods, to a graph; returns a callable with the same parameters.
 
     Arguments are tensors unless annotated. Unsupported code raises an error here, with the file and the line.
 

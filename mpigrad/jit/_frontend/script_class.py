@@ -28,7 +28,7 @@ class ScriptClass:
         self.defining = True  # `__init__` is being compiled: its assignments declare attributes
 
     def knows(self, builder: Any, value: Any) -> bool:
-        """Whether a value is a module: never (see `ModuleMembers.knows`)."""
+        """Whether a value of the graph is a module: always False for script classes (see `ModuleMembers.knows`)."""
         return False
 
     def static(self, name: str) -> Any:

@@ -35,7 +35,7 @@ def _float(wanted: Type, value: Any) -> Any:
 
 
 def _all_are(kind: Type, values: Any) -> bool:
-    """Whether all values are of a type's own class, so that they fit as they are; quick for long lists."""
+    """Whether all values have exactly the class of a type, so that no conversion is needed; fast for long lists."""
     own = _OWN.get(kind.kind)
     return own is not None and set(map(type, values)) <= own
 
@@ -85,7 +85,7 @@ def _rref(wanted: Type, value: Any) -> Any:
 
 
 def _is_module(name: str, value: Any) -> bool:
-    """Whether a value is of a script class, is a scripted module of a class, or has the methods of an interface."""
+    """Whether a value is an instance of a script class, a scripted module of a class, or has the methods of an interface."""
     if name in script_classes:
         return isinstance(value, script_classes[name].cls)
     wanted = interfaces.get(name)

@@ -9,7 +9,7 @@ _BEFORE, _AFTER = 3, 2  # lines of source shown around the one at fault
 
 
 class Source:
-    """The text of one function: where it comes from and what it is called."""
+    """The text of one function, with its name, file and first line."""
 
     __slots__ = ("column", "file", "first", "lines", "name")
 
@@ -17,7 +17,7 @@ class Source:
         self.file, self.first, self.lines, self.name, self.column = file, first, text.splitlines(), name, column
 
     def line(self, node: Any) -> int:
-        """The line of a node of the parsed text, in the file."""
+        """The line in the file of a node of the parsed text."""
         return self.first + getattr(node, "lineno", 1) - 1
 
     def where(self, node: Any) -> tuple[str, int, int]:
@@ -41,7 +41,7 @@ class Error(RuntimeError):
 
 
 class FrontendError(Exception):
-    """The source cannot be scripted; the message has the file, the line and the function."""
+    """Raised if the source cannot be scripted; the message has the file, the line and the function."""
 
     def __init__(self, source: Source | str, node: Any = None, message: str = "") -> None:
         text = source if isinstance(source, str) else place(source, node, message)
@@ -50,15 +50,15 @@ class FrontendError(Exception):
 
 
 class NotSupportedError(FrontendError):
-    """Python that scripting does not support."""
+    """Raised for Python features that scripting does not support."""
 
 
 class UnsupportedNodeError(NotSupportedError):
-    """A kind of statement or expression that scripting does not support."""
+    """Raised for a kind of statement or expression that scripting does not support."""
 
 
 def place(source: Source, node: Any, message: str) -> str:
-    """A message followed by the place in the source."""
+    """A message, followed by the file, line and excerpt of the source."""
     start = getattr(node, "col_offset", 0)
     line = source.line(node)
     last = getattr(node, "end_lineno", None)

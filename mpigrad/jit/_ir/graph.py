@@ -108,11 +108,11 @@ class Graph(Block):
         return f"{hint}.{self._count}" if hint else str(self._count)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes with an operator's name."""
+        """All nodes of an operator, given by its name."""
         return [node for node in (self.walk() if recurse else self.nodes) if node.op == kind]
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node with an operator's name, or None."""
+        """The first node of an operator, given by its name; None if there is none."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def __str__(self) -> str:

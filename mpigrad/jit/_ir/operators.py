@@ -102,7 +102,7 @@ def is_operator(obj: Any) -> bool:
 
 
 def operator_name(obj: Any) -> tuple[str, str]:
-    """An operator's name and target."""
+    """The name of an operator and its target, the path of its function."""
     name = obj.__name__
     for module in OPERATOR_MODULES:
         if getattr(importlib.import_module(module), name, None) is obj:

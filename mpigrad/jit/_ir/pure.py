@@ -48,7 +48,7 @@ def is_view(node: Node) -> bool:
 
 
 def is_pure(node: Node) -> bool:
-    """Whether a node may be computed once for several uses, or not at all."""
+    """Whether a node is pure, so that it may be computed once for several uses, or left out if it has none."""
     if node.target in _PURE_TARGETS or node.target in _BUILTINS or node.target.startswith("math:"):
         return True
     if node.target.partition(":")[0] not in ("op", "uop", "fn", "method", "attr", "index", "prim"):

@@ -12,7 +12,7 @@ MISSING: Any = object()  # stands where an argument without a default was not gi
 
 
 class Argument(NamedTuple):
-    """One argument."""
+    """One argument of a scripted function: its name, type and default."""
 
     name: str
     type: Type
@@ -54,7 +54,7 @@ class Schema(NamedTuple):
         return RuntimeError(f"Unknown keyword argument '{keyword}' for operator '{self.name}'. Schema: {self}")
 
     def check_keywords(self, count: int, keywords: dict[str, Any]) -> None:
-        """An error if keyword arguments conflict with the first `count` arguments; the callee checks their types."""
+        """Raise an error if keyword arguments conflict with the first `count` arguments; the callee checks their types."""
         names = [each.name for each in self.arguments]
         for keyword in keywords:
             if keyword not in names:
@@ -67,7 +67,7 @@ class Schema(NamedTuple):
                 raise self._missing(each)
 
     def check_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """An error if the arguments of an RPC do not match, before they are sent."""
+        """Raise an error if the arguments of a remote call do not match the schema, before they are sent."""
         if len(args) > len(self.arguments):
             raise self.refusal(args[: len(self.arguments)], args[len(self.arguments) :], keywords)
         for position, value in enumerate(args):

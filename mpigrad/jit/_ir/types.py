@@ -17,8 +17,9 @@ from mpigrad.futures import Future
 
 
 class Type(NamedTuple):
-    """A type: its kind, and the types it is made of. Modules and interfaces have the kind of their name.
-    Named tuples are tuples with fields; they and enums have the name of their class."""
+    """A type: its kind, and the types that it contains. The kind of a module or interface is its name. Named tuples are tuples
+    with fields; they and enums have the name of their class.
+    """
 
     kind: str
     args: tuple[Type, ...] = ()
@@ -29,11 +30,11 @@ class Type(NamedTuple):
         return _GRAPH.get(self.kind, _plain)(self)
 
     def mentions(self, kind: str) -> bool:
-        """Whether the type contains a kind of type."""
+        """Whether the type is, or contains, a type of this kind."""
         return self.kind == kind or any(each.mentions(kind) for each in self.args)
 
     def python(self) -> str:
-        """The type as Python writes it: `List[int]`, `Optional[Tensor]`."""
+        """The type in Python's notation: `List[int]`, `Optional[Tensor]`."""
         if self.kind == "NoneType":
             return "None" if not self.args else "NoneType"
         if self.name:
@@ -65,17 +66,17 @@ SIZES = Type("List", (INT,))
 
 
 def list_of(each: Type) -> Type:
-    """`List[each]`."""
+    """The type `List[each]`."""
     return Type("List", (each,))
 
 
 def tuple_of(*each: Type) -> Type:
-    """`Tuple[each, ...]`."""
+    """The type `Tuple[each, ...]`."""
     return Type("Tuple", tuple(each))
 
 
 def optional(each: Type) -> Type:
-    """`Optional[each]`."""
+    """The type `Optional[each]`."""
     return each if each.kind in ("Optional", "Any") else NONE if each is NONE else Type("Optional", (each,))
 
 
@@ -145,7 +146,7 @@ classes: dict[str, type] = {}  # qualified name -> the named tuple or enum that 
 
 
 def is_named_tuple(given: Any) -> bool:
-    """Whether something is a class of named tuples."""
+    """Whether an object is a class of named tuples."""
     return isinstance(given, type) and issubclass(given, tuple) and hasattr(given, "_fields")
 
 
@@ -176,7 +177,7 @@ def class_of(kind: Type) -> Any:
 
 
 def qualified(cls: type) -> str:
-    """The name of a class in graphs."""
+    """The name under which graphs refer to a class."""
     return f"__mpigrad__.{cls.__module__}.{cls.__qualname__.replace('.<locals>', '')}"
 
 

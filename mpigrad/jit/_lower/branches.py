@@ -20,7 +20,7 @@ class Branches(Builder):
     statements: Callable[..., Any]
 
     def lower_if(self, node: ast.If) -> None:
-        """An `if` statement; branches that are decided at compile time do not appear in the graph."""
+        """Lower an `if` statement; branches that are decided at compile time do not appear in the graph."""
         test, when_true, when_false = self.condition(node.test)
         known = self.static(test)
         if known is not ...:
@@ -70,7 +70,7 @@ class Branches(Builder):
         return value is before
 
     def _follow(self, made: Node, at: ast.AST, alive: Any, facts: Facts, number: int) -> None:
-        """If one branch never returns, the facts of the other hold from here on."""
+        """If one branch never reaches its end, the facts about variables in the other branch hold from here on."""
         for name, value in alive[1].items():
             before = self.env.get(name)
             if value is before or not isinstance(value, Value):
@@ -181,7 +181,7 @@ class Branches(Builder):
         return test, facts, {}
 
     def lower_choice(self, node: ast.IfExp) -> Any:
-        """`a if test else b`."""
+        """Lower `a if test else b`."""
         test, yes, no = self.condition(node.test)
         known = self.static(test)
         if known is not ...:
@@ -208,7 +208,7 @@ class Branches(Builder):
 
 
 class Undefined:
-    """A variable that only some branches define, with the error for its use."""
+    """A variable that only some branches define; using it raises the error that it contains."""
 
     __slots__ = ("why",)
 

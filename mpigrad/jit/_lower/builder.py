@@ -93,7 +93,7 @@ class Builder:
         return made
 
     def constant(self, at: Any, value: Any, kind: Type | None = None) -> Value:
-        """A `prim::Constant`."""
+        """Add a `prim::Constant` and return its value."""
         kind = kind or type_of(value)
         if kind is None:
             raise self.fail(at, f"python value of type '{type(value).__name__}' cannot be used as a value")
@@ -127,7 +127,7 @@ class Builder:
         raise self.fail(at, f"python value of type '{type(found.obj).__name__}' cannot be used as a value")
 
     def pack(self, at: Any, items: list[Value]) -> Value:
-        """A `prim::TupleConstruct`."""
+        """Add a `prim::TupleConstruct` and return its value."""
         return self.add(at, "prim::TupleConstruct", items, Type("Tuple", tuple(each.type for each in items)), "tuple")
 
     def cast(self, at: ast.AST, value: Value, wanted: Type, complaint: str) -> Value:
@@ -146,7 +146,7 @@ class Builder:
         return value
 
     def truth(self, at: ast.AST, value: Value) -> Value:
-        """The value as a condition."""
+        """Convert a value to a condition of type bool."""
         if value.type == BOOL:
             return value
         if value.type in NUMERIC or value.type == TENSOR:

@@ -135,7 +135,7 @@ class Calls(Expressions):
         return self.add(node, "prim::CallFunction", inputs, function.returns, "call", function=function)
 
     def _scripted(self, node: ast.AST, function: Any) -> Any:
-        """The scripted function of a function that is called."""
+        """The `ScriptFunction` of a function that is called; compiled now if necessary."""
         try:
             return self.script(function)
         except (FrontendError, RuntimeError) as error:
@@ -158,7 +158,7 @@ class Calls(Expressions):
         return Value(kind, self.graph.new_name())
 
     def bind(self, node: ast.AST, schema: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
-        """Arguments in the order of a scripted function's inputs, with its defaults, checked."""
+        """The arguments in the order of a scripted function's inputs, checked and with defaults filled in."""
         if len(args) > len(schema.arguments):
             raise self.fail(
                 node,
@@ -284,7 +284,7 @@ class Calls(Expressions):
         return self.add(node, "aten::save", args, None, "save", refused=args[0].type.mentions("RRef"))
 
     def _profiler(self, node: ast.Call, name: str, wanted: list[str], kind: Type | None) -> Value:
-        """One of `mpigrad.ops.profiler`."""
+        """Lower a call of an operator of `mpigrad.ops.profiler`."""
         args, kwargs = self.arguments(node)
         if kwargs or [each.type.kind for each in args] != wanted:
             raise self.fail(node, f"profiler::{name} takes {wanted}, got {[each.type.python() for each in args]}")
@@ -339,7 +339,9 @@ class Calls(Expressions):
         return self.parts(node, value, len(value.type.args))  # type: ignore[attr-defined]
 
     def _named(self, node: ast.Call, given: ast.expr | None, name: str) -> tuple[dict[str, Value], Value]:
-        """The keyword arguments that are known now, those of a dict in the call itself; and all of them, as a dict."""
+        """The keyword arguments that are known at compile time, from a dict in the call itself; and all keyword arguments, as a
+        dict.
+        """
         if isinstance(given, ast.Dict) and all(isinstance(each, ast.Constant) for each in given.keys):
             known = {str(k.value): self.value(node, self.expression(v)) for k, v in zip(given.keys, given.values)}  # type: ignore[union-attr]
             pairs = [each for key, value in known.items() for each in (self.constant(node, key), value)]

@@ -143,7 +143,7 @@ class Expressions(Branches, Loops):
         return self.binary(node, node.op, left, self.value(node.right, self.expression(node.right)))
 
     def binary(self, at: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
-        """An operator of Python with two operands."""
+        """Lower an operator with two operands."""
         if type(op) not in BINARY:
             raise self.unsupported(at, type(op).__name__)
         name, sign = BINARY[type(op)]
@@ -274,7 +274,7 @@ class Expressions(Branches, Loops):
         return self.add(node, "prim::TupleIndex", [owner, key], owner.type.args[known], "index")
 
     def key(self, node: ast.expr, owner: Value) -> Value:
-        """The expression between the brackets."""
+        """Lower the expression between the brackets of `x[...]`."""
         if isinstance(node, ast.Slice):
             parts = [self.constant(node, None) if each is None else self.value(each, self.expression(each)) for each in
                      (node.lower, node.upper, node.step)]  # fmt: skip

@@ -23,7 +23,7 @@ class _Loop:
 
 
 class Steps:
-    """The iteration of a `for`: the number of turns and the value of each."""
+    """The iteration of a `for` loop: the number of iterations, and the value of each."""
 
     __slots__ = ("count", "item")
 
@@ -106,7 +106,7 @@ class Loops(Builder):
         return [self.env[name] for name in names]
 
     def leave(self, node: Any, op: str) -> None:
-        """`break` or `continue`, with the present values of the loop's variables."""
+        """Lower `break` or `continue`, with the current values of the loop's variables."""
         if not self.loops:
             raise self.fail(node, f"{type(node).__name__.lower()} statements must be inside of a loop")
         loop = self.loops[-1]
@@ -120,7 +120,7 @@ class Loops(Builder):
 
     # -- iteration ----------------------------------------------------------------------------------
     def iterable(self, node: ast.expr) -> Any:
-        """`Steps`, or a list of items that are known at compile time."""
+        """Lower the iterable of a `for`: returns `Steps`, or a list of items that are known at compile time."""
         if isinstance(node, ast.Call):
             found = self.expression(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
             if isinstance(found, PythonObject) and found.obj in (range, zip, enumerate):
@@ -185,7 +185,7 @@ class Loops(Builder):
         return Steps(count, lambda index: StaticTuple([each.item(index) for each in parts]))
 
     def lower_comprehension(self, node: ast.ListComp) -> Any:
-        """A list comprehension, as a loop that appends."""
+        """Lower a list comprehension, as a loop that appends."""
         if len(node.generators) != 1:
             raise self.refuse(node, "Only a single generator is currently supported")
         part = node.generators[0]

@@ -93,12 +93,12 @@ class ModuleMembers:
 
     # -- calls -------------------------------------------------------------------------------------------------------
     def call(self, builder: Any, node: ast.Call, owner: Value, name: str) -> Value:
-        """A method of a module."""
+        """Lower a call of a method of a module."""
         args, kwargs = builder.arguments(node)
         return self._invoke(builder, node, owner, self.module_of(builder, owner), name, args, kwargs)
 
     def call_each(self, builder: Any, node: ast.Call, modules: StaticTuple) -> Value:
-        """Call the modules of a Sequential in order."""
+        """Lower a call of a Sequential: its modules are called in order."""
         args, kwargs = builder.arguments(node)
         for each in modules.items:
             if isinstance(each, StaticTuple):

@@ -78,7 +78,7 @@ class Scope:
             raise builder.fail(node, str(error)) from None
 
     def kind_of(self, builder: Any, node: ast.AST, given: Any) -> Type:
-        """The type for a class."""
+        """The scripted type for a Python class."""
         try:
             return from_annotation(given)
         except (TypeError, NameError) as error:

@@ -124,7 +124,7 @@ class Lowering(Calls):
             self.assign(each, item)
 
     def parts(self, at: ast.AST, value: Value, count: int) -> list[Value]:
-        """The members of a tuple, or that many of a list."""
+        """The members of a tuple, or the first members of a list, as many as there are targets."""
         if value.type.kind == "Tuple":
             if value.node is not None and value.node.op == "prim::TupleConstruct":
                 return list(value.node.inputs)
@@ -254,7 +254,7 @@ class Lowering(Calls):
                 self.env[each] = value
 
     def _entered(self, node: ast.With, item: ast.withitem) -> tuple[str, list[Value]]:
-        """The name in BLOCKS of the context manager of a `with`, and its argument."""
+        """The name in BLOCKS of the context manager of a `with` statement, and its argument."""
         call = item.context_expr
         if isinstance(call, ast.Call) and item.optional_vars is None:
             found = self.expression(call.func)

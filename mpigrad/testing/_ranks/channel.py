@@ -38,7 +38,7 @@ class Channel:
         self._closed = False
 
     def post(self, topic: str, value: Any, ranks: range | list[int] | None = None) -> None:
-        """Send a value to the ranks (all of them without the argument, this one included)."""
+        """Send a value to the given ranks; without the argument to all ranks, including this one."""
         data = pickle.dumps((self.round, topic, value))
         with self._lock:
             for dst in range(self.size) if ranks is None else ranks:
@@ -48,7 +48,7 @@ class Channel:
                     self._sending.append((self._comm.Isend([data, self._mpi.BYTE], dst), data))
 
     def poll(self) -> None:
-        """Take in what has arrived and let go of what has left."""
+        """Receive messages that have arrived, and free sends that are complete."""
         status = self._mpi.Status()
         with self._lock:
             if self._closed:  # another thread keeps polling at the end of the session
@@ -68,7 +68,8 @@ class Channel:
     def gather(
         self, topic: str, value: Any, watch: Callable[[], None] = lambda: None, pause: float = POLL_SECONDS
     ) -> list[Any]:
-        """Exchange one value with every rank; `watch` is called while waiting, between pauses, and may raise."""
+        """Exchange one value with all ranks. While this rank waits, it calls `watch`, which may raise an error to end the wait.
+        """
         self.post(topic, value)
         while len(answers := self.received(topic)) < self.size:
             self.poll()
@@ -81,13 +82,13 @@ class Channel:
         return [rank for rank in range(self.size) if rank not in self.received(topic)]
 
     def next_round(self) -> None:
-        """Begin another test; what earlier ones left behind is dropped."""
+        """Begin another test; messages of earlier tests are dropped."""
         self.round += 1
         with self._lock:
             self._inbox = {key: value for key, value in self._inbox.items() if key[0] >= self.round}
 
     def close(self) -> None:
-        """Wait until all that was sent has left, then free the communicator."""
+        """Wait until all messages have been sent, then free the communicator."""
         self.round += 1
         self.gather("close", None)
         while self._sending:

@@ -18,7 +18,7 @@ THREAD_NAME = "test-deadline"
 
 
 class Deadline:
-    """One thread that watches the running test; faulthandler's own timer stands behind it in case the GIL is stuck."""
+    """A thread that watches the running test. faulthandler's timer is a second one, in case no thread can take the GIL."""
 
     def __init__(self, rank: int, report_fd: int) -> None:
         self._rank = rank
@@ -37,21 +37,23 @@ class Deadline:
         self._thread.start()
 
     def on_tick(self, action: Callable[[], None]) -> None:
-        """Call this ten times a second while a test runs."""
+        """Set a function that is called ten times a second while a test runs."""
         self._on_tick = action
 
     def on_expiry(self, describe: Callable[[], str], only_waits: Callable[[], bool]) -> None:
-        """Called when a test has not finished in time: returns more text, and whether this rank only waits for others."""
+        """Set a function that is called when a test has not finished in time; it returns more text, and whether this rank only
+        waits for others.
+        """
         self._describe, self._only_waits = describe, only_waits
 
     def start(self, name: str, seconds: float) -> None:
-        """A test begins."""
+        """Start watching: a test begins."""
         with self._lock:
             self._name, self._end = name, time.monotonic() + seconds
         faulthandler.dump_traceback_later(seconds + BACKUP_SECONDS, exit=True, file=self._fd)
 
     def finish(self) -> None:
-        """The test has ended."""
+        """Stop watching: the test has ended."""
         with self._lock:
             self._name = None
         faulthandler.cancel_dump_traceback_later()
@@ -80,6 +82,6 @@ class Deadline:
         os._exit(1)
 
     def write(self, text: str) -> None:
-        """Write past pytest's capture."""
+        """Write to the terminal, past pytest's capture of output."""
         with contextlib.suppress(OSError):
             os.write(self._fd, text.encode(errors="replace"))

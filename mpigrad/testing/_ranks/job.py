@@ -27,7 +27,7 @@ MOST_LETTERS = 50_000
 
 
 def runs_on_ranks(item: pytest.Item) -> bool:
-    """Whether a test has the mark or uses one of the fixtures."""
+    """Whether a test has the mark `mpigrad` or uses one of the fixtures for ranks."""
     return item.get_closest_marker("mpigrad") is not None or bool(FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
@@ -48,7 +48,7 @@ class RankJob:
         door.close()
 
     def runs(self) -> bool:
-        """Whether the job has not ended."""
+        """Whether the job is still running."""
         return self._process.poll() is None
 
     def run(self, test: str, following: str | None) -> Iterator[dict[str, Any]]:
@@ -64,7 +64,9 @@ class RankJob:
         raise ConnectionError("the ranks ended during this test")
 
     def end(self, at_once: bool = False) -> tuple[int, str]:
-        """End or stop the ranks; returns the launcher's exit code and the output since the last test began, or its end."""
+        """End the ranks; returns the launcher's exit code, and the output since the beginning of the last test (or its last
+        part).
+        """
         code = self._wait(at_once)
         self._output.seek(self._seen)
         with self._output:
@@ -83,7 +85,7 @@ class RankJob:
 
 
 def _arguments(config: pytest.Config) -> list[str]:
-    """pytest's own arguments, with less output."""
+    """The arguments for pytest on the ranks: the user's arguments, with less output."""
     imported = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"  # ranks import mpigrad before pytest
     more = ["--no-header", "--color=no", "-W", imported, *(["--no-cov"] if config.pluginmanager.has_plugin("_cov") else [])]
     if config.getoption("capture") == "no":  # what ranks print goes to the terminal, and their summary is not wanted there
@@ -92,7 +94,7 @@ def _arguments(config: pytest.Config) -> list[str]:
 
 
 class OnRanks:
-    """The pytest plugin that hands tests over to a job, and takes their reports from it."""
+    """The pytest plugin that passes tests to a job of ranks, and reports their results."""
 
     def __init__(self, config: pytest.Config, ranks: int) -> None:
         if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):

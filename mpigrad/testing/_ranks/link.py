@@ -23,7 +23,7 @@ class Link:
         self._received = b""
 
     def send(self, value: Any) -> None:
-        """Send a value."""
+        """Send a value to the other end."""
         self._connection.sendall(json.dumps(value).encode() + b"\n")
 
     def receive(self, goes_on: Callable[[], bool] = lambda: True) -> Any:
@@ -45,7 +45,7 @@ class Link:
 
 
 class Door:
-    """Where a job's first rank asks for a link; it must know the key."""
+    """The listening end, to which the first rank of a job connects; the rank must know the key."""
 
     def __init__(self) -> None:
         allocation = current_allocation()
@@ -66,12 +66,12 @@ class Door:
         return None
 
     def close(self) -> None:
-        """Accept no more connections."""
+        """Stop listening."""
         self._server.close()
 
 
 def connect(host: str, port: int, key: str) -> Link:
-    """The link to the process that opened a door."""
+    """Connect to the process that opened a `Door`; returns the link."""
     link = Link(socket.create_connection((host, port)))
     link.send(key)
     return link

@@ -24,13 +24,15 @@ IDLE_PAUSE = 0.005
 
 
 def seconds_of(item: pytest.Item) -> float:
-    """How long a test may take."""
+    """The number of seconds that a test may take."""
     mark = item.get_closest_marker("mpigrad")
     return float(mark.kwargs.get("deadline", DEFAULT_SECONDS) if mark else DEFAULT_SECONDS)
 
 
 class OnRank(RankSession):
-    """Runs the tests that pytest's first process asks the first rank for, in its order, and reports them there."""
+    """The pytest plugin of a rank: runs the tests that pytest's first process requests, in its order, and reports the results to
+    it.
+    """
 
     def __init__(self, channel: Channel, link: Link | None) -> None:
         super().__init__(channel, seconds_of)
@@ -43,7 +45,9 @@ class OnRank(RankSession):
         config.option.xmlpath = None  # the first process writes it
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Ranks may collect in different orders: the first process says what comes next."""
+        """Run the requested tests. Ranks may have collected tests in different orders, so the first process sends the next one
+        each time.
+        """
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -1,4 +1,5 @@
-"""pytest's session on one rank: deadlines, the same collection everywhere, joint verdicts, and the world for fixtures."""
+"""pytest's session on one rank: deadlines, the same collected tests on all ranks, joint verdicts, and the `World` for fixtures.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class RankSession:
                 _silence(config)
 
     def world(self) -> World:
-        """The ranks, as one test sees them."""
+        """The `World` object for the tests on this rank."""
         return World(self.channel, self._verdicts)
 
     def pytest_unconfigure(self) -> None:

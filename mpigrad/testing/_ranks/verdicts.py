@@ -58,7 +58,7 @@ class JointVerdicts:
         signal.signal(INTERRUPT, self._raise_peer_failure)
 
     def check_collection(self, names: list[str]) -> None:
-        """Stop when the ranks have not collected the same tests in the same order."""
+        """Stop the session if the ranks have not collected the same tests in the same order."""
         everyone = self._channel.gather("collection", names)
         for rank, other in enumerate(everyone):
             if other != everyone[0]:
@@ -112,7 +112,7 @@ class JointVerdicts:
             report.longrepr = f"the ranks disagree on skipping this test: {outcomes}"
 
     def failed_peers(self) -> dict[int, str]:
-        """Failure texts of the ranks whose running test has failed already."""
+        """The error texts of other ranks whose current test has failed already."""
         found = {}
         for phase in PHASES:
             for rank, (outcome, text) in self._channel.received(phase).items():
@@ -121,7 +121,7 @@ class JointVerdicts:
         return found
 
     def raise_for_peers(self) -> None:
-        """Raise when another rank has failed."""
+        """Raise an error if another rank's test has failed."""
         if failed := self.failed_peers():
             raise PeerFailedError(f"rank(s) {sorted(failed)} failed in this test")
 

@@ -81,7 +81,7 @@ def size_of_world(options: Any) -> int:
 
 
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
-    """RuntimeError if the given rank differs from MPI's or there are fewer ranks, with the likely cause and how to start."""
+    """Raise a RuntimeError, with the likely cause and a remedy, if the given rank differs from MPI's or there are fewer ranks."""
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and not 0 < world_size <= size:
         remedy = singletons(size) or (
