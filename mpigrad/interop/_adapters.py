@@ -107,7 +107,8 @@ class TensorAdapter(ABC):
         return grad if held is None else held + grad
 
 
-FRAMEWORKS = {"torch": "mpigrad.interop._torch"}  # top-level package of tensor classes -> module that registers their adapter
+# top-level package of tensor classes -> module that registers their adapter
+FRAMEWORKS = {"torch": "mpigrad.interop._torch", "jax": "mpigrad.interop._jax", "jaxlib": "mpigrad.interop._jax"}
 
 _by_type: dict[type, TensorAdapter] = {}
 _by_name: dict[str, TensorAdapter] = {}

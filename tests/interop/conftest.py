@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["test_torch*"]
+TESTS = {"torch": "test_torch*", "jax": "test_jax*", "autograd": "test_hips_autograd*"}
+collect_ignore_glob = [tests for package, tests in TESTS.items() if not find_spec(package)]

@@ -26,8 +26,8 @@ test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plai
 	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
-test-oracle: env-torch  ## comparisons with PyTorch
-	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle
+test-oracle: env-torch  ## comparisons with PyTorch, tensors of other frameworks
+	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle tests/interop
 
 test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle

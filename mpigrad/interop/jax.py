@@ -1,0 +1,67 @@
+"""Functions of JAX as parts of distributed programs.
+
+JAX records no graph while a program runs: it differentiates functions. So a function becomes a *stage*, one node of a graph:
+its inputs and outputs are mpigrad's tensors, JAX computes it and its derivative (`jax.vjp`), compiled by `jax.jit` on the worker
+where it runs. Stages of several workers, operators of mpigrad and models of torch can follow each other inside a context.
+
+Importing this module does not import jax. Arrays of JAX can be arguments and results of calls without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, computed by JAX, from tensors to tensors: gradients go through it, in contexts and outside.
+
+    Arguments and results are pytrees. Tensors of mpigrad among the arguments that require grad get gradients; everything else is
+    a constant. The function is traced and compiled for each shape of its arguments, as by `jax.jit`. Results own their memory.
+    JAX computes float64 in float32 unless `jax_enable_x64` is set; gradients have the type of their parameters in any case.
+
+    >>> import jax.numpy as jnp, mpigrad  # doctest: +SKIP
+    >>> from mpigrad.interop.jax import stage  # doctest: +SKIP
+    >>> x = mpigrad.ones(2, requires_grad=True)  # doctest: +SKIP
+    >>> stage(lambda x: jnp.sum(x**2))(x).backward()  # doctest: +SKIP
+    >>> x.grad  # doctest: +SKIP
+    tensor([2., 2.])
+    """
+    from . import _jax_stage
+
+    return _jax_stage.stage(fn)
+
+
+def parameters(tree: Any) -> Any:
+    """The pytree with a parameter in place of each array: leaves of mpigrad's graph, for stages and for optimizers.
+
+    >>> from mpigrad.interop.jax import parameters  # doctest: +SKIP
+    >>> params = parameters({"w": jnp.ones((3, 2)), "b": jnp.zeros(2)})  # doctest: +SKIP
+    """
+    from . import _jax_stage
+
+    return _jax_stage.parameters(tree)
+
+
+def arrays(tree: Any) -> Any:
+    """The pytree with JAX's arrays in place of tensors; the values are copied."""
+    from . import _jax_stage
+
+    return _jax_stage.arrays(tree)
+
+
+def gradients(tree: Any, context_id: int | None = None) -> Any:
+    """The pytree with the gradients of its tensors, as JAX's arrays: of a context, or `.grad`. Zeros where there is none."""
+    from . import _jax_stage
+
+    return _jax_stage.gradients(tree, context_id)
+
+
+def assign(tree: Any, values: Any) -> None:
+    """Write the arrays of `values` into the parameters of `tree`, in place; for optimizers of JAX, such as optax."""
+    from . import _jax_stage
+
+    _jax_stage.assign(tree, values)
+
+
+__all__ = ["arrays", "assign", "gradients", "parameters", "stage"]
