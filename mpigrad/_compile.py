@@ -17,7 +17,7 @@ def compile(
     disable: bool = False,
     **others: Any,
 ) -> Any:
-    """Return the function or module as it is, for programs that compile theirs; `mpigrad.jit.script` compiles.
+    """Return the function or module unchanged: mpigrad has no such compiler. (`mpigrad.jit.script` compiles functions.)
 
     >>> import mpigrad
     >>> @mpigrad.compile(mode="reduce-overhead")

@@ -62,7 +62,7 @@ class Generator:
         return made
 
     def initial_seed(self) -> int:
-        """The seed of the present stream."""
+        """The seed of the current stream."""
         return self._seed
 
     def get_state(self) -> Tensor:
@@ -71,7 +71,7 @@ class Generator:
             return _packed(self._seed, self._offset)
 
     def _first_state(self) -> Tensor:
-        """The state at the beginning of the present stream."""
+        """The state at the beginning of the current stream."""
         return _packed(self._seed, 0)
 
     def set_state(self, new_state: Tensor) -> None:

@@ -60,7 +60,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """The present mode as a number of `set_deterministic_debug_mode`."""
+    """The current mode, as a number of `set_deterministic_debug_mode`."""
     return (1 if _Chosen.warn_only else 2) if _Chosen.deterministic else 0
 
 

@@ -11,7 +11,7 @@ from ._array.device import is_available as is_available
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """The device of the accelerator without a number, or None where there is none.
+    """The device of the accelerator, without an index; None if there is no accelerator.
 
     >>> import mpigrad
     >>> device = mpigrad.accelerator.current_accelerator() or mpigrad.device("cpu")
@@ -35,13 +35,13 @@ def _index(device: Any) -> int | None:
 
 
 def current_device_index() -> int:
-    """The number of the current device."""
+    """The index of the current device."""
     _available()
     return cuda.current_device()
 
 
 def set_device_index(device: Any, /) -> None:
-    """Make a device the current one; a negative number or None changes nothing."""
+    """Make a device the current one; a negative index or None changes nothing."""
     _available()
     index = _index(device)
     if index is not None and index >= 0:
@@ -80,13 +80,13 @@ def set_stream(stream: Any) -> None:
 
 
 def synchronize(device: Any = None, /) -> None:
-    """Wait for all work of a device."""
+    """Wait until all work on a device is complete."""
     _available()
     cuda.synchronize(_index(device))
 
 
 def empty_cache() -> None:
-    """Free cached memory."""
+    """Return cached memory to the system."""
     _available()
     cuda.empty_cache()
 
@@ -128,6 +128,6 @@ def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """Reset the peaks."""
+    """Reset the peaks to the current values."""
     _available()
     cuda.reset_peak_memory_stats(_index(device_index))

@@ -1,4 +1,4 @@
-"""Seeds and states of the default generators: manual_seed, get_rng_state, fork_rng and relatives."""
+"""Seeds and states of the default generators: manual_seed, get_rng_state, fork_rng and others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Restore the states of the default generators at the end of the block."""
+    """A context manager that restores the states of the default generators at the end of the block."""
     if not enabled:
         yield
         return

@@ -49,7 +49,7 @@ expit, psi, gammaln, multigammaln, gammainc, gammaincc = sigmoid, digamma, lgamm
 
 
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The normal distribution function.
+    """The cumulative distribution function of the standard normal distribution.
 
     >>> import mpigrad
     >>> mpigrad.special.ndtr(mpigrad.tensor([0.0]))

@@ -49,7 +49,7 @@ def top(args: argparse.Namespace) -> int:
 
 
 def watch(job: Job, seconds: float) -> None:
-    """Draw the table anew until the job has ended."""
+    """Redraw the table until the job has ended."""
     sys.stdout.write(HOME + REST)
     while True:
         reports = job.reports()
@@ -66,7 +66,7 @@ COLUMNS = ("rank", "worker", "host", "pid", "report", "cores", "MB", "calls", "s
 
 
 def table(name: str, reports: Sequence[Report], now: float) -> list[str]:
-    """The ranks, one line each, and who waits for whom."""
+    """The table of ranks, one line each, and the list of calls that ranks wait for."""
     if not reports:
         return [f"{name}  no rank has reported yet"]
     size = max(each["size"] for each in reports)

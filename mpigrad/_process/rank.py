@@ -34,7 +34,7 @@ def _first(names: tuple[str, ...]) -> int | None:
 
 
 def in_slurm_step() -> bool:
-    """Whether srun started this process; the batch script itself does not count."""
+    """Whether srun started this process; False in the batch script itself."""
     return "SLURM_PROCID" in os.environ and os.environ.get("SLURM_STEP_ID", "").isdigit()
 
 
@@ -97,12 +97,12 @@ def is_child() -> bool:
 
 
 def local_rank() -> int | None:
-    """This process's number among those of its job on the same host, or None if no launcher says."""
+    """The number of this process among those of its job on the same host; None if the launcher does not provide it."""
     return _first(LOCAL_RANK_VARIABLES)
 
 
 def local_size() -> int | None:
-    """How many processes of the job run on this host, or None if the launcher does not say."""
+    """The number of processes of the job on this host; None if the launcher does not provide it."""
     size = _first(LOCAL_SIZE_VARIABLES)
     if size is None and in_slurm_step():
         tasks = os.environ.get("SLURM_STEP_TASKS_PER_NODE", "").partition("(")[0]

@@ -43,7 +43,9 @@ class Attached:
         self._last: dict[int, Report] = {}  # pid -> report
 
     def reports(self) -> list[Report]:
-        """The ranks' answers; for a rank that does not answer its last report, and for one that is gone the same, as `ended`."""
+        """The ranks' answers. For a rank that does not answer, its last report; for a rank that has ended, its last report marked
+        as `ended`.
+        """
         asked = [each for each in attach.running() if each.job == self.name]
         for rank, report in attach.ask(asked):
             self._last[rank.pid] = report or self._last.get(rank.pid) or _unanswered(rank)
@@ -80,7 +82,7 @@ def find_job(name: str | None) -> Job:
 
 
 def write(job: Path, report: Report) -> None:
-    """Leave a rank's report, in place of its last."""
+    """Write a rank's report, replacing its last one."""
     path = job / f"rank-{report['rank']}.json"
     new = path.with_suffix(".new")
     new.write_text(json.dumps(report))

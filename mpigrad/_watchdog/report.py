@@ -43,13 +43,13 @@ def start_reporting() -> None:
 
 
 class Rank:
-    """This rank, which remembers when it last reported."""
+    """The reports of this rank; it remembers the time and CPU time of the last one."""
 
     def __init__(self) -> None:
         self._cpu, self._time = time.process_time(), time.monotonic()
 
     def report(self, ended: bool = False) -> Report:
-        """This rank, now."""
+        """The current report of this rank."""
         return {
             "rank": launched_rank() or 0, "size": launched_size() or 1, "host": socket.gethostname(), "pid": os.getpid(),
             "began": _BEGAN, "time": time.time(), "ended": ended, "cpu": self._cpu_share(), "memory": memory(),
@@ -96,7 +96,7 @@ class Reporter:
 
 
 def of_rpc() -> Report:
-    """The worker's name, its counters, and the calls that it waits for; nothing before `init_rpc`."""
+    """The worker's name, its counters, and the calls that it waits for; all empty before `init_rpc`."""
     module = sys.modules.get("mpigrad.distributed.rpc._agent.current")
     agent = None if module is None else module.current.agent
     if agent is None:
@@ -119,7 +119,7 @@ def memory() -> int:
 
 
 def places() -> list[str]:
-    """The position in the program's code: in the main thread, and in threads that serve other workers."""
+    """The innermost frame that belongs neither to this library nor to Python's threading."""
     main = threading.main_thread()
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
 
 THREAD_NAME = "mpigrad-stall-watch"
-POOL = "mpigrad-"  # names of pool threads begin so
+POOL = "mpigrad-"  # prefix of the names of pool threads
 FRAMES = 12
 
 

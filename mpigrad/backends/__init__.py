@@ -1,4 +1,4 @@
-"""Queries and switches of PyTorch's libraries, for ported programs. NumPy and CuPy do the work here."""
+"""Queries and switches of the libraries that PyTorch uses, for ported programs. mpigrad uses NumPy and CuPy instead."""
 
 from . import cuda, cudnn, mps
 

@@ -1,4 +1,4 @@
-"""Switches of products on GPUs, which always are as exact as their type allows."""
+"""Switches of the precision of GPU matrix products, without effect: mpigrad always uses the full precision of the type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .._array.device import NoCudaError, cupy
 
 
 class _Products:
-    """`mpigrad.backends.cuda.matmul`: remembered, without effect."""
+    """`mpigrad.backends.cuda.matmul`: settings that are stored and have no effect."""
 
     allow_tf32 = False
     allow_fp16_reduced_precision_reduction = True

@@ -1,4 +1,4 @@
-"""Switches of cuDNN, which is not used here: they are remembered and change nothing."""
+"""Switches of cuDNN, which mpigrad does not use: they are stored and have no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """Whether cuDNN is used: never.
+    """Whether cuDNN is used: always False.
 
     >>> import mpigrad
     >>> mpigrad.backends.cudnn.is_available()
@@ -22,7 +22,7 @@ def is_available() -> bool:
 
 
 def version() -> int | None:
-    """The version of cuDNN in use: none."""
+    """The version of cuDNN: always None."""
     return None
 
 
@@ -30,7 +30,7 @@ def version() -> int | None:
 def flags(
     enabled: bool = False, benchmark: bool = False, deterministic: bool = False, allow_tf32: bool = True
 ) -> Iterator[None]:
-    """Other settings of the switches inside."""
+    """A context manager that changes the settings inside the block."""
     names = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
     before = {name: globals()[name] for name in names}
     globals().update(names)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """Whether there is one that can be used: never."""
+    """Whether an Apple GPU can be used: always False."""
     return False
 
 
 def is_built() -> bool:
-    """Whether there is support for them: no."""
+    """Whether Apple GPUs are supported: always False."""
     return False
 
 

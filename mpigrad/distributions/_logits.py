@@ -1,4 +1,4 @@
-"""Probabilities and logits: each computed from the other when first asked for."""
+"""Probabilities and logits: each is computed from the other on first use."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def one_of(probs: Any, logits: Any) -> bool:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities kept away from 0 and 1 by the smallest difference from 1."""
+    """Probabilities, limited to the range from eps to 1 - eps."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 class Lazy:
-    """An attribute computed when first asked for, and kept."""
+    """An attribute that is computed on first use and then stored."""
 
     def __init__(self, fn: Any) -> None:
         self.fn, self.__doc__ = fn, fn.__doc__

@@ -41,7 +41,7 @@ class Bernoulli(Distribution):
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter."""
+        """The shape of the parameters, `probs` or `logits`."""
         return self._param.shape
 
     @property

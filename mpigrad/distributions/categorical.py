@@ -15,7 +15,7 @@ from .distribution import Distribution
 
 
 class Categorical(Distribution):
-    """The place of one of several things, drawn with given probabilities.
+    """A random index, drawn with given probabilities.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import Categorical
@@ -58,7 +58,7 @@ class Categorical(Distribution):
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter."""
+        """The shape of the parameters, `probs` or `logits`."""
         return self._param.shape
 
     @property

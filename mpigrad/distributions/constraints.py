@@ -1,4 +1,4 @@
-"""Constraints: what values a parameter may have, or a distribution can give."""
+"""Constraints: sets of allowed values for parameters, or of possible values of a distribution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Depends on other parameters, so that nothing can be checked without them."""
+    """A constraint that depends on other parameters, so that it cannot be checked alone."""
 
     def check(self, value: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -50,7 +50,7 @@ class _Simplex(Constraint):
 
 
 class _GreaterThan(Constraint):
-    """Larger than a bound."""
+    """Values larger than a bound."""
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -63,7 +63,7 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(_GreaterThan):
-    """At least a bound."""
+    """Values larger than a bound, or equal to it."""
 
     def check(self, value: Tensor) -> Tensor:
         return value >= self.lower_bound
@@ -73,7 +73,7 @@ class _GreaterThanEq(_GreaterThan):
 
 
 class _LessThan(Constraint):
-    """Smaller than a bound."""
+    """Values smaller than a bound."""
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -86,7 +86,7 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
-    """Between two bounds, or at one of them."""
+    """Values between two bounds, which are included."""
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
@@ -99,7 +99,7 @@ class _Interval(Constraint):
 
 
 class _IntegerInterval(_Interval):
-    """A whole number between two bounds, or at one of them."""
+    """Integers between two bounds, which are included."""
 
     is_discrete = True
 
@@ -112,7 +112,7 @@ class _IntegerInterval(_Interval):
 
 
 class _Independent(Constraint):
-    """A constraint of vectors: every element must satisfy another."""
+    """A constraint on vectors: every element must satisfy another constraint."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims

@@ -51,51 +51,51 @@ class Distribution:
     # -- what it is --------------------------------------------------------------------------------------------------
     @property
     def batch_shape(self) -> Size:
-        """The shape of the batch of distributions; () for a single one."""
+        """The shape of the batch of distributions; () for a single distribution."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw from one distribution of the batch; () for numbers."""
+        """The shape of one sample of one distribution; () for numbers."""
         return self._event_shape
 
     @property
     def support(self) -> Any:
-        """The values that can be drawn."""
+        """The set of possible values, as a constraint."""
         raise NotImplementedError
 
     @property
     def mean(self) -> Tensor:
-        """The mean."""
+        """The mean of the distribution."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest value."""
+        """The most likely value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
+        """The variance of the distribution."""
         raise NotImplementedError
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation."""
+        """The standard deviation of the distribution."""
         return self.variance.sqrt()
 
     # -- what it does ------------------------------------------------------------------------------------------------
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draw without gradients."""
+        """Draw samples, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draw so that gradients flow to the parameters."""
+        """Draw samples through which gradients flow to the parameters."""
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """Draw `n` times."""
+        """Draw `n` samples."""
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -103,11 +103,11 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most this value."""
+        """The cumulative distribution function: the probability of values up to this one."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value that is not exceeded with this probability."""
+        """The inverse of `cdf`: the value up to which the probability is the given one."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
@@ -119,11 +119,11 @@ class Distribution:
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values that can be drawn, of a discrete distribution."""
+        """All possible values of a discrete distribution."""
         raise NotImplementedError
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distribution for a larger batch."""
+        """The same distribution for a larger batch, with broadcast parameters."""
         raise NotImplementedError
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
@@ -151,7 +151,7 @@ class Distribution:
             )
 
     def _expanded(self, batch_shape: Any, **parameters: Tensor) -> Any:
-        """A copy with parameters already of the new shape; nothing is checked again."""
+        """A copy whose parameters have the new shape already; they are not checked again."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update(parameters)
@@ -173,7 +173,7 @@ def _shown(value: Tensor) -> Any:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; numbers take the tensors' type."""
+    """Convert numbers and tensors to tensors of a common shape; numbers get the type of the tensors."""
     like = next((each for each in values if isinstance(each, Tensor)), None)
     if like is None:
         made = [tensor(float(each)) for each in values]

@@ -1,4 +1,4 @@
-"""Batch dimensions taken for dimensions of one draw."""
+"""`Independent`: treats batch dimensions of a distribution as dimensions of one sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sum_rightmost(value: Tensor, dims: int) -> Tensor:
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions belong to one draw: its log-probabilities are added up."""
+    """A distribution whose last batch dimensions belong to one sample: its log-probabilities are summed over them."""
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -34,7 +34,7 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """As the base."""
+        """Whether samples have gradients: as for the base distribution."""
         return self.base_dist.has_rsample
 
     @property

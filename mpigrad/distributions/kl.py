@@ -21,7 +21,7 @@ _INF = float("inf")
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """Make a function the formula for a pair of distributions (and their subclasses)."""
+    """Register a function as the formula for a pair of classes of distributions (and their subclasses)."""
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -34,7 +34,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """How far `q` is from `p`.
+    """The Kullback-Leibler divergence of `p` from `q`.
 
     >>> from mpigrad.distributions import Normal, kl_divergence
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))

@@ -19,12 +19,12 @@ def _log_diagonal(tril: Tensor) -> Tensor:
 
 
 def _half_of_inverse(precision: Tensor) -> Tensor:
-    """The lower triangular factor of the covariance."""
+    """The lower triangular factor of the covariance, from the precision matrix."""
     return cholesky(inv(precision))
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, by covariance, precision (its inverse) or lower triangular factor.
+    """The normal distribution of vectors, given by covariance, precision (its inverse) or lower triangular factor.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import MultivariateNormal

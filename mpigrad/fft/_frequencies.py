@@ -1,4 +1,4 @@
-"""Which frequency a result belongs to, and putting frequency zero in the middle."""
+"""The frequencies of transforms, and moving frequency zero to the middle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _made(n: int, d: float, half: bool, out: Tensor | None, kind: Any, device: A
 
 def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The frequencies of the results of `fft` for `n` values with distance `d`.
+    """The sample frequencies of `fft` for `n` values at distances `d`.
 
     >>> import mpigrad
     >>> mpigrad.fft.fftfreq(4)
@@ -38,7 +38,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype |
 
 def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The frequencies of the results of `rfft` for `n` values with distance `d`.
+    """The sample frequencies of `rfft` for `n` values at distances `d`.
 
     >>> import mpigrad
     >>> mpigrad.fft.rfftfreq(4)
@@ -56,7 +56,7 @@ def _rolled(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """Put frequency zero in the middle.
+    """Rotate the dimensions so that frequency zero is in the middle.
 
     >>> import mpigrad
     >>> mpigrad.fft.fftshift(mpigrad.fft.fftfreq(4))
@@ -66,7 +66,7 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """Undo `fftshift`.
+    """The inverse of `fftshift`.
 
     >>> import mpigrad
     >>> mpigrad.fft.ifftshift(mpigrad.tensor([-2, -1, 0, 1]))

@@ -1,4 +1,4 @@
-"""The transforms: of complex numbers, of real ones, and back, along one dimension or several."""
+"""Fourier transforms of complex and real numbers, along one dimension or several."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Out = Tensor | None
 
 
 def _factor(norm: str | None, forward: bool, count: int) -> float:
-    """The normalisation factor."""
+    """The normalisation factor of a transform."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
@@ -46,7 +46,7 @@ def _one_dim(input: Tensor, dim: int) -> tuple[int]:
 
 
 def _dims(input: Tensor, s: Ints, dim: Ints) -> tuple[tuple[int, ...], list[int]]:
-    """The dimensions to transform, and the length wanted of each (-1: as it is)."""
+    """The dimensions to transform, and the length of each (-1: unchanged)."""
     if dim is not None:
         dims = tuple(wrap_dim(each, input.ndim) for each in ([dim] if isinstance(dim, int) else dim))
         if len(set(dims)) != len(dims):
@@ -63,7 +63,7 @@ def _dims(input: Tensor, s: Ints, dim: Ints) -> tuple[tuple[int, ...], list[int]
 
 
 def _resized(input: Tensor, dims: Sequence[int], lengths: Sequence[int]) -> Tensor:
-    """The input cut, or continued with zeros, to the wanted lengths."""
+    """The input, cut or padded with zeros to the wanted lengths."""
     sides = [(0, 0)] * input.ndim
     for dim, length in zip(dims, lengths):
         size = input.shape[dim] if length == -1 else length
@@ -89,7 +89,7 @@ def _both_ways(
 def _half(
     name: str, input: Tensor, dims: tuple[int, ...], lengths: list[int], norm: Any, forward: bool, out: Out
 ) -> Tensor:
-    """From real numbers to half of the spectrum; the inverse direction conjugates."""
+    """The transform from real numbers to half of the spectrum; the inverse direction conjugates."""
     x = _resized(_checked(name, input, real=True), dims, lengths)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -105,7 +105,7 @@ def _half(
 def _real(
     name: str, input: Tensor, dims: tuple[int, ...], lengths: list[int], norm: Any, forward: bool, out: Out
 ) -> Tensor:
-    """From half of a spectrum to real numbers; the forward direction conjugates its input."""
+    """The transform from half of a spectrum to real numbers; the forward direction conjugates its input."""
     x = _checked(name, input)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")

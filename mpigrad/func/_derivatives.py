@@ -95,7 +95,8 @@ def _scalar(out: Any) -> Tensor:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of the scalar `func` and its value (with `has_aux`: the value and the rest).
+    """A function that returns the gradient of the scalar function `func`, and its value (with `has_aux`: the value and the
+    auxiliary output).
 
     >>> import mpigrad
     >>> mpigrad.func.grad_and_value(lambda x: x**2)(mpigrad.tensor(3.0))
@@ -134,7 +135,7 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of `func` at `primals`, and a function from gradients of the value to those of `primals`.
+    """The value of `func` at `primals`, and a function that maps gradients of the value to gradients of `primals`.
 
     >>> import mpigrad
     >>> value, back = mpigrad.func.vjp(lambda x: x**2, mpigrad.tensor([1.0, 2.0]))
@@ -236,7 +237,7 @@ def _rows(inputs: _Inputs, output: Tensor) -> list[Tensor]:
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The same as `jacrev`; computed in the same way here."""
+    """The same as `jacrev`: mpigrad has no forward-mode differentiation."""
     return jacrev(func, argnums, has_aux=has_aux)
 
 

@@ -17,7 +17,8 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`.
+    """A function that applies `func` to each slice of its arguments along `in_dims` (None: not sliced) and stacks the results
+    along `out_dims`.
 
     The slices are computed one after the other, so it is not faster than a loop, and `chunk_size` has no effect.
 

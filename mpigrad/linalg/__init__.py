@@ -1,4 +1,4 @@
-"""Linear algebra: products, equations, factorizations, norms."""
+"""Linear algebra: matrix products, linear equations, factorizations, norms."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from .._tensor import Tensor
 
 
 class LinAlgError(RuntimeError):
-    """A matrix for which there is no result: singular, or not positive definite."""
+    """Raised for a matrix for which there is no result: it is singular, or not positive definite."""
 
 
 def check_matrix(name: str, a: Tensor, square: bool = False, argument: str = "A") -> None:
-    """Raise an error unless the argument is a (batch of square) matrices of floating-point numbers."""
+    """Raise an error unless the argument is a matrix, or a batch of matrices, of floating-point numbers (square, if required)."""
     need_tensors(name, **{argument: a})
     x = a._array
     if x.ndim < 2:
@@ -43,7 +43,7 @@ def check_same_type(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def _zero_pivot(a: Any) -> int:
-    """The number (from 1) of the first zero on the diagonal of the U of an LU factorization, or 0."""
+    """The number (from 1) of the first zero on the diagonal of U in an LU factorization; 0 if there is none."""
     u = np.array(host(a))
     n = u.shape[0]
     for k in range(n):
@@ -56,7 +56,7 @@ def _zero_pivot(a: Any) -> int:
 
 
 def _bad_minor(a: Any) -> int:
-    """The order of the first leading minor that is not positive definite, or 0."""
+    """The order of the first leading minor that is not positive definite; 0 if there is none."""
     for order in range(1, a.shape[0] + 1):
         try:
             np.linalg.cholesky(host(a)[:order, :order])
@@ -73,12 +73,12 @@ def infos(a: Any, find: Any) -> Any:
 
 
 def singular_infos(a: Any) -> Any:
-    """Per matrix, 0 or the place of the first zero pivot."""
+    """For each matrix, 0 or the number of its first zero pivot."""
     return infos(a, _zero_pivot)
 
 
 def indefinite_infos(a: Any) -> Any:
-    """Per matrix, 0 or the order of the first minor that is not positive definite."""
+    """For each matrix, 0 or the order of its first leading minor that is not positive definite."""
     return infos(a, _bad_minor)
 
 

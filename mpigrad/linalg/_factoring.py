@@ -18,7 +18,7 @@ from ._checking import check_matrix, indefinite_infos, raise_indefinite
 
 @guarded
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """The lower triangular L with A = L L^H (the upper one with A = U^H U).
+    """The lower triangular L with A = L L^H; with `upper`, the upper triangular U with A = U^H U.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky(mpigrad.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -39,7 +39,7 @@ def _factor(name: str, A: Tensor, upper: bool, operator: Any = factorizations.ch
 
 @guarded
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """`cholesky`, and per matrix 0 or the order of the minor at which it failed.
+    """The result of `cholesky`, and for each matrix 0 or the order of the leading minor at which it failed.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky_ex(-mpigrad.eye(2)).info
@@ -56,7 +56,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
 
 @guarded
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.cholesky` under its old name.
+    """Deprecated name of `linalg.cholesky`.
 
     >>> import mpigrad
     >>> mpigrad.cholesky(mpigrad.tensor([[4.0]]))
@@ -68,7 +68,7 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = Non
 
 @guarded
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """Q with orthonormal columns and an upper triangular R with A = Q R.
+    """The factors of A = Q R: Q has orthonormal columns, R is upper triangular.
 
     >>> import mpigrad
     >>> mpigrad.linalg.qr(mpigrad.ones(3, 2)).R.shape
@@ -92,7 +92,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 @guarded
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """`linalg.qr` under its old name.
+    """Deprecated name of `linalg.qr`.
 
     >>> import mpigrad
     >>> mpigrad.qr(mpigrad.ones(3, 2)).Q.shape
@@ -102,7 +102,7 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """U, S and Vh with A = U diag(S) Vh.
+    """The singular value decomposition: U, S and Vh with A = U diag(S) Vh.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -125,7 +125,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 
 @guarded
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
-    """U, S and V with A = U diag(S) V^H.
+    """Deprecated form of `linalg.svd`: returns U, S and V with A = U diag(S) V^H.
 
     >>> import mpigrad
     >>> mpigrad.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -145,7 +145,7 @@ def _check_uplo(UPLO: str) -> bool:
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """The eigenvalues and eigenvectors of symmetric matrices.
+    """The eigenvalues and eigenvectors of symmetric (or Hermitian) matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -156,7 +156,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of symmetric matrices.
+    """The eigenvalues of symmetric (or Hermitian) matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigvalsh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))

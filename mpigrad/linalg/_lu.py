@@ -1,4 +1,4 @@
-"""Triangular factors of matrices, and equations solved with them."""
+"""LU factorizations, and linear equations solved with them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _raise_zero(A: Tensor, info: Any) -> None:
 
 @guarded
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """L and U of `A` with rows exchanged, in one matrix, and the exchanges.
+    """The LU factorization of `A` with row exchanges: L and U in one matrix, and the row exchanges (pivots).
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
@@ -67,7 +67,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 @guarded
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """`lu_factor` that says in `info` which element of the diagonal of U is the first zero, and 0 if none is.
+    """The result of `lu_factor`, and for each matrix 0 or the number of the first zero on the diagonal of U.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor_ex(mpigrad.zeros(2, 2)).info
@@ -81,7 +81,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 
 @guarded
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """P, L and U with A = P L U: exchanges of rows, and triangular matrices.
+    """P, L and U with A = P L U: a permutation and two triangular matrices.
 
     >>> import mpigrad
     >>> P, L, U = mpigrad.linalg.lu(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]]))
@@ -100,7 +100,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """X with A X = B, given the factors of A.
+    """The solution X of A X = B, given the factors of A from `lu_factor`.
 
     >>> import mpigrad
     >>> factors = mpigrad.linalg.lu_factor(mpigrad.tensor([[0.0, 2.0], [4.0, 0.0]]))
@@ -126,20 +126,20 @@ def lu_solve(
 
 @guarded
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.lu_solve` with its arguments in the old order."""
+    """Deprecated form of `linalg.lu_solve`, with another order of arguments."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 @guarded
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """`linalg.lu_factor_ex` by its old name, with the infos if asked."""
+    """Deprecated form of `linalg.lu_factor_ex`; returns the infos if `get_infos`."""
     found, pivots, info = _factored("lu", A, pivot)
     return (found, pivots, wrap(info)) if get_infos else (found, pivots)
 
 
 @guarded
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U from what `linalg.lu_factor` gives.
+    """P, L and U from the result of `linalg.lu_factor`.
 
     >>> import mpigrad
     >>> mpigrad.lu_unpack(*mpigrad.linalg.lu_factor(mpigrad.tensor([[0.0, 2.0], [4.0, 0.0]]))).P

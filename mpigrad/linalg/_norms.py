@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, rank, condition, and small products."""
+"""Norms of vectors and matrices, rank, condition number, and small products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._solving import inv
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None
 ) -> Tensor:
-    """A vector norm, or a matrix norm where there are two dimensions and an order.
+    """A vector norm; a matrix norm if `ord` is given and the dimensions are two.
 
     >>> import mpigrad
     >>> mpigrad.linalg.norm(mpigrad.tensor([3.0, 4.0]))
@@ -53,7 +53,7 @@ def matrix_norm(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The Frobenius or nuclear norm, or one induced by vector norms (1, inf, 2 and their negatives).
+    """A matrix norm: Frobenius, nuclear, or induced by a vector norm (1, inf, 2 and their negatives).
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_norm(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
@@ -89,7 +89,7 @@ def _by_singular_values(A: Tensor, ord: Any, row: int, column: int, keepdim: boo
 
 
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The condition number in a norm; by singular values if none is named.
+    """The condition number in a norm; by default the ratio of the largest to the smallest singular value.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cond(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -113,7 +113,7 @@ def matrix_rank(
     out: Tensor | None = None,
     tol: float | None = None,
 ) -> Tensor:
-    """How many singular values are not negligible.
+    """The number of singular values that are larger than a tolerance.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_rank(mpigrad.ones(3, 3))
@@ -130,7 +130,7 @@ def matrix_rank(
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The vector product along `dim`.
+    """The vector product along `dim`, which has length 3.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))
@@ -140,7 +140,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """Inner products along `dim`, the first factor conjugated.
+    """The inner products of vectors along `dim`; the first factor is conjugated.
 
     >>> import mpigrad
     >>> mpigrad.linalg.vecdot(mpigrad.ones(2, 3), mpigrad.ones(2, 3))

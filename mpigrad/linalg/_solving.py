@@ -1,4 +1,4 @@
-"""Inverses, equations, determinants, powers."""
+"""Inverses, linear equations, determinants and powers of matrices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._checking import check_matrix, check_same_type, raise_singular, singular_i
 
 
 def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
-    """Compute; for a singular matrix raise PyTorch's error."""
+    """Run a computation, and raise PyTorch's error if a matrix is singular."""
     try:
         return compute()
     except np.linalg.LinAlgError:
@@ -45,7 +45,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @guarded
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """The inverse, and per matrix 0 or the place where it failed.
+    """The inverse, and for each matrix 0 or the number of its first zero pivot.
 
     >>> import mpigrad
     >>> mpigrad.linalg.inv_ex(mpigrad.eye(2)).info
@@ -66,7 +66,7 @@ def _is_vector(a: Any, b: Any) -> bool:
 
 @guarded
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """X with A X = B (X A = B unless `left`).
+    """The solution X of A X = B; of X A = B if not `left`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve(mpigrad.tensor([[2.0, 0.0], [0.0, 4.0]]), mpigrad.ones(2))
@@ -113,7 +113,7 @@ def _refuse_shapes(name: str, a: Any, b: Any, side: str) -> None:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """X with A X = B for a triangular A, of which the other triangle is not read.
+    """The solution X of A X = B for a triangular A; the other triangle of A is not read.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_triangular(mpigrad.tensor([[2.0, 0.0], [9.0, 4.0]]), mpigrad.ones(2, 1), upper=True)
@@ -159,7 +159,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 
 @guarded
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan where that is negative.
+    """The logarithm of the determinant; nan if that is negative.
 
     >>> import mpigrad
     >>> mpigrad.logdet(mpigrad.eye(2))
@@ -182,7 +182,7 @@ def pinv(
     out: Tensor | None = None,
     rcond: float | None = None,
 ) -> Tensor:
-    """The pseudo-inverse of Moore and Penrose.
+    """The Moore-Penrose pseudo-inverse.
 
     >>> import mpigrad
     >>> mpigrad.linalg.pinv(mpigrad.tensor([[2.0], [0.0]]))
@@ -197,7 +197,7 @@ def pinv(
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudo-inverse of Moore and Penrose.
+    """The Moore-Penrose pseudo-inverse.
 
     >>> import mpigrad
     >>> mpigrad.pinverse(mpigrad.tensor([[2.0], [0.0]]))
@@ -208,7 +208,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @guarded
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """A multiplied by itself n times; negative powers are those of the inverse.
+    """The `n`-th power of square matrices; negative powers are powers of the inverse.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_power(mpigrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -236,7 +236,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of square matrices.
+    """The matrix exponential of square matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_exp(mpigrad.zeros(2, 2))
@@ -249,7 +249,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 @guarded
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """`solve`, and per matrix 0 or the place of its first zero pivot.
+    """The result of `solve`, and for each matrix 0 or the number of its first zero pivot.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_ex(mpigrad.eye(2), mpigrad.ones(2)).info
@@ -265,7 +265,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices (the first and last may be vectors), in the cheapest order.
+    """The product of several matrices (the first and the last may be vectors), in the order that needs the fewest
+    multiplications.
 
     >>> import mpigrad
     >>> mpigrad.linalg.multi_dot([mpigrad.ones(2, 3), mpigrad.ones(3, 4), mpigrad.ones(4)])
@@ -295,7 +296,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 @guarded
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X for which |A X - B| is smallest, with residuals, rank and singular values.
+    """The least-squares solution X that minimises |A X - B|, with residuals, rank and singular values.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lstsq(mpigrad.ones(2, 1), mpigrad.tensor([[1.0], [3.0]])).solution.round()
@@ -328,7 +329,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 @guarded
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse under `tensordot(..., ind)`.
+    """The inverse of A with respect to `tensordot(..., ind)`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.tensorinv(mpigrad.eye(4).reshape(2, 2, 4), 2).shape
@@ -343,7 +344,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 @guarded
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B.
+    """The solution X of tensordot(A, X, X.ndim) = B.
 
     >>> import mpigrad
     >>> mpigrad.linalg.tensorsolve(mpigrad.eye(4).reshape(2, 2, 4), mpigrad.ones(2, 2))
@@ -358,7 +359,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
 
 @guarded
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """X with A X = B, from the Cholesky factor of A.
+    """The solution X of A X = B, given the Cholesky factor of A.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_solve(mpigrad.ones(1, 1), mpigrad.tensor([[2.0]]))
@@ -371,7 +372,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
 
 @guarded
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, from its Cholesky factor.
+    """The inverse of A, given its Cholesky factor.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_inverse(mpigrad.tensor([[2.0]]))

@@ -1,4 +1,4 @@
-"""The functions of linear algebra that PyTorch also has at its top level, under their old names."""
+"""Functions of linear algebra that PyTorch also has at its top level, some under deprecated names."""
 
 from __future__ import annotations
 

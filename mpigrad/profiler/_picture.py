@@ -37,7 +37,7 @@ def read_trace(path: str) -> list[Json]:
 
 
 def draw_trace(events: list[Json]) -> str:
-    """The picture of a trace.
+    """Draw a trace; returns the SVG text.
 
     >>> from mpigrad.profiler._picture import draw_trace
     >>> draw_trace([{"ph": "X", "name": "step", "cat": "rpc", "pid": 0, "tid": 0, "ts": 0, "dur": 5}]).count("step")
@@ -165,7 +165,7 @@ class _Drawing:
         return y + ROW
 
     def draw(self) -> str:
-        """The whole picture."""
+        """Draw the whole picture."""
         y = 24
         for rank, events in self.lanes.items():
             rows, self.top[rank] = _give_rows(events), y

@@ -45,7 +45,8 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Skip `skip_first` steps, then repeat cycles of wait, warm-up and recording (`repeat` times; 0: without end).
+    """A schedule for `profile`: skip `skip_first` steps, then repeat cycles of `wait`, `warmup` and `active` steps, `repeat`
+    times (0: without end).
 
     >>> import mpigrad.profiler
     >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -80,7 +81,7 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """An `on_trace_ready` that writes each trace into a folder.
+    """A function for `on_trace_ready` that writes each trace to a file in the directory `dir_name`.
 
     >>> import os, tempfile
     >>> import mpigrad, mpigrad.profiler
@@ -105,7 +106,7 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """Profile the steps that a schedule selects (without one: all); call `step()` after each.
+    """A profiler of the steps that a `schedule` selects (without one: of all); call `step()` after each step.
 
     With a schedule each step is an event, `ProfilerStep*`. Events of a cycle replace those of the cycle before, unless
     `acc_events` is true.
@@ -222,13 +223,13 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList | None:
-        """All events."""
+        """All recorded events."""
         return self._found("accessing events").function_events
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average per name."""
+        """One average for each name of an event; can be grouped by input shapes and by stacks."""
         found = self._found("getting key averages")
         return found.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 

@@ -68,5 +68,5 @@ def softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """The logarithm of `softmax`, computed safely."""
+    """The logarithm of `softmax`, computed without overflow."""
     return _softmax(input, dim, dtype, True)

@@ -33,7 +33,11 @@ def assert_close(
     check_stride: bool = False,
     msg: Any = None,
 ) -> None:
-    """Raise AssertionError, saying where and by how much, unless `actual` is close to `expected`.
+    """Raise an AssertionError unless `actual` is close to `expected`; the message says where and by how much they differ.
+
+    Both may be tensors, numbers, or containers of them. Elements are close if they differ by at most `atol + rtol * |expected|`;
+    the default tolerances are PyTorch's for the dtype. `equal_nan` makes nans equal; `check_device`, `check_dtype` and
+    `check_layout` also compare these properties; `msg` replaces the message.
 
     >>> import mpigrad
     >>> mpigrad.testing.assert_close(mpigrad.ones(2) / 3, mpigrad.full((2,), 1 / 3))

@@ -1,4 +1,4 @@
-"""Tensors of other libraries without a copy, by DLPack."""
+"""Exchange of tensors with other libraries without a copy, by DLPack."""
 
 from __future__ import annotations
 

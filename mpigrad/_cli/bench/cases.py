@@ -23,7 +23,7 @@ def take(tensor: mpigrad.Tensor) -> None:
 
 
 def double(tensor: mpigrad.Tensor) -> mpigrad.Tensor:
-    """Return `2 * x`: a call whose gradient has to return to the caller."""
+    """Return twice the tensor: a call whose gradient has to return to the caller."""
     return tensor + tensor
 
 

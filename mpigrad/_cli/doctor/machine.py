@@ -21,7 +21,7 @@ CUPY_PACKAGES = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "cupy-r
 
 
 def version_of(package: str) -> str | None:
-    """The installed version, without importing the package."""
+    """The installed version of a package, without importing it."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -52,7 +52,7 @@ def _gpu() -> dict[str, Any]:
 
 
 def describe() -> dict[str, Any]:
-    """All facts, as plain data."""
+    """All facts about this machine, as plain data."""
     allocation = current_allocation()
     return {
         "host": socket.gethostname(),

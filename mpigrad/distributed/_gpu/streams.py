@@ -34,7 +34,7 @@ _ours = _Ours()
 
 
 def publish() -> None:
-    """Make the default streams wait for the work that this thread's request or pass has enqueued so far."""
+    """Make the default streams wait for the work that this thread's request or backward pass has enqueued so far."""
     if _ours.streams is not None:
         for index, stream in _ours.streams.by_index.items():
             with on_device(device("cuda", index)):

@@ -15,7 +15,10 @@ from .work import Work
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all ranks; every rank gets the result in place. Sparse tensors on the host can be summed.
+    """Reduce the tensors of all ranks with `op`; every rank gets the result in its `tensor`. With `async_op`, return a `Work` at
+    once.
+
+    Sparse tensors on the host can be summed.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

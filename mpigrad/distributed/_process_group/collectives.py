@@ -65,7 +65,7 @@ def _start(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
-    """Wait until all ranks of the group have called this.
+    """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once. `device_ids` has no effect.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -80,7 +80,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Copy the tensor of rank `src` into the tensor of every rank.
+    """Copy the `tensor` of rank `src` into the `tensor` of every rank. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -147,7 +147,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce the tensors of all ranks into the tensor of rank `dst`.
+    """Reduce the tensors of all ranks with `op` into the tensor of rank `dst`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -173,7 +173,7 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Collect the tensors of all ranks in `tensor_list`, on every rank.
+    """Collect the tensors of all ranks in `tensor_list`, on every rank. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -199,7 +199,8 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`all_gather` into one tensor, along its first dimension.
+    """`all_gather` into one tensor: `output_tensor` has the `input_tensor` of each rank, one after the other along its first
+    dimension.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -235,7 +236,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all ranks in the `gather_list` of rank `dst`.
+    """Collect the tensors of all ranks in the `gather_list` of rank `dst`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -278,7 +279,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Send to each rank its tensor of the `scatter_list` of rank `src`.
+    """Send to each rank its tensor of the `scatter_list` of rank `src`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -302,7 +303,7 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the lists of all ranks element by element; rank i gets the i-th tensor of the result.
+    """Reduce the `input_list`s of all ranks with `op`, tensor by tensor; rank i gets the i-th result in `output`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -323,7 +324,8 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`reduce_scatter` of one tensor, along its first dimension.
+    """`reduce_scatter` of one tensor: `input` is cut along its first dimension, and rank i gets the i-th part of the reduction in
+    `output`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -351,7 +353,7 @@ reduce_scatter_single = reduce_scatter_tensor
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Send the i-th input tensor to rank i, receive the i-th output tensor from it; shapes may differ by rank.
+    """Send `input_tensor_list[i]` to rank i and receive `output_tensor_list[i]` from it; shapes may differ by rank.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -395,7 +397,8 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` on pieces of one tensor, split along its first dimension.
+    """`all_to_all` on parts of one tensor: `input` and `output` are split along the first dimension, equally or by the given
+    split sizes.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -104,8 +104,11 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Create the default process group of all ranks of the MPI job, or of the first `world_size` ranks, which alone call it.
-    Addresses and stores are not needed and are ignored.
+    """Create the default process group, of all ranks of the MPI job.
+
+    With a `world_size` below the size of the job, the first `world_size` ranks form the group, and no other rank may call this.
+    `timeout` limits operations. `backend`, `init_method`, `store` and `device_id` are accepted as in PyTorch and ignored: MPI
+    needs no address.
 
     The environment variable MPIGRAD_DEVICE_TRANSFERS, or an attribute `device_transfers` of `pg_options`, says how tensors on
     GPUs are passed to MPI: see `MPIRpcBackendOptions`.
@@ -201,7 +204,11 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Create a group of some ranks. Only its members need to call it; other ranks get `GroupMember.NON_GROUP_MEMBER`.
+    """Create a group of the given ranks (default: all). Only its members need to call this; other ranks get
+    `GroupMember.NON_GROUP_MEMBER`.
+
+    `timeout` limits operations of the group, `group_desc` is its description, and with `sort_ranks=False` its ranks keep their
+    order. The other arguments are accepted as in PyTorch and ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

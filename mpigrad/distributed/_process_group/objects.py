@@ -171,7 +171,7 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send objects to a rank."""
+    """Send a list of objects to the global rank `dst` (or the rank `group_dst` of the group)."""
     data = _dump(list(object_list))
     m.send(wrap(np.array([data.size], np.int64)), dst, group, 0, group_dst)
     m.send(wrap(data), dst, group, 0, group_dst)
@@ -185,7 +185,9 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive objects from a rank (or any) into the list; returns the sender's rank."""
+    """Receive objects from the global rank `src` (or `group_src` of the group; None: any) into the list; returns the sender's
+    rank.
+    """
     if resolve(group) is None:
         raise ValueError("Invalid process group specified")
     length = wrap(np.empty(1, np.int64))

@@ -20,7 +20,7 @@ from .work import Work
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Start sending a tensor to a rank."""
+    """Start sending a tensor to the global rank `dst` (or the rank `group_dst` of the group); returns a `Work`."""
     if (found := resolve(group)) is None:
         return None
     rank = place_of(found, dst, group_dst, "dst")
@@ -35,7 +35,9 @@ def isend(
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Start receiving a tensor from a rank, or from any."""
+    """Start receiving a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns a
+    `Work`.
+    """
     if (found := resolve(group)) is None:
         return None
     anyone = src is None and group_src is None
@@ -58,7 +60,8 @@ def irecv(
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to a rank."""
+    """Send a tensor to the global rank `dst` (or the rank `group_dst` of the group). `tag` distinguishes messages of two ranks.
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is None:
         raise ValueError("Invalid process group specified")
@@ -66,7 +69,9 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from a rank, or from any; returns the sender's rank."""
+    """Receive a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns the sender's
+    rank.
+    """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -110,7 +115,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives at once."""
+    """Start several sends and receives, a list of `P2POp`; returns a list of `Work`s."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``mpigrad.distributed.P2POp``.")
     if not p2p_op_list:

@@ -21,7 +21,7 @@ _SHORTEST, _LONGEST = 20e-6, 1e-3  # pauses between two tests, in seconds
 
 
 class Work:
-    """A started operation: `wait()` waits for it, `is_completed()` tests it."""
+    """A started operation: `wait()` waits for it, `is_completed()` tests whether it is complete."""
 
     def __init__(
         self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None

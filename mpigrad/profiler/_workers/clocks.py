@@ -16,7 +16,9 @@ def now() -> int:
 
 
 class Reading(NamedTuple):
-    """Another worker's clock said `theirs` when ours said `ours`, give or take `error`; all in nanoseconds."""
+    """One comparison of clocks: the other worker's clock showed `theirs` when ours showed `ours`, with the uncertainty `error`;
+    in nanoseconds.
+    """
 
     ours: int
     theirs: int

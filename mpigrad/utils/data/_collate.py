@@ -1,4 +1,4 @@
-"""Collating: items of one kind become one batch."""
+"""Collating: several items become one batch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..._tensor import Tensor
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays as tensors, at any depth; everything else as it is."""
+    """Convert NumPy arrays to tensors, also inside containers; other objects are returned unchanged."""
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SU" else as_tensor(data)
     return _rebuilt(data, default_convert) if isinstance(data, (Mapping, Sequence)) and not _is_text(data) else data
 
 
 def pinned(data: Any) -> Any:
-    """Tensors in pinned memory, at any depth; everything else as it is."""
+    """Move tensors to pinned memory, also inside containers; other objects are returned unchanged."""
     if isinstance(data, Tensor):
         return data.pin_memory()
     return _rebuilt(data, pinned) if isinstance(data, (Mapping, Sequence)) and not _is_text(data) else data
@@ -55,7 +55,7 @@ def _like_mapping(given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
 
 
 def default_collate(batch: Any) -> Any:
-    """Stack tensors, arrays and numbers; go into dictionaries, tuples and lists.
+    """Make one batch of several items: stack tensors, arrays and numbers, also inside dictionaries, tuples and lists.
 
     >>> from mpigrad.utils.data import default_collate
     >>> default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])

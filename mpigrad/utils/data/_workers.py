@@ -36,7 +36,7 @@ class WorkerInfo(NamedTuple):
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The worker in whose thread this runs, or None in the program itself.
+    """Information about the worker in whose thread this runs; None outside of workers.
 
     >>> from mpigrad.utils.data import DataLoader, get_worker_info
     >>> class Workers:
@@ -113,7 +113,7 @@ def _hire(loader: DataLoader[Any], answers: queue.SimpleQueue[Any]) -> list[_Wor
 
 
 def ahead(loader: DataLoader[Any]) -> Iterator[Any]:
-    """The batches of a loader, loaded by its workers in advance."""
+    """Iterate over the batches of a loader; its workers load them in advance."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     workers = _hire(loader, answers)
     try:

@@ -1,4 +1,4 @@
-"""Data sets: by index, by iteration, of tensors, and made of others."""
+"""Data sets: accessed by index, by iteration, made of tensors, and combinations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", covariant=True)
 
 
 class Dataset(Generic[T]):
-    """Anything with `__getitem__` and, for most uses, `__len__`."""
+    """Base class of data sets: objects with `__getitem__` and usually `__len__`."""
 
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -37,7 +37,7 @@ class IterableDataset(Dataset[T], Iterable[T]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Rows of several tensors together.
+    """A data set of tuples: item `i` has row `i` of each tensor.
 
     >>> import mpigrad
     >>> from mpigrad.utils.data import TensorDataset
@@ -58,7 +58,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Items of several data sets together, as a tuple or, by name, a dictionary."""
+    """A data set of tuples, or of dictionaries: item `i` has item `i` of each data set."""
 
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if bool(args) == bool(kwargs):
@@ -84,7 +84,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """Data sets one after the other, by index."""
+    """The concatenation of data sets, accessed by index."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
@@ -107,7 +107,7 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Data sets one after the other, by iteration."""
+    """The concatenation of data sets, accessed by iteration."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
@@ -133,7 +133,7 @@ class Subset(Dataset[T]):
         return self.dataset[[self.indices[i] for i in idx] if isinstance(idx, list) else self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[T]:
-        """Several items at once."""
+        """The items at several indices."""
         wanted = [self.indices[i] for i in indices]
         several = getattr(self.dataset, "__getitems__", None)
         return several(wanted) if callable(several) else [self.dataset[i] for i in wanted]

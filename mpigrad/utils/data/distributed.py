@@ -12,7 +12,7 @@ from .sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index, beginning with the rank; the same order everywhere, a new one for each epoch.
+    """Every `num_replicas`-th index, starting with the rank. The order is the same on all ranks, and another one for each epoch.
 
     >>> from mpigrad.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -55,7 +55,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Select another order; call this on all ranks before each pass."""
+        """Select another order; call this with the same number on all ranks before each epoch."""
         self.epoch = epoch
 
 

@@ -1,4 +1,4 @@
-"""Samplers: in which order a data set's items are taken, and in what batches."""
+"""Samplers: the order in which the items of a data set are used, and batches of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T", covariant=True)
 
 
 class Sampler(Generic[T]):
-    """Anything that can be iterated for indices."""
+    """Base class of samplers: iterables of indices."""
 
     def __init__(self, data_source: Any = None) -> None: ...
 
@@ -36,7 +36,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices at random: each once, or drawn anew each time with `replacement`."""
+    """Random indices: each once, or with `replacement` drawn independently."""
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -54,7 +54,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one pass gives."""
+        """The number of indices in one epoch."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
