@@ -287,11 +287,11 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
 channels_last: memory_format
 channels_last_3d: memory_format
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.cholesky` under its old name."""
+    """Deprecated name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, from its Cholesky factor."""
+    """The inverse of A, given its Cholesky factor."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """X with A X = B, from the Cholesky factor of A."""
+    """The solution X of A X = B, given the Cholesky factor of A."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size (the last may be smaller); views."""
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -317,7 +317,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All combinations of `r` elements of a vector, one per row."""
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: _bool = False, dynamic: _bool | None = None, backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None, disable: _bool = False, **others: Any) -> Any:
-    """Return the function or module as it is, for programs that compile theirs; `mpigrad.jit.script` compiles."""
+    """Return the function or module unchanged: mpigrad has no such compiler. (`mpigrad.jit.script` compiles functions.)"""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 complex128: dtype
@@ -497,7 +497,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of `input / other`, with the sign of `input`: C's fmod."""
 def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device_type: str = 'cuda') -> Iterator[None]:
-    """Restore the states of the default generators at the end of the block."""
+    """A context manager that restores the states of the default generators at the end of the block."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -531,7 +531,7 @@ def get_default_device() -> device:
 def get_default_dtype() -> dtype:
     """The floating-point type of new tensors."""
 def get_deterministic_debug_mode() -> _int:
-    """The present mode as a number of `set_deterministic_debug_mode`."""
+    """The current mode, as a number of `set_deterministic_debug_mode`."""
 def get_device(self: Tensor) -> _int:
     """The index of the GPU of this tensor; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
@@ -710,7 +710,7 @@ def logaddexp2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Ten
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """Running log(sum(exp(x))) along a dimension, without overflow."""
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan where that is negative."""
+    """The logarithm of the determinant; nan if that is negative."""
 def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether both elements are nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -731,11 +731,11 @@ long: dtype
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are less than those of `other`."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
-    """`linalg.lu_factor_ex` by its old name, with the infos if asked."""
+    """Deprecated form of `linalg.lu_factor_ex`; returns the infos if `get_infos`."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.lu_solve` with its arguments in the old order."""
+    """Deprecated form of `linalg.lu_solve`, with another order of arguments."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True) -> _lu_unpack:
-    """P, L and U from what `linalg.lu_factor` gives."""
+    """P, L and U from the result of `linalg.lu_factor`."""
 def manual_seed(seed: _int) -> Generator:
     """Seed the default generators of all devices."""
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -747,9 +747,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of vectors, matrices, or broadcast batches of matrices: Python's `@`."""
 def matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of square matrices."""
+    """The matrix exponential of square matrices."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
-    """A multiplied by itself n times; negative powers are those of the inverse."""
+    """The `n`-th power of square matrices; negative powers are powers of the inverse."""
 @overload
 def max(input: Tensor) -> Tensor: ...
 @overload
@@ -890,7 +890,7 @@ def permute_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     """`permute` as a copy instead of a view."""
 pi: _float
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
-    """The pseudo-inverse of Moore and Penrose."""
+    """The Moore-Penrose pseudo-inverse."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
     """Move channels into space: from (c * r * r, h, w) to (c, h * r, w * r), where r is `upscale_factor`."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
@@ -915,7 +915,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy of the tensor in which the elements with the given indices in the flattened tensor are replaced, or added to."""
 def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> _qr:
-    """`linalg.qr` under its old name."""
+    """Deprecated name of `linalg.qr`."""
 def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The `q`-quantile of the elements, over all or along a dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1104,7 +1104,7 @@ def subtract(input: Tensor, other: _Operand, *, alpha: _complex = 1, out: Tensor
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
     """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64."""
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd:
-    """U, S and V with A = U diag(S) V^H."""
+    """Deprecated form of `linalg.svd`: returns U, S and V with A = U diag(S) V^H."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """Another name of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -1216,7 +1216,7 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`view` as a copy instead of a view."""
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
-    """`func` for each slice of its arguments along `in_dims` (None: not sliced), results stacked along `out_dims`."""
+    """A function that applies `func` to each slice of its arguments along `in_dims` (None: not sliced) and stacks the results along `out_dims`."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
     """Split along dimension 0; views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

@@ -331,11 +331,11 @@ class Tensor(TensorBase):
     def char(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.int8."""
     def cholesky(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """`linalg.cholesky` under its old name."""
+        """Deprecated name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The inverse of A, from its Cholesky factor."""
+        """The inverse of A, given its Cholesky factor."""
     def cholesky_solve(self, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """X with A X = B, from the Cholesky factor of A."""
+        """The solution X of A X = B, given the Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts of equal size (the last may be smaller); views."""
     def clamp(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -786,7 +786,7 @@ class Tensor(TensorBase):
     def logcumsumexp(self, dim: _int, *, out: Tensor | None = None) -> Tensor:
         """Running log(sum(exp(x))) along a dimension, without overflow."""
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant; nan where that is negative."""
+        """The logarithm of the determinant; nan if that is negative."""
     def logical_and(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether both elements are nonzero."""
     def logical_and_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -816,7 +816,7 @@ class Tensor(TensorBase):
     def lt_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
         """In-place version of `lt`."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
-        """`linalg.lu_factor_ex` by its old name, with the infos if asked."""
+        """Deprecated form of `linalg.lu_factor_ex`; returns the infos if `get_infos`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
     @property
     def mH(self) -> Tensor: ...
@@ -839,9 +839,9 @@ class Tensor(TensorBase):
     def matmul(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of vectors, matrices, or broadcast batches of matrices: Python's `@`."""
     def matrix_exp(self) -> Tensor:
-        """The exponential of square matrices."""
+        """The matrix exponential of square matrices."""
     def matrix_power(self, n: _int, *, out: Tensor | None = None) -> Tensor:
-        """A multiplied by itself n times; negative powers are those of the inverse."""
+        """The `n`-th power of square matrices; negative powers are powers of the inverse."""
     @overload
     def max(self) -> Tensor: ...
     @overload
@@ -980,7 +980,7 @@ class Tensor(TensorBase):
     def pin_memory(self, device: Any = None) -> Tensor:
         """A copy in pinned host memory, for asynchronous transfers with `to(..., non_blocking=True)`."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
-        """The pseudo-inverse of Moore and Penrose."""
+        """The Moore-Penrose pseudo-inverse."""
     def polygamma(self, n: _int) -> Tensor: ...
     def polygamma_(self, n: _int) -> Self:
         """In-place version of `_polygamma_method`."""
@@ -997,7 +997,7 @@ class Tensor(TensorBase):
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
         """In-place version of `put`."""
     def qr(self, some: _bool = True, *, out: Any = None) -> _qr:
-        """`linalg.qr` under its old name."""
+        """Deprecated name of `linalg.qr`."""
     def quantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
         """The `q`-quantile of the elements, over all or along a dimension."""
     def rad2deg(self, *, out: Tensor | None = None) -> Tensor:
@@ -1179,7 +1179,7 @@ class Tensor(TensorBase):
     def sum_to_size(self, *size: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
         """Sum over the dimensions that broadcasting from `size` to this tensor's shape adds or stretches."""
     def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd:
-        """U, S and V with A = U diag(S) V^H."""
+        """Deprecated form of `linalg.svd`: returns U, S and V with A = U diag(S) V^H."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Another name of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:

@@ -52,7 +52,7 @@ def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *,
 def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The normal distribution function."""
+    """The cumulative distribution function of the standard normal distribution."""
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the normal distribution function."""
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
