@@ -1,4 +1,4 @@
-"""``python -m benchmarks`` runs everything; with ``--check`` it holds the last results against the bars."""
+"""``python -m benchmarks`` runs all benchmarks; with ``--check`` it compares the last results with the bars (goals)."""
 
 from __future__ import annotations
 

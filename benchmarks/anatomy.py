@@ -22,7 +22,7 @@ TIMEOUT = 60.0
 
 
 class Caught(Transport):
-    """Keeps what is sent; gives what it is told to."""
+    """A transport that keeps the frames that are sent, and returns the frames that it is given."""
 
     def __init__(self, rank: int) -> None:
         self.rank, self.size = rank, 2
@@ -49,26 +49,26 @@ class Caught(Transport):
 
 
 def nothing() -> None:
-    """What the empty call runs."""
+    """The function of the empty call."""
 
 
 def combine(left: Any, right: Any) -> Any:
-    """What the call on tensors runs."""
+    """The function of the call on tensors."""
     return left + right
 
 
 def agents() -> tuple[Agent, Agent]:
-    """A caller and a callee that know each other."""
+    """Create a caller and a callee that know each other."""
     pair = Agent("caller", Caught(0), 1, TIMEOUT), Agent("callee", Caught(1), 1, TIMEOUT)
     for agent in pair:
         for rank, other in enumerate(pair):
             agent.workers[rank] = WorkerInfo(other.info.name, rank)
-        agent.progress.lead.ticking = True  # no monitor thread shall start
+        agent.progress.lead.ticking = True  # no monitor thread may start
     return pair
 
 
 def stages(func: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, float]:
-    """Microseconds of each stage of a call."""
+    """Measure each stage of a call, in microseconds."""
     caller, callee = agents()
     times: dict[str, list[float]] = {"ask": [], "serve": [], "run": [], "wait and complete": []}
 
@@ -99,7 +99,7 @@ def stages(func: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, fl
 
 
 def taken(agent: Agent) -> list[bytes]:
-    """What an agent has sent since the last time."""
+    """The frames that an agent has sent since the last call of this function."""
     sent: list[bytes] = agent.transport.sent  # type: ignore[attr-defined]
     agent.transport.sent = []  # type: ignore[attr-defined]
     return sent

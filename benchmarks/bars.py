@@ -1,4 +1,4 @@
-"""The bars that mpigrad must clear, as data, and the check: ``python -m benchmarks.bars`` lists what falls short."""
+"""The bars, goals for mpigrad's measures, as data; ``python -m benchmarks.bars`` lists the bars that are missed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LOSS_GAP = 1e-4
 
 @dataclass(frozen=True)
 class Bar:
-    """One requirement on a measure of ours: so many times less than a rival, at most so many times more, or absolute.
+    """One goal for a measure of mpigrad: so many times faster than another library, at most so many times slower, or an absolute
+    limit.
 
     ``against`` names the rival (None: the limit is a plain value); ``other`` its measure, when that is not the same.
     """
@@ -32,7 +33,7 @@ class Bar:
     other: str | None = None
 
     def found(self, results: Rounds) -> Spread | None:
-        """Times faster, times slower or the plain value; None when something was not measured."""
+        """The ratio (times faster or times slower) or the value; None if a measure is missing."""
         ours = rounds_of(results, self.measure, OURS)
         if self.against is None:
             return spread(present(ours))
@@ -40,12 +41,12 @@ class Bar:
         return ratio(theirs, ours) if self.faster else ratio(ours, theirs)
 
     def cleared(self, found: Spread) -> bool:
-        """Whether the median of the rounds is good enough."""
+        """Whether the median over the rounds meets the goal."""
         wants_more = self.against is not None and self.faster
         return found.median >= self.limit if wants_more else found.median <= self.limit
 
     def wanted(self) -> str:
-        """The requirement in words."""
+        """The goal in words."""
         if self.against is None:
             return f"at most {self.limit:g}"
         if self.faster:
@@ -109,7 +110,7 @@ BARS = (
 
 
 def verdict(bar: Bar, results: Rounds) -> str | None:
-    """What is wrong with a measure, None when it clears its bar."""
+    """The reason why a measure misses its bar; None if it does not."""
     found = bar.found(results)
     if found is None:
         return f"{bar.title} ({bar.measure}): wanted {bar.wanted()}, but it was not measured"
@@ -122,12 +123,12 @@ def verdict(bar: Bar, results: Rounds) -> str | None:
 
 
 def shortfalls(results: Rounds, bars: tuple[Bar, ...] = BARS) -> list[str]:
-    """One line for each bar that is not cleared, or whose measure is missing."""
+    """One line for each bar that is missed, or whose measure is missing."""
     return [line for bar in bars if (line := verdict(bar, results)) is not None]
 
 
 def different_losses(document: Mapping[str, Any]) -> list[str]:
-    """One line for each example that does not learn alike on torch: faster counts only for the same result."""
+    """One line for each example whose losses differ from torch's: speed counts only for the same result."""
     gaps = {measure: largest_gap(document, measure, "torch", OURS) for measure in document["measures"]}
     return [
         f"{measure}: losses differ from torch's by up to {gap:.3g}, wanted at most {LOSS_GAP:g}"
@@ -137,7 +138,7 @@ def different_losses(document: Mapping[str, Any]) -> list[str]:
 
 
 def main(path: str = str(LATEST)) -> int:
-    """Print what falls short of its bar; 1 when anything does."""
+    """Print the bars that are missed; the exit code is 1 if there are any."""
     if not Path(path).exists():
         print(f"no results at {path}: run `make bench` (python -m benchmarks.run) first", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Bring rounds together: the median and the spread of each measure, and ratios taken inside each round."""
+"""Combines the rounds: median and spread of each measure, and ratios that are computed within each round."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rounds = Mapping[str, Mapping[str, list[float | None]]]
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of rounds with the smallest and the largest."""
+    """The median over the rounds, with the smallest and the largest value."""
 
     median: float
     low: float
@@ -23,7 +23,7 @@ class Spread:
 
 
 def spread(values: list[float]) -> Spread | None:
-    """None when no round gave a value.
+    """The spread of some values; None if there are none.
 
     >>> spread([2.0, 1.0, 9.0])
     Spread(median=2.0, low=1.0, high=9.0)
@@ -39,7 +39,7 @@ def present(values: list[float | None]) -> list[float]:
 
 
 def ratio(above: list[float | None], below: list[float | None]) -> Spread | None:
-    """above / below, round by round, so that noise which lasts longer than a round cancels.
+    """The ratios `above / below` of each round, so that noise that lasts longer than a round cancels out.
 
     >>> ratio([2.0, 40.0], [1.0, 10.0])
     Spread(median=3.0, low=2.0, high=4.0)
@@ -49,12 +49,12 @@ def ratio(above: list[float | None], below: list[float | None]) -> Spread | None
 
 
 def rounds_of(results: Rounds, measure: str, contestant: str) -> list[float | None]:
-    """One contestant's values of a measure; empty when it was not measured."""
+    """The values of one contestant for a measure; empty if it was not measured."""
     return list(results.get(measure, {}).get(contestant, []))
 
 
 def rounds_from_json(document: Mapping[str, Any], field: str = "value") -> Rounds:
-    """The values of a results file, failures as None."""
+    """The values in a results file; failures become None."""
     return {
         measure: {
             name: [sample.get(field) if sample else None for sample in samples] for name, samples in entry.items()
@@ -64,8 +64,9 @@ def rounds_from_json(document: Mapping[str, Any], field: str = "value") -> Round
 
 
 def largest_gap(document: Mapping[str, Any], measure: str, one: str, other: str) -> float | None:
-    """The largest difference between the losses that two contestants reported, one by one; infinite when they reported
-    different numbers of losses, None where they reported none."""
+    """The largest difference between corresponding losses of two contestants; infinite if they reported different numbers of
+    losses, None if they reported none.
+    """
     entry = document["measures"].get(measure, {})
     found = [next((s["losses"] for s in entry.get(name, []) if s and s.get("losses")), None) for name in (one, other)]
     if found[0] is None or found[1] is None:
@@ -76,7 +77,7 @@ def largest_gap(document: Mapping[str, Any], measure: str, one: str, other: str)
 
 
 def exponent(points: dict[int, float]) -> float:
-    """The power of the size with which the cost grows between the two largest sizes (1 is linear).
+    """The exponent with which the cost grows between the two largest sizes (1 is linear).
 
     >>> exponent({1: 1.0, 2: 2.0, 4: 8.0})
     2.0

@@ -1,4 +1,4 @@
-"""How each contestant is launched: torch as plain processes, the MPI ones under the mpiexec beside this Python."""
+"""How each contestant (library) is started: torch as plain processes, those with MPI by the mpiexec beside this Python."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def free_port() -> int:
 
 
 def common_environment(library: str, threads: int) -> dict[str, str]:
-    """The same for every contestant: this repository importable, the same number of compute threads."""
+    """The environment of all contestants: this repository is importable, and all have the same number of compute threads."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), VARIABLE: library}
     environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-    # What pip installs is compiled once; so must be what is imported from this repository.
+    # Installed packages have compiled bytecode; modules of this repository get it here.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
 
 def plain_processes(program: str, ranks: int, library: str, threads: int) -> list[Process]:
-    """Torch's way: one process per rank that finds the others through an address and a port."""
+    """The processes of a torch job: one per rank, which find each other by an address and a port."""
     shared = common_environment(library, threads)
     shared.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
     command = (sys.executable, "-m", "benchmarks.rank", *program.split())
@@ -50,12 +50,12 @@ def plain_processes(program: str, ranks: int, library: str, threads: int) -> lis
 
 
 def under_mpiexec(program: str, ranks: int, library: str, threads: int) -> list[Process]:
-    """MPI's way: one launcher, which must also work as root and with more ranks than cores."""
+    """The launcher of an MPI job; it must also work as root and with more ranks than cores."""
     environment = common_environment(library, threads)
     for prefix in ("OMPI", "PRTE"):
         environment[f"{prefix}_ALLOW_RUN_AS_ROOT"] = environment[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
-    # Torch's processes may run on any core, so these may too; MPICH binds nothing unless asked.
+    # Torch's processes may run on any core, so these may as well; MPICH binds only on request.
     environment["PRTE_MCA_hwloc_default_binding_policy"] = "none"
     mpiexec = str(Path(sys.executable).parent / "mpiexec")
     return [
@@ -64,13 +64,15 @@ def under_mpiexec(program: str, ranks: int, library: str, threads: int) -> list[
 
 
 def alone(program: str, library: str, threads: int) -> list[Process]:
-    """One process without any launcher, for what needs no other rank."""
+    """One process without a launcher, for measures that need one rank only."""
     command = (sys.executable, "-m", "benchmarks.rank", *program.split())
     return [Process(command, common_environment(library, threads))]
 
 
 def processes(contestant: str, program: str, ranks: int, threads: int, tensors: str = "") -> list[Process]:
-    """What to start for a contestant's job; rank 0 (or the launcher that feeds it) comes first. `tensors`: of which library."""
+    """The processes of a contestant's job; rank 0 (or the launcher that passes input to it) comes first. `tensors` names the
+    library of the tensors.
+    """
     started = _processes(contestant, program, ranks, threads)
     return [Process(each.command, {**each.environment, TENSORS_VARIABLE: tensors}) for each in started]
 

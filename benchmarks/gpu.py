@@ -30,7 +30,7 @@ def _waiting(function: Callable[[], Any], place: str) -> Callable[[], Any]:
 
 
 def chain(place: str, seconds: float, operators: int) -> Sample:
-    """Forward and backward of a chain of operators on 3x3 tensors: the time of launching, not of computing."""
+    """Forward and backward of a chain of operators on 3x3 tensors, where launching takes longer than computing."""
     start, other = library.ones(3, 3, requires_grad=True), library.full((3, 3), 0.5)
 
     def step() -> None:
@@ -56,7 +56,7 @@ def product(place: str, seconds: float, size: int) -> Sample:
 
 
 def copies(seconds: float, mebibytes: int) -> dict[str, Sample]:
-    """Copies to the GPU and back, from memory that is pinned and that is not."""
+    """Copies to the GPU and back, from pinned and from ordinary memory."""
     plain = library.zeros(mebibytes * MEBIBYTE // 4, device="cpu")
     pinned, there = plain.pin_memory(), plain.to("cuda")
     moves: dict[str, Callable[[], Any]] = {
@@ -69,7 +69,7 @@ def copies(seconds: float, mebibytes: int) -> dict[str, Sample]:
 
 
 def measure(seconds: float, small: bool) -> dict[str, Any]:
-    """All numbers, in seconds, by name and place."""
+    """All measured times in seconds, by name and device."""
     operators, width, size, mebibytes = (40, 16, 32, 1) if small else (2000, 512, 2048, 64)
     found: dict[str, Any] = {}
     for place in ("cpu", "cuda"):

@@ -43,9 +43,10 @@ Curves = dict[str, dict[str, dict[int, float]]]
 
 
 def turns() -> list[tuple[int, str, str, int]]:
-    """World size, curve, measure and size of every point; measures of one world stand together."""
+    """World size, curve, measure and size of each point, ordered by world size."""
     worlds = [(world, curve, curve, world) for world in WORLDS for curve in ("empty", "one_step")]
-    sizes = [(2, "call_bytes", f"call_bytes_{n}", n) for n in CALLS]  # first: later ones get memory that earlier ones freed
+    # measured first: later measures would reuse memory that earlier ones have freed
+    sizes = [(2, "call_bytes", f"call_bytes_{n}", n) for n in CALLS]
     sizes += [(2, "calls", f"calls_{n}", n) for n in CALLS]
     sizes += [(2, "contexts", f"contexts_{n}", n) for n in CONTEXTS]
     sizes += [(2, "depth", f"depth_{n}", n) for n in DEPTHS]
@@ -54,7 +55,9 @@ def turns() -> list[tuple[int, str, str, int]]:
 
 
 def measure(contestants: list[str], most: int, only: list[str]) -> Curves:
-    """All points of some curves of all contestants; a job per world size and contestant, frozen while others are measured."""
+    """Measure all points of some curves for all contestants; one job per world size and contestant, which is stopped while others
+    are measured.
+    """
     curves: Curves = {}
     jobs: dict[tuple[str, int], Job] = {}
     try:
@@ -75,7 +78,7 @@ def measure(contestants: list[str], most: int, only: list[str]) -> Curves:
 
 
 def settle(jobs: dict[tuple[str, int], Job], contestant: str, world: int) -> None:
-    """Close jobs of other world sizes, freeze those of other contestants."""
+    """Close the jobs of other world sizes, and stop those of other contestants."""
     for key in list(jobs):
         if key[1] != world:
             jobs.pop(key).close()
@@ -84,7 +87,7 @@ def settle(jobs: dict[tuple[str, int], Job], contestant: str, world: int) -> Non
 
 
 def main(words: list[str] | None = None) -> int:
-    """Measure, write growth.json and one picture per curve, print how each grows."""
+    """Measure, write growth.json and one picture per curve, and print the exponents of growth."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--only", nargs="+", default=list(AXES), choices=list(AXES), metavar="CURVE", help="some curves")

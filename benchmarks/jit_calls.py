@@ -1,4 +1,5 @@
-"""Scripted functions beside the plain ones: ``python -m benchmarks.jit_calls`` calls small functions both ways, in turns.
+"""Scripted functions compared with plain ones: ``python -m benchmarks.jit_calls`` calls small functions in both forms,
+alternately.
 
 Each function of ``programs/scripted.py`` is called in a loop of its own (`timeit` compiles one for each contestant, so that
 the interpreter sees the same function there every time). A round times both, who goes first alternates, and the ratio is the
@@ -17,8 +18,8 @@ import mpigrad
 
 from .programs import scripted as programs
 
-ROUNDS, SECONDS = 21, 0.004  # rounds; how long one loop of a round lasts
-SLOWER = 1.03  # what counts as slower
+ROUNDS, SECONDS = 21, 0.004  # number of rounds; duration of one loop in a round
+SLOWER = 1.03  # ratio above which a function counts as slower
 
 
 class Row(NamedTuple):
@@ -36,7 +37,7 @@ Found = tuple[float, float, float]  # nanoseconds of a plain call, of a scripted
 
 
 def rows() -> list[Row]:
-    """What is measured: functions of tensors, with and without gradients, and functions of anything else."""
+    """The measured functions: of tensors, with and without gradients, and of other values."""
     p, net = programs, programs.Net()
     of_tensors = [
         ("x + y", p.plus, "x, y"), ("mpigrad.add(x, y)", p.added, "x, y"), ("x * 2", p.doubled, "x"),
@@ -71,7 +72,7 @@ def rows() -> list[Row]:
 
 
 def space() -> dict[str, Any]:
-    """The arguments."""
+    """The arguments of the functions, by name."""
     x, y, g = mpigrad.randn(3, 3), mpigrad.randn(3, 3), mpigrad.randn(3, 3, requires_grad=True)
     return {
         "x": x, "y": y, "g": g, "table": {"a": x, "b": y, "c": x}, "recorded_table": {"a": g, "b": y, "c": x},
@@ -81,13 +82,13 @@ def space() -> dict[str, Any]:
 
 
 def callables(row: Row) -> tuple[Any, Any]:
-    """The plain function, and the scripted one."""
+    """The plain and the scripted form of a function."""
     scripted = mpigrad.jit.script(row.function)
     return (row.function.twice, scripted.twice) if row.name.startswith("exported method") else (row.function, scripted)
 
 
 def loops(row: Row, values: dict[str, Any]) -> tuple[timeit.Timer, timeit.Timer]:
-    """Loops that call the plain function, and the scripted one."""
+    """Loops that call the plain and the scripted form."""
     plain, scripted = (timeit.Timer(f"f({row.arguments})", globals={**values, "f": each}) for each in callables(row))
     return plain, scripted
 
@@ -132,7 +133,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def table(found: dict[str, Found]) -> list[str]:
-    """The results as a table of Markdown: what is recorded beside what is not."""
+    """The results as a Markdown table, with recorded calls beside calls that are not recorded."""
     lines = ["| function | plain, ns | scripted, ns | ratio | recorded: plain | scripted | ratio |", "|---" + "|---:" * 6 + "|"]
     for name in found:
         if not name.endswith(RECORDED):

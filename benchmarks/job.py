@@ -1,4 +1,4 @@
-"""A running job of one contestant: started, asked for measures with a deadline, frozen while others are measured."""
+"""A running job of one contestant: it is started, asked for measures with a deadline, and stopped while others are measured."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ QUIT_SECONDS = 10.0
 
 
 class JobError(RuntimeError):
-    """A job that died, fell silent or answered with an error."""
+    """Raised if a job died, did not answer in time, or answered with an error."""
 
 
 class Job:
-    """The processes of one contestant running one program; rank 0 takes orders on its standard input."""
+    """The processes of one contestant that run one program; rank 0 reads requests from its standard input."""
 
     def __init__(self, contestant: str, program: str, ranks: int, threads: int = 1, tensors: str = "") -> None:
         self.label = f"{contestant}:{program}" + f" with tensors of {tensors}" * bool(tensors)
@@ -77,7 +77,7 @@ class Job:
         return JobError(f"{self.label} {what}; the end of its standard error:\n{tail}")
 
     def ask(self, measure: str, seconds: float, deadline: float) -> dict[str, Any]:
-        """Have rank 0 run one measure; a job that does not answer in time is killed."""
+        """Make rank 0 run one measure; a job that does not answer in time is killed."""
         self.thaw()
         self._order(measure, seconds)
         message = self._answer(deadline)
@@ -95,11 +95,11 @@ class Job:
             raise self._failure("is gone") from None
 
     def freeze(self) -> None:
-        """Stop every process, so that an idle contestant's polling cannot slow the one that is measured."""
+        """Stop all processes (SIGSTOP), so that an idle contestant's polling cannot slow down the one that is measured."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen job go on."""
+        """Continue a stopped job."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
@@ -108,7 +108,7 @@ class Job:
                 member.send_signal(number)
 
     def close(self) -> None:
-        """Ask the job to end, then make sure."""
+        """Ask the job to end; kill it if it does not."""
         with suppress(JobError):
             self.thaw()
             self._order("quit", 0.0)
@@ -119,7 +119,7 @@ class Job:
         self.kill()
 
     def kill(self) -> None:
-        """End every process of this job, and only those."""
+        """Kill all processes of this job, and no others."""
         members = getattr(self, "_members", None) or [m for p in self._processes for m in family_of(p.pid)]
         for member in members:
             with suppress(psutil.NoSuchProcess):
@@ -133,7 +133,7 @@ class Job:
 
 
 def family_of(pid: int) -> list[psutil.Process]:
-    """A process and all that descend from it."""
+    """The ids of a process and of all its descendants."""
     with suppress(psutil.NoSuchProcess):
         parent = psutil.Process(pid)
         return [parent, *parent.children(recursive=True)]
@@ -141,5 +141,5 @@ def family_of(pid: int) -> list[psutil.Process]:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))

@@ -32,7 +32,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def peak_above_start(function: Callable[[], object]) -> int:
-    """How much the resident memory grows at its highest while a function runs."""
+    """The increase of resident memory, at its highest, while a function runs."""
     pid = os.getpid()
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the high-water mark
     start = resident(pid)

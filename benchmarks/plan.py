@@ -1,4 +1,4 @@
-"""What is measured: each family of measures, on how many ranks, by which program of each contestant."""
+"""The measures: each family of them, the number of ranks, and the program of each contestant."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Family:
     measures: tuple[str, ...]
     budget: float = 0.5
     deadline: float = 120.0
-    fresh: bool = False  # a new process for every round, where what ran before would spoil the measure
+    fresh: bool = False  # a new process for every round, if earlier measures would influence this one
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    tensors: str = ""  # of this library for all contestants, instead of each one's own
+    tensors: str = ""  # the library of the tensors for all contestants; by default each uses its own
 
     def contestants_of(self, measure: str) -> list[str]:
-        """Who takes part in a measure."""
+        """The contestants of a measure."""
         return [name for name in self.programs if measure not in self.without.get(name, ())]
 
 
 def both(program: str) -> dict[str, str]:
-    """The same program on torch and on mpigrad."""
+    """A family with the same program for torch and mpigrad."""
     return {"torch": program, "mpigrad": program}
 
 
@@ -63,7 +63,7 @@ FAMILIES = (
 
 
 def chosen(names: list[str]) -> list[Family]:
-    """Families by name, all of them when no name is given."""
+    """Families by name; all if no name is given."""
     known = {family.name: family for family in FAMILIES}
     unknown = [name for name in names if name not in known]
     if unknown:

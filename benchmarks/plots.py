@@ -17,7 +17,7 @@ COLOURS = {"torch": "#d1603d", OURS: "#2d6a8f", "raw": "#7a7a7a", "autograd": "#
 
 
 def speed_up(results: Rounds, path: Path) -> None:
-    """Times less than torch, one horizontal bar per measure, rounds as whiskers."""
+    """Plot how many times faster than torch each measure is, with the rounds as whiskers."""
     found = {m: ratio(rounds_of(results, m, "torch"), rounds_of(results, m, OURS)) for m in results}
     shown = {measure: value for measure, value in found.items() if value is not None}
     if not shown:
@@ -33,12 +33,12 @@ def speed_up(results: Rounds, path: Path) -> None:
 
 
 def whiskers(values: list[Spread]) -> list[list[float]]:
-    """Distances from the median down to the smallest and up to the largest round."""
+    """The distances from the median to the smallest and to the largest round."""
     return [[v.median - v.low for v in values], [v.high - v.median for v in values]]
 
 
 def family(results: Rounds, name: str, path: Path, unit: str = "s") -> None:
-    """All contestants of one family side by side."""
+    """Plot the times of all contestants of one family side by side."""
     measures = [measure for measure in results if measure.startswith(name + ".")]
     contestants = [c for c in COLOURS if any(present(rounds_of(results, m, c)) for m in measures)]
     if not contestants:
@@ -61,14 +61,14 @@ def family(results: Rounds, name: str, path: Path, unit: str = "s") -> None:
 
 
 def lines(series: dict[str, dict[int, float]], title: str, across: str, up: str, path: Path) -> None:
-    """One line per contestant on logarithmic axes, for growth."""
+    """Plot one line per contestant on logarithmic axes."""
     figure, axes = pyplot.subplots(figsize=(5.5, 4))
     for contestant, points in series.items():
         axes.plot(list(points), list(points.values()), marker="o", label=contestant, color=COLOURS.get(contestant))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     sizes = sorted({size for points in series.values() for size in points})
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])  # the numbers themselves, not powers of two
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])  # label the axis with the sizes themselves, not with powers of two
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.set_title(title)

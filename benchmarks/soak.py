@@ -28,7 +28,7 @@ def resident() -> int:
 
 
 def twice(x: mpigrad.Tensor) -> mpigrad.Tensor:
-    """Gradients of the two uses meet on this worker."""
+    """A function whose argument is used twice, so that two gradients meet on this worker."""
     y = x * x
     return y + y.sin()
 
@@ -45,14 +45,14 @@ def one_context(to: str) -> None:
 
 
 def left_over() -> dict[str, Any]:
-    """What this worker still holds; nothing, between contexts."""
+    """The objects that this worker still holds; there should be none between contexts."""
     found = {**dist_autograd._get_debug_info(), **_rref_context_get_debug_info()}
     found["num_unacknowledged_releases"] = dist_autograd._num_unacknowledged_releases()
     return {name: value for name, value in found.items() if int(value)}
 
 
 def soak(to: str, contexts: int, report: int) -> list[int]:
-    """Run contexts; gives the memory used after each `report` of them."""
+    """Run contexts; returns the memory used after each `report` of them."""
     found = []
     for number in range(1, contexts + 1):
         one_context(to)
@@ -63,7 +63,7 @@ def soak(to: str, contexts: int, report: int) -> list[int]:
 
 
 def main() -> None:
-    """Every rank soaks with the next one."""
+    """Run the soak test on every rank, each with the next one."""
     from mpi4py import MPI
 
     contexts = int(sys.argv[1]) if len(sys.argv) > 1 else 20000

@@ -1,4 +1,4 @@
-"""Stress: many threads of all ranks make mixed calls to each other; nothing may get lost, mixed up or left over.
+"""Stress: many threads of all ranks make mixed calls to each other; no call may be lost, confused with another or left over.
 
     mpiexec -n 4 python -m benchmarks.stress 2000
 
@@ -29,15 +29,15 @@ THREADS = 8
 DEEPEST = 8
 LARGEST_BITS = 22  # 4 MiB
 PATIENCE = 60.0
-_held: dict[int, Any] = {}  # RRefs that others left here
+_held: dict[int, Any] = {}  # RRefs that other workers have left on this one
 
 
 class Expected(Exception):
-    """Raised on purpose."""
+    """Raised on purpose, as a function's error."""
 
 
 def checksum(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """The array again, and what it was here."""
+    """Return the array and its checksum on this worker."""
     return array, zlib.crc32(array)
 
 
@@ -47,24 +47,24 @@ def add(x: int, y: int) -> int:
 
 
 def fail_with(number: int) -> None:
-    """An exception with two arguments."""
+    """Raise an exception with two arguments."""
     raise Expected(number, "on purpose")
 
 
 def descend(depth: int, array: np.ndarray, ranks: list[int]) -> int:
-    """Carry an array along a chain of calls and return its checksum from the far end."""
+    """Pass an array along a chain of calls and return its checksum on the last worker."""
     if depth == 0:
         return zlib.crc32(array)
     return rpc.rpc_sync(ranks[depth % len(ranks)], descend, args=(depth - 1, array, ranks))
 
 
 def keep(array: np.ndarray) -> np.ndarray:
-    """The value of an RRef."""
+    """The value for an RRef."""
     return array
 
 
 def read_through(rref: Any, hops: list[int], key: int) -> int:
-    """Hand an RRef on; the last worker reads it, and all of them hold it until `let_go`."""
+    """Pass an RRef on along a chain of workers; the last one reads it, and all of them keep it until `let_go`."""
     _held[key] = rref
     if hops:
         return rpc.rpc_sync(hops[0], read_through, args=(rref, hops[1:], key))
@@ -72,7 +72,7 @@ def read_through(rref: Any, hops: list[int], key: int) -> int:
 
 
 def let_go(key: int) -> None:
-    """Drop what `read_through` held."""
+    """Drop the RRefs that `read_through` has kept."""
     _held.pop(key, None)
 
 
@@ -154,7 +154,7 @@ class Stress:
             self.errors.append(error)
 
     def run(self, seconds: float) -> None:
-        """Make all calls; the first error, if there was one, is raised."""
+        """Make all calls; raises the first error, if there was one."""
         limit = time.monotonic() + seconds
         for thread in self._threads:
             thread.start()
@@ -168,13 +168,13 @@ class Stress:
 
 
 def unfinished() -> int:
-    """How many futures of this process are not done; an agent at rest has some, too."""
+    """The number of futures in this process that are not done; an idle agent has some, too."""
     gc.collect()
     return sum(isinstance(each, Future) and not each.done() for each in gc.get_objects())
 
 
 def left_over(futures: int) -> dict[str, int]:
-    """What this worker holds beyond that many futures; nothing, when all ranks have made all their calls."""
+    """The objects that this worker holds beyond the given number of futures; there should be none after all calls."""
     agent = rpc.api._get_current_rpc_agent()
     found = {name: int(value) for name, value in _rref_context_get_debug_info().items()}
     found |= {"calls": len(agent.calls.pending), "served": len(agent.server.running), "held": len(_held)}
@@ -183,7 +183,7 @@ def left_over(futures: int) -> dict[str, int]:
 
 
 def wait_until_nothing_is_left(futures: int) -> dict[str, int]:
-    """What is left after a while."""
+    """Wait until nothing is left over; returns the objects that remain after a while."""
     limit = time.monotonic() + PATIENCE
     while (found := left_over(futures)) and time.monotonic() < limit:
         time.sleep(0.01)
@@ -191,7 +191,7 @@ def wait_until_nothing_is_left(futures: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Every rank stresses all of them."""
+    """Run the stress test on every rank."""
     from mpi4py import MPI
 
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 2000

@@ -1,4 +1,5 @@
-"""All ranks at once: rank 0 gives an order, every rank's main thread runs it, the slowest one's time counts."""
+"""Runs a task on all ranks at once: rank 0 orders it, the main thread of every rank runs it, and the time of the slowest counts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def report(seconds: float) -> None:
 
 
 def follow(tasks: dict[str, Callable[[int], object]]) -> None:
-    """The main thread of the other ranks: run what rank 0 orders, say how long it took."""
+    """Runs in the main thread of the other ranks: run the tasks that rank 0 orders, and report their durations."""
     while True:
         task, count = orders.get()
         if task == LEAVE:
@@ -45,7 +46,7 @@ def timed(task: Callable[[int], object], count: int) -> float:
 
 
 def all_at_once(task: str, mine: Callable[[int], object] | None, workers: int, count: int) -> float:
-    """Seconds per repetition of the slowest rank when all run ``task`` ``count`` times; rank 0 may only serve."""
+    """The time per repetition of the slowest rank when all ranks run ``task`` ``count`` times; rank 0 may only serve."""
     for rank in range(1, workers):
         rpc.rpc_sync(f"worker{rank}", order, args=(task, count))
     elapsed = [timed(mine, count)] if mine else []
@@ -67,6 +68,6 @@ def repeat_together(
 
 
 def dismiss(workers: int) -> None:
-    """Let the main threads of the other ranks go on to shutdown."""
+    """Let the main threads of the other ranks continue to shutdown."""
     for rank in range(1, workers):
         rpc.rpc_sync(f"worker{rank}", order, args=(LEAVE, 0))

@@ -15,7 +15,7 @@ FEWEST_CALLS = 5
 
 @dataclass(frozen=True)
 class Sample:
-    """What one measurement found: the median, the quartiles around it, how often it ran, and the unit.
+    """The result of one measurement: the median, the quartiles, the number of runs, and the unit.
 
     ``best`` is the 5th percentile: on a busy machine, the time of undisturbed runs.
     """
@@ -32,7 +32,7 @@ class Sample:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Linear interpolation between the two neighbours of a share (0 to 1) of sorted numbers."""
+    """A quantile (0 to 1) of sorted numbers, with linear interpolation."""
     if not ordered:
         raise ValueError("quantile of no numbers: expected at least one")
     place = share * (len(ordered) - 1)

@@ -27,7 +27,7 @@ WIDTHS = (64, 128, 64, 10)
 
 
 class Layer(nn.Module):
-    """One layer of the network; `place` says which, and seeds its weights."""
+    """One layer of the network; `place` is its number, which also seeds its weights."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -36,30 +36,31 @@ class Layer(nn.Module):
 
     def forward(self, x):
         x = self.linear(x)
-        return x if self.last else F.tanh(x)  # smooth: a corner would turn a difference in rounding into another path
+        return x if self.last else F.tanh(x)  # a smooth function: the corner of a relu would amplify differences in rounding
 
     def parameter_rrefs(self):
         return [rpc.RRef(parameter) for parameter in self.parameters()]
 
 
 def call(layer, x):
-    """Run on the rank of the layer."""
+    """Runs on the rank of the layer: its forward."""
     return layer.local_value()(x)
 
 
 def parameters_of(layer):
-    """Run on the rank of the layer."""
+    """Runs on the rank of the layer: RRefs to its parameters."""
     return layer.local_value().parameter_rrefs()
 
 
 class SplitNetwork:
-    """The layers on the ranks 1, 2, ..., in turn."""
+    """The network with its layers on the ranks 1, 2, ..., one after the other."""
 
     def __init__(self, size: int) -> None:
         self.layers, rrefs = [], []
         for place in range(len(WIDTHS) - 1):
             layer = rpc.remote(f"worker{1 + place % (size - 1)}", Layer, args=(place,))
-            rrefs += rpc.rpc_sync(layer.owner(), parameters_of, args=(layer,))  # made now: the next may be on the same rank
+            # wait until it is created, since the next one may be on the same rank
+            rrefs += rpc.rpc_sync(layer.owner(), parameters_of, args=(layer,))
             self.layers.append(layer)
         self.optimizer = DistributedOptimizer(optim.SGD, rrefs, lr=0.1, momentum=0.9)
 
@@ -95,7 +96,7 @@ class WholeNetwork:
 
 
 def digits(held_out: int = 360):
-    """Images and labels to train with, and some held out."""
+    """Images and labels for training, and some for testing."""
     data = load_digits()
     x = mpigrad.tensor(data.data / 16.0, dtype=mpigrad.float32)
     y = mpigrad.tensor(data.target, dtype=mpigrad.long)
@@ -105,7 +106,7 @@ def digits(held_out: int = 360):
 
 
 def train(network, epochs: int, batch: int, quiet: bool) -> tuple[list[float], float]:
-    """The losses of all steps, and the accuracy on the images held out."""
+    """Train; returns the losses of all steps, and the accuracy on the test images."""
     x, y, test_x, test_y = digits()
     starts = [start for _ in range(epochs) for start in range(0, len(y) - batch + 1, batch)]
     losses = []

@@ -39,24 +39,24 @@ def make_dense():
 
 
 def sentences(trainer: int, step: int, batch: int):
-    """Invented sentences: some words are cheerful, some are sad, and the mood of a sentence is their sum."""
+    """Generated sentences: some words are cheerful, some are sad, and the mood of a sentence is their sum."""
     mood = mpigrad.randn(WORDS, generator=mpigrad.Generator().manual_seed(3))
     words = mpigrad.randint(0, WORDS // 10, (batch, SENTENCE), generator=mpigrad.Generator().manual_seed(1000 * step + trainer))
     return words, (mood[words].sum(dim=1) > 0).long()
 
 
 def look_up(table, words):
-    """Runs on the server."""
+    """Runs on the server: look up rows of the table."""
     return table.local_value()(words)
 
 
 def table_parameters(table):
-    """Runs on the server."""
+    """Runs on the server: RRefs to the parameters of the table."""
     return [rpc.RRef(parameter) for parameter in table.local_value().parameters()]
 
 
 class Trainer:
-    """A copy of the dense network, on a rank that has its share of the data."""
+    """A trainer with a copy of the dense network and its share of the data."""
 
     def __init__(self, table, number: int, trainers: int) -> None:
         self.table, self.number, self.trainers = table, number, trainers
@@ -94,18 +94,18 @@ def trainers_group():
 
 
 def join(rank: int, size: int, timeout=None) -> None:
-    """Every rank: RPC is for the table, process groups are for the dense network."""
+    """Start RPC for the table, and process groups for the dense network, on this rank."""
     dist.init_process_group(rank=rank, world_size=size, timeout=timeout)
     GROUP["trainers"] = dist.new_group(list(range(1, size)))
 
 
 def train_here(trainer, step: int, batch: int) -> float:
-    """Runs on the trainers."""
+    """Runs on the trainers: train and return the losses."""
     return trainer.local_value().step(step, batch)
 
 
 def train_distributed(size: int, steps: int, batch: int, quiet: bool):
-    """Runs on the server: the losses, and the accuracy on sentences that were not trained on."""
+    """Runs on the server: train; returns the losses, and the accuracy on sentences that were not used for training."""
     table = rpc.RRef(make_table())
     trainers = [rpc.remote(f"worker{1 + number}", Trainer, args=(table, number, size - 1)) for number in range(size - 1)]
     losses = []
@@ -118,12 +118,12 @@ def train_distributed(size: int, steps: int, batch: int, quiet: bool):
 
 
 def dense_of(trainer):
-    """Runs on a trainer."""
+    """Runs on a trainer: the parameters of its dense network."""
     return trainer.local_value().dense
 
 
 def train_alone(trainers: int, steps: int, batch: int, quiet: bool):
-    """The same batches in one process."""
+    """Train with the same batches in one process."""
     table, dense = make_table(), make_dense()
     optimizers = optim.SGD(table.parameters(), lr=2.0), optim.SGD(dense.parameters(), lr=0.5)
     losses = []

@@ -37,7 +37,7 @@ def loss_of_share(weights, share: int, shares: int):
 
 
 class OverRanks:
-    """The loss as a sum over ranks, and gradients through all of them."""
+    """The loss as a sum over all ranks, with gradients through all of them."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -54,7 +54,7 @@ class OverRanks:
 
 
 class Here:
-    """The same in one process."""
+    """The same loss and gradients in one process."""
 
     def hessian_times(self, weights, vector):
         loss = loss_of_share(weights, 0, 1)

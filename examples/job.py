@@ -1,4 +1,4 @@
-"""What the examples share: who am I, which options, and where do results go."""
+"""Common parts of the examples: rank and size, options, and output of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mpigrad
 
 
 def rank_and_size() -> tuple[int, int]:
-    """This process's rank and how many there are, from the launcher's environment; (0, 1) without one."""
+    """The rank of this process and the number of ranks, from the launcher's environment; (0, 1) without a launcher."""
     for rank, size in (
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         ("PMI_RANK", "PMI_SIZE"),
@@ -24,7 +24,7 @@ def rank_and_size() -> tuple[int, int]:
 
 
 def seeded(module, seed: int):
-    """The module with weights that depend on the seed alone: not on the library, nor on who else draws numbers."""
+    """Set the weights of a module to numbers that depend on the seed only, not on the library or on other random numbers."""
     chance = random.Random(seed)
     with mpigrad.no_grad():
         for parameter in module.parameters():
@@ -35,7 +35,7 @@ def seeded(module, seed: int):
 
 
 def options(doc: str, **sizes: int | float) -> argparse.ArgumentParser:
-    """The options of an example: its sizes with their defaults, and what all examples have."""
+    """Parse the options of an example: its sizes with their defaults, and the options that all examples have."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     for name, default in sizes.items():
         parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{default} if not given")

@@ -29,7 +29,7 @@ def make_model():
 
 
 class Server:
-    """The parameters, and the ways in which trainers update them."""
+    """The parameters, and the two ways in which trainers update them."""
 
     def __init__(self, trainers: int, updates: int, momentum: float, quiet: bool) -> None:
         self.model = make_model()
@@ -54,7 +54,8 @@ class Server:
         return self.parameters()
 
     def average(self):
-        """Gradients are added in the order of the trainers' ranks, so the sum does not depend on which arrives first."""
+        """The mean gradient. Gradients are added in the order of ranks, so that the sum does not depend on the order of arrival.
+        """
         grads, losses = zip(*(self.waiting[trainer] for trainer in sorted(self.waiting)))
         self.waiting = {}
         return [sum(parts) / self.trainers for parts in zip(*grads)], sum(losses) / self.trainers
@@ -66,7 +67,7 @@ def fetch(server):
 
 @rpc.functions.async_execution
 def update_together(server, trainer: int, grads, loss: float):
-    """One step with the mean gradient of all trainers; a future of the new parameters."""
+    """Update with the mean gradient of all trainers; returns a future of the new parameters."""
     self = server.local_value()
     with self.lock:
         future = self.future
@@ -78,14 +79,14 @@ def update_together(server, trainer: int, grads, loss: float):
 
 
 def update_now(server, trainer: int, grads, loss: float):
-    """One step with this gradient, without waiting for the other trainers."""
+    """Update with this gradient, without waiting for the other trainers."""
     self = server.local_value()
     with self.lock:
         return self.apply(grads, loss)
 
 
 def batches(trainer: int, trainers: int, steps: int, batch: int):
-    """The trainer's share of the digits, again and again."""
+    """The trainer's share of the digits in batches, repeatedly."""
     x, y, _, _ = digits()
     x, y = x[trainer::trainers], y[trainer::trainers]
     x, y = x[: len(y) // batch * batch], y[: len(y) // batch * batch]
@@ -95,7 +96,7 @@ def batches(trainer: int, trainers: int, steps: int, batch: int):
 
 
 def train(server, trainer: int, trainers: int, update, steps: int, batch: int) -> None:
-    """Runs on each trainer: gradients go to the server, parameters come back."""
+    """Runs on each trainer: send gradients to the server, get parameters back."""
     model = make_model()
     parameters = rpc.rpc_sync(server.owner(), fetch, args=(server,))
     for x, y in batches(trainer, trainers, steps, batch):
@@ -116,8 +117,8 @@ def accuracy(model) -> float:
 
 
 def train_distributed(trainers: int, steps: int, batch: int, hogwild: bool, quiet: bool):
-    """Runs on rank 0, where the server is: the losses and the accuracy."""
-    if hogwild:  # late gradients act like momentum: more of it would make the training diverge
+    """Runs on rank 0, where the server is: train; returns the losses and the accuracy."""
+    if hogwild:  # late gradients act like momentum, so with more momentum the training would diverge
         server = Server(trainers, steps * trainers, 0.0, quiet)
     else:
         server = Server(trainers, steps, 0.9, quiet)
@@ -134,7 +135,7 @@ def train_distributed(trainers: int, steps: int, batch: int, hogwild: bool, quie
 
 
 def train_alone(trainers: int, steps: int, batch: int, quiet: bool):
-    """The same batches and mean gradients in one process."""
+    """Train with the same batches and mean gradients in one process."""
     server = Server(trainers, steps, 0.9, quiet)
     for shares in zip(*(batches(trainer, trainers, steps, batch) for trainer in range(trainers))):
         losses = [F.cross_entropy(server.model(x), y) for x, y in shares]

@@ -27,7 +27,7 @@ STAGES = 3
 
 
 class Stage(nn.Module):
-    """A convolution, a layer in the middle, or the classifier."""
+    """One stage: a convolution, a layer in the middle, or the classifier."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Stage(nn.Module):
         return self.layers(x)
 
     def pass_on(self, x_rref):
-        """Runs where the stage is, as soon as the stage before is done with this micro-batch."""
+        """Runs on the owner of the stage, as soon as the previous stage has finished this micro-batch."""
         return self(x_rref.to_here())
 
     def parameter_rrefs(self):
@@ -50,14 +50,14 @@ class Stage(nn.Module):
 
 
 class Pipeline:
-    """The stages on ranks 1, 2, ..., in turn."""
+    """The stages on the ranks 1, 2, ..., one after the other."""
 
     def __init__(self, size: int, micro_batches: int) -> None:
         self.micro_batches = micro_batches
         self.stages, rrefs = [], []
         for place in range(STAGES):
             stage = rpc.remote(f"worker{1 + place % (size - 1)}", Stage, args=(place,))
-            rrefs += stage.rpc_sync().parameter_rrefs()  # made now: the next may be on the same rank
+            rrefs += stage.rpc_sync().parameter_rrefs()  # wait until it is created, since the next one may be on the same rank
             self.stages.append(stage)
         self.optimizer = DistributedOptimizer(optim.SGD, rrefs, lr=0.1, momentum=0.9)
 
@@ -97,7 +97,7 @@ class Whole:
 
 
 def train(network, steps: int, batch: int, quiet: bool) -> tuple[list[float], float]:
-    """The losses of all steps, and the accuracy on the images held out."""
+    """Train; returns the losses of all steps, and the accuracy on the test images."""
     x, y, test_x, test_y = digits()
     losses = []
     bar = tqdm(range(steps), desc="training", disable=quiet or None)

@@ -36,7 +36,7 @@ class CartPole:
         return self.state
 
     def step(self, push_right: bool) -> tuple[list[float], bool]:
-        """Place, speed, angle and angular speed after a push, and whether the pole still stands."""
+        """Push the cart; returns position, speed, angle and angular speed, and whether the pole still stands."""
         place, speed, angle, turning = self.state
         total, moment = self.cart + self.pole, self.pole * self.half_length
         pushed = ((self.force if push_right else -self.force) + moment * turning**2 * math.sin(angle)) / total
@@ -49,7 +49,7 @@ class CartPole:
 
 
 class Agent:
-    """The policy, and what it decided for each observer in this round."""
+    """The policy, and its decisions for each observer in this round."""
 
     def __init__(self, observers: int) -> None:
         mpigrad.manual_seed(0)
@@ -59,7 +59,7 @@ class Agent:
         self.decided = [[] for _ in range(observers)]
 
     def decide(self, observer: int, state: list[float]) -> bool:
-        """Push to the right? Asked by all observers at the same time."""
+        """Whether to push to the right; all observers call this at the same time."""
         with mpigrad.no_grad():
             left, right = self.policy(mpigrad.tensor(state)).tolist()
         push_right = self.chances[observer].random() < 1 / (1 + math.exp(left - right))
@@ -67,7 +67,7 @@ class Agent:
         return push_right
 
     def learn(self, gamma: float = 0.98) -> float:
-        """One step with the decisions of a round; gives the mean length of its episodes."""
+        """One optimizer step with the decisions of a round; returns the mean length of its episodes."""
         returns = [(1 - gamma**left) / (1 - gamma) for each in self.decided for left in range(len(each), 0, -1)]
         states, pushes = zip(*(one for each in self.decided for one in each))
         self.decided = [[] for _ in self.decided]
@@ -82,7 +82,7 @@ class Agent:
 
 
 def play(decide, cart: CartPole, steps: int) -> int:
-    """One episode; gives its length."""
+    """Play one episode; returns its length."""
     state = cart.reset()
     for step in range(steps):
         state, stands = cart.step(decide(state))
@@ -92,7 +92,7 @@ def play(decide, cart: CartPole, steps: int) -> int:
 
 
 class Observer:
-    """A cart on another rank."""
+    """An observer on another rank, with its own cart."""
 
     def __init__(self, number: int) -> None:
         self.number, self.cart = number, CartPole(1000 + number)
@@ -103,7 +103,7 @@ class Observer:
 
 
 class Observers:
-    """Observers on the ranks 1, 2, ..., in turn; they play at the same time."""
+    """Observers on the ranks 1, 2, ..., one after the other; they play at the same time."""
 
     def __init__(self, count: int, size: int) -> None:
         self.all = [rpc.remote(f"worker{1 + number % (size - 1)}", Observer, args=(number,)) for number in range(count)]
@@ -126,7 +126,7 @@ class Alone:
 
 
 def learn(observers, count: int, rounds: int, steps: int, quiet: bool) -> list[float]:
-    """The mean length of the episodes of each round."""
+    """Train; returns the mean length of the episodes of each round."""
     agent, lengths = Agent(count), []
     bar = tqdm(range(rounds), desc="rounds", disable=quiet or None)
     for _ in bar:

@@ -31,7 +31,7 @@ WIDTH, HIDDEN = 24, 64
 
 
 def made(kind, *args, **kwargs):
-    """A part of the model, with the same weights wherever it is made."""
+    """Create a part of the model; its weights do not depend on the rank."""
     return seeded(kind(*args, **kwargs), seed=1)
 
 
@@ -48,17 +48,17 @@ def make_decoder():
 
 
 def call(part, *args):
-    """Runs where the part is."""
+    """Runs on the owner of the part: its forward."""
     return part.local_value()(*args)
 
 
 def parameters_of(part):
-    """Runs where the part is."""
+    """Runs on the owner of the part: RRefs to its parameters."""
     return [rpc.RRef(parameter) for parameter in part.local_value().parameters()]
 
 
 class SplitModel:
-    """The embedding on rank 1, the decoder on the last rank, the LSTM here."""
+    """The model with its embedding on rank 1, its decoder on the last rank, and its LSTM on this rank."""
 
     def __init__(self, size: int) -> None:
         self.embedding = rpc.remote("worker1", make_embedding)
@@ -109,7 +109,7 @@ def numbers(text: str):
 
 
 def batches(steps: int, batch: int, length: int):
-    """Pieces of the text, each with the same piece one character on."""
+    """Pieces of the text, each with the same piece shifted by one character as its target."""
     text = numbers(TEXT)
     chance = random.Random(1)
     for _ in range(steps):
@@ -130,7 +130,7 @@ def train(model, steps: int, batch: int, length: int, quiet: bool) -> list[float
 
 
 def write_on(model, text: str, count: int) -> str:
-    """What the model takes for the likeliest continuation."""
+    """The most likely continuation of a text, according to the model."""
     state, x = None, numbers(text)
     with mpigrad.no_grad():
         for _ in range(count):

@@ -25,7 +25,7 @@ interrupted = False
 
 
 def on_signal(number: int, frame: FrameType | None) -> None:
-    """Remember; the loop looks between two steps."""
+    """Only set a flag; the training loop reads it between two steps."""
     global interrupted
     interrupted = True
 
@@ -43,7 +43,7 @@ def part_of_gradient(weight: mpigrad.Tensor, part: int, step: int) -> tuple[floa
 
 
 def train_step(weight: mpigrad.Tensor, step: int, workers: int, rate: float) -> tuple[float, mpigrad.Tensor]:
-    """One step of gradient descent over all workers' rows."""
+    """One step of gradient descent over the rows of all workers."""
     futures = [rpc.rpc_async(f"worker{w}", part_of_gradient, args=(weight, w, step)) for w in range(workers)]
     parts = [future.wait() for future in futures]
     gradient = sum((part[1] for part in parts[1:]), parts[0][1]) / workers
@@ -51,7 +51,7 @@ def train_step(weight: mpigrad.Tensor, step: int, workers: int, rate: float) -> 
 
 
 def load(path: str) -> tuple[int, mpigrad.Tensor]:
-    """The step to go on with and the parameters."""
+    """The step at which to resume, and the parameters."""
     if not os.path.exists(path):
         return 0, mpigrad.from_numpy(np.zeros(FEATURES))
     with np.load(path) as state:
@@ -59,14 +59,14 @@ def load(path: str) -> tuple[int, mpigrad.Tensor]:
 
 
 def save(path: str, step: int, weight: mpigrad.Tensor) -> None:
-    """Replace the checkpoint in one go: a job killed while it writes must not lose the last one."""
+    """Replace the checkpoint atomically: a job that is killed while it writes must not lose the last one."""
     temporary = path + ".tmp.npz"
     np.savez(temporary, step=step, weight=weight.numpy())
     os.replace(temporary, path)
 
 
 def lead(args: argparse.Namespace, path: str, workers: int) -> int:
-    """The loop of worker 0."""
+    """The training loop, on worker 0."""
     step, weight = load(path)
     print(f"{'resume' if step else 'begin'} at step {step} with {workers} workers", flush=True)
     loss = float("nan")
@@ -84,7 +84,7 @@ def lead(args: argparse.Namespace, path: str, workers: int) -> int:
 
 
 def main() -> int:
-    """Be worker 0 or one of the others."""
+    """Run worker 0 or one of the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rate", type=float, default=0.05)

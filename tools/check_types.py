@@ -1,4 +1,4 @@
-"""Check what type checkers and editors know of the package: python tools/check_types.py
+"""Check the types that type checkers and editors see in the package: python tools/check_types.py
 
 The stubs are those that `tools/stubs.py` makes, they agree with what is imported (stubtest, of mypy), and basedpyright finds
 in users' programs the types that are written there. mypy reads the same programs in the same stage (`files` in setup.cfg).
@@ -22,14 +22,14 @@ RENAMED = 'stub parameter "self" differs from runtime parameter'
 
 
 def stale_stubs() -> Iterator[str]:
-    """Stub files that are not what the source gives now."""
+    """Stub files that differ from what `tools/stubs.py` writes now."""
     for path, text in stubs.stubs().items():
         if not path.exists() or path.read_text() != text:
             yield f"{path.relative_to(ROOT)} is out of date: run python tools/stubs.py"
 
 
 def untrue_stubs(modules: tuple[str, ...]) -> Iterator[str]:
-    """Where a stub file and the module that it describes differ."""
+    """Differences between a stub file and the module that it describes."""
     options = Options()
     options.incremental, options.follow_imports, options.ignore_missing_imports = False, "skip", True
     stubtest.build_stubs(modules, options)  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ def untrue_stubs(modules: tuple[str, ...]) -> Iterator[str]:
 
 
 def other_types() -> Iterator[str]:
-    """What basedpyright finds in the programs: each line says its type with `assert_type`."""
+    """Types that basedpyright finds in the programs and that differ from the `assert_type` in the same line."""
     command = [sys.executable, "-m", "basedpyright", "--project", str(PROGRAMS), "--pythonpath", sys.executable]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     if done.returncode:

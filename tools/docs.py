@@ -28,13 +28,13 @@ def pages() -> list[Path]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names that headings of a page can be linked by."""
+    """The names by which the headings of a page can be linked."""
     headings = re.findall(r"^#+ +(.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def broken_links(page: Path) -> Iterator[str]:
-    """Relative links of a page that lead nowhere."""
+    """Relative links of a page whose target does not exist."""
     for target in LINK.findall(FENCE.sub("", page.read_text())):
         if re.match(r"[a-z]+:", target):
             continue
@@ -47,7 +47,7 @@ def broken_links(page: Path) -> Iterator[str]:
 
 
 def broken_examples(page: Path) -> Iterator[str]:
-    """Python examples of a page that do not compile or do not give what they say."""
+    """Python examples of a page that do not compile, or do not print what the page shows."""
     names: dict[str, object] = {}
     for language, code in FENCE.findall(page.read_text()):
         where = f"{page.relative_to(ROOT)}: example starting {code.strip().splitlines()[0]!r}" if code.strip() else ""
@@ -65,7 +65,7 @@ def broken_examples(page: Path) -> Iterator[str]:
 
 
 def within_site(page: Path) -> str:
-    """A page of docs/ for the site: links to files that the site does not have become text, sessions end where they end."""
+    """A page of docs/ prepared for the site: links to files that the site does not contain become plain text."""
     text = FENCE.sub(lambda found: found[0].replace("\n\n```", "\n```"), page.read_text())
 
     def link(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Measure what a recorded call keeps in memory, and what a worker's name does: mpiexec -n 2 python tools/memory_of_calls.py"""
+"""Measure the memory of a recorded call and of a worker's name: mpiexec -n 2 python tools/memory_of_calls.py"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def twice(a: mpigrad.Tensor) -> mpigrad.Tensor:
 
 
 def traced(on: bool) -> int:
-    """Begin to count here, or say how much there is."""
+    """Start to count allocations on this worker, or return the number of bytes so far."""
     gc.collect()
     if on:
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The reference: one Markdown page for each public module, from docstrings.
+"""Write the reference: one Markdown page for each public module, from docstrings.
 
 The modules that people import have a page each; so has any other public module that lists names found on none of these.
 """
@@ -271,6 +271,6 @@ def text_of(value: Any) -> str:
 
 
 def _list(heading: str, lines: str) -> str:
-    """`name: text` of each argument as an item; lines that go on are indented further."""
+    """The arguments as a list of `name: text`; continuation lines are indented."""
     items = re.sub(r"^(\w[\w., *]*):", r"- `\1`:", inspect.cleandoc(lines), flags=re.MULTILINE)
     return f"**{heading}**\n\n{items}\n\n"

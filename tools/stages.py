@@ -28,8 +28,8 @@ class Result(NamedTuple):
     name: str
     code: int
     seconds: float
-    processor: float  # seconds of all its processes, which say more than the clock on a machine that others use too
-    left_out: str = ""  # why
+    processor: float  # CPU seconds of all its processes, which vary less than the elapsed time on a shared machine
+    left_out: str = ""  # the reason
 
     @property
     def verdict(self) -> str:
@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
 
 def run(name: str, seconds: float) -> Result:
-    """Run one make target, its output on the screen and in a log of its own."""
+    """Run one make target, with its output on the screen and in a log file."""
     print(f"\n==== {name}", flush=True)
     start, used = time.monotonic(), _processor_seconds()
     command = [os.environ.get("MAKE", "make"), "--no-print-directory", name]
@@ -64,7 +64,7 @@ def _processor_seconds() -> float:
 
 
 def _follow(process: subprocess.Popen[str], log, deadline: float) -> int:
-    """Copy the output until the process ends; after the deadline end its whole group."""
+    """Copy the output until the process ends; kill its process group after the deadline."""
     timed_out = False
 
     def expire(signum: int, frame: object) -> None:
@@ -114,7 +114,7 @@ def summarise(results: list[Result]) -> None:
 
 
 def main() -> int:
-    """Run the stages named on the command line."""
+    """Run the stages given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stages", nargs="+", metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=STAGE_SECONDS, help="limit for one stage (%(default)s)")

@@ -29,7 +29,7 @@ _WRITTEN = Path(__file__).with_name("overloads.pyi")
 TENSOR = "mpigrad._tensor"
 MODULES = ("mpigrad", TENSOR, "mpigrad.return_types", "mpigrad.nn.functional", "mpigrad.special")
 HEADER = '"""{title} Made by tools/stubs.py; do not edit."""\n\n'
-# Parameters that the source leaves open because it checks them itself, by name.
+# Types of parameters, by name, that the source does not annotate because it checks them itself.
 PARAMETERS = {
     "other": "_Operand",
     "alpha": "complex",
@@ -40,7 +40,7 @@ PARAMETERS = {
     "size": "SupportsIndex | Sequence[SupportsIndex]",
 }
 OPERAND = "Tensor | np.ndarray | np.generic | complex"
-# Results that the source leaves open; those of `mpigrad.return_types` are found by the function's name.
+# Types of results that the source does not annotate; those of `mpigrad.return_types` are found by the function's name.
 RESULTS = {
     "__complex__": "complex", "__float__": "float", "__int__": "int", "broadcast_shapes": "Size", "is_conj": "bool",
     "is_neg": "bool", "item": "int | float | bool", "log_softmax": "Tensor", "slogdet": "return_types.linalg_slogdet",
@@ -48,19 +48,21 @@ RESULTS = {
     "unsafe_chunk": "tuple[Tensor, ...]", "unsafe_split": "tuple[Tensor, ...]", "unsafe_split_with_sizes": "tuple[Tensor, ...]",
     **dict.fromkeys(("conj_physical", "resolve_conj", "resolve_neg"), "Tensor"),
 }  # fmt: skip
-# Flags that replace the tensor result by another type.
+# Flags that change the type of the result.
 FLAGS = {"as_tuple": "tuple[Tensor, ...]", "return_indices": "tuple[Tensor, Tensor]"}
-COMPARISONS = {"__eq__", "__ne__"}  # of anything, as `object` has them
+COMPARISONS = {"__eq__", "__ne__"}  # methods that accept any argument, as those of `object`
 UNARY = {"__neg__", "__pos__", "__invert__", "__abs__"}
 OPERATORS = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"}
 BINARY = {f"__{side}{name}__" for side in ("", "r", "i") for name in OPERATORS} | {"__lt__", "__le__", "__gt__", "__ge__"}
 IN_PLACE = {f"__i{name}__" for name in OPERATORS}
-NOT_METHODS = {"where"}  # in overloads.pyi as functions only
+NOT_METHODS = {"where"}  # only as functions in overloads.pyi
 NOT_DECLARED = {"__dict__", "__weakref__", "__module__", "__annotations__", "__doc__", "__slots__", "__static_attributes__"}
 
 
 class Stub:
-    """One stub file: its lines, and the imports they need. Names that the file itself defines are imported under another."""
+    """One stub file: its lines and the imports that they need. A name that the file itself defines is imported under another
+    name.
+    """
 
     def __init__(self, module: types.ModuleType, taken: set[str], own: dict[str, str]) -> None:
         self.module, self.taken, self.own = module, taken, own
@@ -69,7 +71,7 @@ class Stub:
         self.lines: list[str] = []
 
     def name(self, module: str, name: str) -> str:
-        """How this file calls what another module calls `name`."""
+        """The name in this file for the object that another module calls `name`."""
         if module in (self.module.__name__, "builtins") and name not in self.taken or self.own.get(name) == module:
             return name
         shown = f"_{name}" if name in self.taken else name
@@ -77,7 +79,7 @@ class Stub:
         return shown
 
     def text(self, title: str) -> str:
-        """The file."""
+        """The text of the file."""
         found = [f"from {module} import {_imported(names)}\n" for module, names in sorted(self.imports.items()) if names]
         variables = [f"{name}{text}\n" for name, text in sorted(self.variables.items())]
         return "".join((HEADER.format(title=title), *found, "\n", *variables, *self.lines))
@@ -130,7 +132,7 @@ class _Annotation(ast.NodeTransformer):
 
 
 def _imported_for_checkers(module: str, name: str) -> Any:
-    """What a module imports under `if TYPE_CHECKING:`."""
+    """The names that a module imports under `if TYPE_CHECKING:`."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -147,7 +149,7 @@ def _canonical(found: Any) -> tuple[str, str]:
 
 
 def shown(stub: Stub, found: Any) -> str:
-    """A type as text, as the stub file calls it."""
+    """The text of a type, with the names of the stub file."""
     if found is None or found is types.NoneType:
         return "None"
     if found is Ellipsis:
@@ -185,7 +187,7 @@ def annotation(stub: Stub, given: Any, fn: Callable[..., Any] | type) -> str:
 
 
 def table_annotation(stub: Stub, text: str) -> str:
-    """A type of the tables above, as the stub calls it."""
+    """A type from the tables above, with the names of the stub file."""
     if text == "_Operand":
         stub.variables[text] = f": {stub.name('typing', 'TypeAlias')} = {table_annotation(stub, OPERAND)}"
         return text
@@ -266,7 +268,9 @@ def function(stub: Stub, fn: Callable[..., Any], name: str, indent: str = "") ->
 
 
 def _variants(stub: Stub, text: str) -> list[str]:
-    """The signatures of a function with a flag that changes the kind of its result: without, with, and not known."""
+    """The signatures of a function with a flag that changes the type of its result: without the flag, with it, and with an
+    unknown value.
+    """
     for flag, kind in FLAGS.items():
         part = next((each for each in (f"{flag}: bool = False", f"{flag}: _bool = False") if each in text), None)
         if part is not None and text.endswith("Any"):
@@ -287,7 +291,7 @@ def _first_line(fn: Any) -> str:
 
 
 def _written(stub: Stub, node: ast.FunctionDef, fn: Callable[..., Any], indent: str) -> None:
-    """A definition of overloads.pyi, with its names as the stub has them."""
+    """A definition from overloads.pyi, with the names of the stub file."""
     node = ast.parse(ast.unparse(node)).body[0]  # type: ignore[assignment]
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     rename = _Annotation(stub, _SCOPE, "mpigrad").visit
@@ -310,7 +314,7 @@ def _read_overloads() -> dict[str, list[Any]]:
 
 
 def _scope() -> dict[str, Any]:
-    """What the tables above and overloads.pyi mean by names."""
+    """The objects for the names in the tables above and in overloads.pyi."""
     mpigrad = importlib.import_module("mpigrad")
     names = ("Size", "Tensor", "layout", "memory_format", "dtype", "device")
     found: dict[str, Any] = {"np": importlib.import_module("numpy")}
@@ -325,7 +329,7 @@ _SCOPE = _scope()
 
 
 def tensor_stub() -> str:
-    """`_tensor.pyi`: the class with all that is attached to it."""
+    """`_tensor.pyi`: the class with all methods that are attached to it."""
     module: Any = importlib.import_module(TENSOR)
     stub = Stub(module, set(vars(module.Tensor)), {})
     for name, value in vars(module).items():
@@ -343,7 +347,7 @@ def tensor_stub() -> str:
 
 
 def tensor_class(stub: Stub, cls: type) -> None:
-    """The class, with the fields that it declares and what it has."""
+    """The class statement: the fields that the class declares, its methods and properties."""
     bases = ", ".join(shown(stub, base) for base in cls.__bases__)
     stub.lines.append(f'\nclass {cls.__name__}({bases}):\n    """{cls.__doc__}"""\n\n')
     for name, given in vars(cls).get("__annotations__", {}).items():
@@ -382,7 +386,7 @@ def _property(stub: Stub, name: str, value: property) -> None:
 
 
 def results_stub() -> str:
-    """`return_types.pyi`: tuples with named places."""
+    """`return_types.pyi`: the named tuples."""
     module: Any = _SCOPE["return_types"]
     kinds = {key: value for key, value in vars(module).items() if hasattr(value, "_fields")}
     stub = Stub(module, set(kinds), {})
@@ -429,7 +433,7 @@ def _exported(module: types.ModuleType, key: str, value: Any) -> bool:
 
 
 def _home(module: types.ModuleType, key: str) -> str:
-    """The module that defines a class; none for LongTensor and its relatives, whose source is not a class statement."""
+    """The module that defines a class; None for LongTensor and similar types, which are not class statements."""
     value = vars(module).get(key, getattr(module, key))
     if not value.__bases__ or type(value).__name__ == "_Typed":
         return ""
@@ -440,7 +444,7 @@ def _home(module: types.ModuleType, key: str) -> str:
 
 
 def stubs() -> dict[Path, str]:
-    """All stub files and what is to be in them."""
+    """All stub files with their texts."""
     special = {TENSOR: tensor_stub, "mpigrad.return_types": results_stub}
     found: dict[Path, str] = {}
     for name in MODULES:

@@ -10,7 +10,7 @@ LETTER, ROW, TOP = 6.1, 34, 44
 
 
 class Page:
-    """Lines of SVG on white, as wide and high as they need."""
+    """An SVG drawing on white; its size adapts to its content."""
 
     def __init__(self, width: int) -> None:
         self.width, self.height, self.back, self.lines = width, 0, list[str](), list[str]()
@@ -38,7 +38,7 @@ class Page:
 
 
 class Sequence(Page):
-    """Workers side by side, time downwards: `at` says what one does, `send` what travels, `also` stays in the same row."""
+    """Workers side by side, with time downwards: `at` labels a worker, `send` draws an arrow, `also` stays in the same row."""
 
     def __init__(self, workers: Several[str], gap: int = 300, margin: int = 120) -> None:
         super().__init__(2 * margin + gap * (len(workers) - 1))
@@ -63,7 +63,7 @@ class Sequence(Page):
         self.text((x1 + next_to_start) / 2, self._y + 13, words, colour=TRAVEL)
 
     def band(self, words: str, rows: int, colour: str) -> None:
-        """Colour the next rows, with a title at their left."""
+        """Colour the next rows, with a title at the left."""
         y = TOP + (self._row + 1) * ROW - 5
         self.back.append(f'<rect x="4" y="{y}" width="{self.width - 8}" height="{rows * ROW - 2}" fill="{colour}" rx="4"/>')
         self.text(10, y + 14, words, where="start", bold=True)
@@ -86,7 +86,7 @@ class Lanes(Page):
         self._top = 24
 
     def lane(self, name: str, pieces: Several[tuple[float, float, str, str]]) -> None:
-        """Pieces are (start, end, kind, words), in hundredths of the width."""
+        """Add a thread; pieces are (start, end, kind, label), in hundredths of the width."""
         scale = (self.width - 90) / 100
         self.text(8, self._top + 17, name, where="start", bold=True)
         for start, end, kind, words in pieces:
@@ -96,7 +96,7 @@ class Lanes(Page):
         self.height = self._top + 4
 
     def event(self, at: float, words: str, lanes: int) -> None:
-        """A dashed line down through the lanes to come, with words at its top."""
+        """Draw a dashed line through the following lanes, with a label at its top."""
         x = 80 + at * (self.width - 90) / 100
         self.text(x, self._top - 6, words, colour=TRAVEL)
         self.back.append(f'<path d="M{x:g} {self._top - 2} v{lanes * 32 - 4}" stroke="{TRAVEL}" stroke-dasharray="3 3"/>')

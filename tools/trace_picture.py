@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 class Stage(nn.Module):
-    """Half of a model, on a worker of its own."""
+    """Half of a model, on one worker."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Stage(nn.Module):
 
 
 def step(stages: list[rpc.RRef[Stage]], x: mpigrad.Tensor) -> None:
-    """Two workers use one result, so their gradients for it meet here and must wait for each other."""
+    """One step in which two workers use the same tensor, so that their gradients for it must be added on this worker."""
     with dist_autograd.context() as context_id:
         hidden = x.exp()
         one, two = (stage.rpc_async().forward(hidden) for stage in stages)
@@ -52,7 +52,7 @@ def main(path: str) -> None:
         for _ in range(50):
             step(stages, x)
         traces = []
-        for _ in range(20):  # keep the fastest, which was disturbed least
+        for _ in range(20):  # keep the fastest run, which was disturbed least
             with mpigrad.profiler.trace_workers() as trace:
                 step(stages, x)
             events = [event for event in trace.chrome["traceEvents"] if "release" not in event["name"]]

@@ -18,16 +18,16 @@ ROUNDS = 100
 
 
 def nothing() -> None:
-    """An empty call."""
+    """The function of the empty call."""
 
 
 def combine(left: Any, right: Any) -> Any:
-    """A user's function."""
+    """A user's function on tensors."""
     return left + right
 
 
 def around(hops: int, tensor: Any) -> Any:
-    """A call inside a call inside a call."""
+    """A call nested in a call nested in a call."""
     if not hops:
         return tensor * tensor
     return rpc.rpc_sync(f"worker{hops % WORKERS}", around, args=(hops - 1, tensor + tensor))

@@ -19,7 +19,7 @@ def leaves() -> tuple[Any, Any]:
 
 
 def remote_add(seconds: float) -> Sample:
-    """A whole context: enter, one remote add, backward through it, leave."""
+    """A complete context: enter, one remote add, backward, leave."""
     left, right = leaves()
 
     def step() -> None:
@@ -31,7 +31,7 @@ def remote_add(seconds: float) -> Sample:
 
 
 def retained(seconds: float) -> Sample:
-    """Backward again and again over the same hop."""
+    """Backward repeatedly through the same remote call."""
     left, right = leaves()
     with dist_autograd.context() as context_id:
         loss = rpc.rpc_sync("worker1", library.add, args=(left, right)).sum()

@@ -16,16 +16,16 @@ ECHO_MIB = (1, 16, 64, 256)
 
 
 def nothing() -> None:
-    """What the empty call runs."""
+    """The function of the empty call."""
 
 
 def combine(left: Any, right: Any) -> Any:
-    """What the small-tensor call runs: a user's function, not a built-in operator."""
+    """The function of the call on small tensors: a user's function, not a built-in operator."""
     return left + right
 
 
 def echo(tensor: Any) -> Any:
-    """Give back what came."""
+    """Return the argument."""
     return tensor
 
 
@@ -39,7 +39,7 @@ def small_in_context(seconds: float) -> Sample:
     left, right = library.ones(3, 3, requires_grad=True), library.ones(3, 3, requires_grad=True)
 
     def contexts_of_fifty() -> None:
-        # A context per fifty calls: the calls are what is timed, yet the recorded graph stays small.
+        # A new context after every fifty calls, so that the recorded graph stays small; the calls are what is timed.
         with dist_autograd.context():
             for _ in range(50):
                 rpc.rpc_sync("worker1", combine, args=(left, right))
@@ -58,7 +58,7 @@ def in_flight(seconds: float) -> Sample:
 
 
 def echo_of(mebibytes: int) -> Callable[[float], Sample]:
-    """A measure that sends a float32 tensor of so many MiB and gets it back."""
+    """Define a measure that sends a float32 tensor of this many MiB and gets it back."""
 
     def measure(seconds: float) -> Sample:
         tensor = library.ones(mebibytes * 2**18)

@@ -1,4 +1,4 @@
-"""A sparse embedding on a server: look 4,096 ids up, send gradients back, step only the rows involved."""
+"""A sparse embedding on a server: look up 4,096 ids, send gradients back, update only these rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ tables: dict[tuple[str, int], tuple[Any, Any]] = {}
 
 
 def build(kind: str, rows: int) -> None:
-    """Runs on the server: make the table and its optimizer once."""
+    """Runs on the server: create the table and its optimizer, once."""
     if (kind, rows) not in tables:
         table = getattr(nn, kind)(rows, WIDTH, sparse=True, **({"mode": "sum"} if kind == "EmbeddingBag" else {}))
         tables[kind, rows] = table, optim.SGD(table.parameters(), lr=0.05)
@@ -41,7 +41,7 @@ def update(context_id: int, kind: str, rows: int) -> None:
 
 
 def training(kind: str, rows: int) -> Callable[[float], Sample]:
-    """Whole steps of a trainer against a table of so many rows."""
+    """Complete training steps with a table of this many rows."""
 
     def measure(seconds: float) -> Sample:
         rpc.rpc_sync("worker1", build, args=(kind, rows))

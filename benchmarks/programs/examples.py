@@ -1,4 +1,4 @@
-"""A whole example as its users run it, timed between the ticks of its own progress bar.
+"""A complete example program, as users run it; the time is taken between the updates of its progress bar.
 
 ``python -m benchmarks.rank examples digits_split``. For torch the examples directory is copied with the word
 `mpigrad` replaced; nothing else is changed.
@@ -36,12 +36,12 @@ class Trained(Sample):
 
 
 class Recorder(tqdm.tqdm):  # type: ignore[type-arg]
-    """A progress bar that notes when each step ended and which loss it showed."""
+    """A progress bar that records the end of each step and the loss that it shows."""
 
     iterating = False
 
     def update(self, n: float | None = 1) -> Any:
-        if not self.iterating:  # an iterating bar updates itself, now and then
+        if not self.iterating:  # a bar that iterates updates itself only from time to time
             ticks.append(time.perf_counter())
         return super().update(n)
 
@@ -57,13 +57,13 @@ class Recorder(tqdm.tqdm):  # type: ignore[type-arg]
 
 
 def note_loss(shown: dict[str, Any]) -> None:
-    """Keep the loss among the values beside a progress bar."""
+    """Record the loss from the values shown beside a progress bar."""
     if "loss" in shown:
         losses.append(float(shown["loss"]))
 
 
 def ported(examples: Path, word: str, where: Path) -> Path:
-    """A copy of the examples for another library: sources with the word replaced, data by link."""
+    """A copy of the examples for another library: the name is replaced in the sources, data are linked."""
     for source in examples.iterdir():
         target = where / source.name
         if source.suffix == ".py":
@@ -85,7 +85,7 @@ def run(name: str) -> None:
 
 
 def measure(seconds: float) -> Sample:
-    """Seconds between two ticks of rank 0's progress bar."""
+    """The time between two updates of rank 0's progress bar."""
     run(sys.argv[2])
     steps = [after - before for before, after in zip(ticks, ticks[1:])][WARM_UP_STEPS:]
     found = summarise(steps)
@@ -93,7 +93,7 @@ def measure(seconds: float) -> Sample:
 
 
 def follow() -> None:
-    """The other ranks run the same program."""
+    """Run the program on the other ranks."""
     run(sys.argv[2])
 
 

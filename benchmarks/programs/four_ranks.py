@@ -19,11 +19,11 @@ weight = library.ones(3, 3, requires_grad=True)
 
 
 def nothing() -> None:
-    """What the empty call runs."""
+    """The function of the empty call."""
 
 
 def served(tensor: Any) -> Any:
-    """What each rank does for the others as a server: use its own parameter."""
+    """The function that each rank runs for the others: it uses its own parameter."""
     return library.matmul(tensor, weight)
 
 
@@ -61,12 +61,12 @@ def trainers(seconds: float) -> Sample:
 
 
 def follow() -> None:
-    """The other ranks' main threads."""
+    """Run the main threads of the other ranks."""
     team.follow({"ring": call_neighbour, "train": train})
 
 
 def dismiss() -> None:
-    """Let them go."""
+    """Let the other ranks end."""
     team.dismiss(WORLD)
 
 

@@ -17,11 +17,11 @@ dist_autograd = part("distributed.autograd")
 
 
 def nothing() -> None:
-    """What the empty call runs."""
+    """The function of the empty call."""
 
 
 def echo(tensor: Any) -> Any:
-    """Give back what came."""
+    """Return the argument."""
     return tensor
 
 
@@ -31,7 +31,7 @@ def empty(seconds: float) -> Sample:
 
 
 def step(left: Any, right: Any, hops: int = 1) -> None:
-    """A context with so many remote adds in a row, and its backward pass."""
+    """A context with this many remote adds in sequence, and its backward pass."""
     with dist_autograd.context() as context_id:
         result = right
         for _ in range(hops):
@@ -50,7 +50,7 @@ def one_step(seconds: float) -> Sample:
 
 
 def keep_context(left: Any, right: Any) -> int:
-    """Open a context that stays alive on both ranks, and give its id."""
+    """Open a context that stays open on both ranks, and return its id."""
     context = dist_autograd._new_context()
     context_id: int = context._context_id()
     rpc.rpc_sync("worker1", library.add, args=(left, right))
@@ -58,7 +58,7 @@ def keep_context(left: Any, right: Any) -> int:
 
 
 def contexts_alive(count: int) -> Callable[[float], Sample]:
-    """One step while so many other contexts, each with a remote add, are still open on both ranks."""
+    """One step while this many other contexts, each with a remote add, are open on both ranks."""
 
     def measure(seconds: float) -> Sample:
         left, right = leaves()
@@ -71,7 +71,7 @@ def contexts_alive(count: int) -> Callable[[float], Sample]:
 
 
 def in_a_thread(function: Callable[..., int], *arguments: Any) -> int:
-    """A context belongs to its thread, so each one that stays open needs a thread that ends."""
+    """Run a function in a new thread: a context belongs to its thread, so each context that stays open needs one."""
     from threading import Thread
 
     answers: list[int] = []
@@ -82,7 +82,7 @@ def in_a_thread(function: Callable[..., int], *arguments: Any) -> int:
 
 
 def calls_in_a_context(count: int) -> Callable[[float], Sample]:
-    """Seconds of the last hundred of so many recorded calls in one context."""
+    """The time per call of the last hundred of this many recorded calls in one context."""
 
     def measure(seconds: float) -> Sample:
         left, right = leaves()
@@ -98,7 +98,7 @@ def calls_in_a_context(count: int) -> Callable[[float], Sample]:
 
 
 def bytes_of_a_call(count: int) -> Callable[[float], Sample]:
-    """Memory of both workers for one of the last nine tenths of so many recorded calls in one context."""
+    """The memory of both workers per call, for the last nine tenths of this many recorded calls in one context."""
 
     def measure(seconds: float) -> Sample:
         left, right = leaves()
@@ -122,7 +122,7 @@ def own_memory() -> int:
 
 
 def depth(hops: int) -> Callable[[float], Sample]:
-    """Seconds per hop of a chain of so many remote adds, forward and backward."""
+    """The time per hop of a chain of this many remote adds, forward and backward."""
 
     def measure(seconds: float) -> Sample:
         left, right = leaves()
@@ -132,7 +132,7 @@ def depth(hops: int) -> Callable[[float], Sample]:
 
 
 def payload(kibibytes: int) -> Callable[[float], Sample]:
-    """An echo of so many KiB."""
+    """An echo of this many KiB."""
 
     def measure(seconds: float) -> Sample:
         tensor = library.ones(kibibytes * 256)

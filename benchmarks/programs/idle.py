@@ -1,4 +1,4 @@
-"""What a rank costs that does nothing: memory after init_rpc, and CPU time without calls."""
+"""The cost of an idle rank: memory after init_rpc, and CPU time without calls."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ WORKERS = ("worker1", "worker2", "worker3")
 
 
 def process_id() -> int:
-    """Runs on every rank."""
+    """Runs on every rank: its process id."""
     return os.getpid()
 
 
 def pids() -> list[int]:
-    """The processes of all ranks but 0."""
+    """The process ids of all ranks but 0."""
     return [rpc.rpc_sync(worker, process_id) for worker in WORKERS]
 
 
 def memory_by(reader: Callable[[int], int]) -> Callable[[float], Sample]:
-    """Bytes of memory of the idle ranks, as one reader counts them."""
+    """The memory of the idle ranks, counted by the function `reader`."""
     return lambda seconds: summarise([float(reader(pid)) for pid in pids()], unit="B")
 
 
 def cpu(seconds: float) -> Sample:
-    """Percent of a core that each idle rank uses, from one second after the last call on."""
+    """The percentage of a core that each idle rank uses, from one second after the last call on."""
     watched = pids()
     time.sleep(SETTLE_SECONDS)
     before, start = [memory.cpu_seconds(pid) for pid in watched], time.perf_counter()

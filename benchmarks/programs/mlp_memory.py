@@ -1,4 +1,4 @@
-"""Peak memory of the training step of mlp.py: how far a fresh process grows above where it stood before."""
+"""Peak memory of the training step of mlp.py: how much a new process grows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_and_train() -> None:
 
 
 def mlp_peak(seconds: float) -> Sample:
-    """Bytes above the start at the highest point; a tiny model runs first, so that loading code does not count."""
+    """The increase of memory at its highest point; a tiny model runs first, so that loading code does not count."""
     train(*perceptron(width=8, batch=2))
     gc.collect()
     return summarise([float(peak_above_start(build_and_train))], unit="B")

@@ -15,7 +15,7 @@ HOPS = 8
 
 
 def hop(tensor: Any, rank: int, left: int) -> Any:
-    """Add one, then have the next rank do the rest."""
+    """Add one, then let the next rank do the rest."""
     tensor = tensor + 1
     if left == 0:
         return tensor

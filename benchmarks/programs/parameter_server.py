@@ -1,4 +1,4 @@
-"""A parameter server of 10 MB and three trainers that send gradients and get the updated parameters back together."""
+"""A parameter server of 10 MB and three trainers, which send gradients and all get the updated parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ STEPS = 4
 
 
 class Server:
-    """Holds the parameters; the last gradient of a round applies all gradients and answers all trainers."""
+    """Holds the parameters. The last gradient of a round triggers the update with all gradients, and the answers to all trainers.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -31,7 +32,7 @@ class Server:
         self.arrived = 0
 
     def update(self, gradients: list[Any]) -> Any:
-        """Add one trainer's gradients; the future that comes back holds the updated parameters."""
+        """Add one trainer's gradients; returns a future of the updated parameters."""
         with self.lock:
             for parameter, gradient in zip(self.parameters, gradients):
                 parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
@@ -56,7 +57,7 @@ def update_and_fetch(gradients: list[Any]) -> Any:
 
 
 def train(count: int) -> None:
-    """Send gradients, get parameters; the loss is half their square, so that they are their own gradients."""
+    """Send gradients and get parameters. The loss is half of the sum of squares, so that parameters are their own gradients."""
     gradients = [library.ones(*shape) for shape in SHAPES]
     for _ in range(count):
         gradients = rpc.rpc_sync("worker0", update_and_fetch, args=(gradients,))
@@ -68,12 +69,12 @@ def step(seconds: float) -> Sample:
 
 
 def follow() -> None:
-    """The trainers' main threads."""
+    """Run the main threads of the trainers."""
     team.follow({"train": train})
 
 
 def dismiss() -> None:
-    """Let them go."""
+    """Let the trainers end."""
     team.dismiss(WORLD)
 
 

@@ -25,7 +25,7 @@ class Stage(nn.Module):  # type: ignore[misc]
         self.layers = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU())
 
     def forward(self, x_rref: Any) -> Any:
-        """Fetch the input from the stage before, and run both layers."""
+        """Fetch the input from the previous stage, and run both layers."""
         return self.layers(x_rref.to_here())
 
     def parameter_rrefs(self) -> list[Any]:
@@ -33,7 +33,7 @@ class Stage(nn.Module):  # type: ignore[misc]
 
 
 class Pipeline:
-    """Runs on rank 0; the stages live on their workers."""
+    """Runs on rank 0; the stages are on their workers."""
 
     def __init__(self) -> None:
         self.stages = [rpc.remote(worker, Stage) for worker in STAGES]
@@ -42,7 +42,7 @@ class Pipeline:
         self.input = library.ones(BATCH, WIDTH)
 
     def forward(self) -> Any:
-        """All parts of the batch are on their way at once."""
+        """Start all micro-batches at once, and wait for their results."""
         waiting = []
         for part_of_batch in self.input.split(BATCH // PARTS):
             x = rpc.RRef(part_of_batch)

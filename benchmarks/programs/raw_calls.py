@@ -1,4 +1,4 @@
-"""The floor under calls.py: the same bytes through bare mpi4py buffers, allocated once and received in place."""
+"""The lower limit for calls.py: the same bytes sent by mpi4py alone, from and into buffers that are allocated once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpi4py import MPI
 from benchmarks.timing import Sample, repeat
 
 USES_RPC = False
-CALL_BYTES = 128  # what an empty call with its header and function name takes
+CALL_BYTES = 128  # the bytes of an empty call with its header and function name
 IN_FLIGHT = 64
 ECHO_MIB = (1, 16, 64, 256)
 PING, STOP, ECHO = 1, 2, 3
@@ -20,7 +20,7 @@ comm = MPI.COMM_WORLD
 
 
 def follow() -> None:
-    """Serve rank 0: sleep between measures, spin inside one."""
+    """Serve rank 0: sleep between measures, poll without pauses during one."""
     order = np.zeros(2, dtype=np.int64)
     while True:
         while not comm.Iprobe(source=0, tag=PING):
@@ -33,7 +33,7 @@ def follow() -> None:
 
 
 def serve_echoes(size: int) -> None:
-    """Give back each message until one carries the stop tag."""
+    """Return each message to its sender until one has the stop tag."""
     buffer, status = np.zeros(size, dtype=np.uint8), MPI.Status()
     while True:
         comm.Recv(buffer, source=0, status=status)

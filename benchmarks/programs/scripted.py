@@ -1,4 +1,4 @@
-"""Small functions, one for each kind that scripted programs are made of: what `benchmarks.jit_calls` calls both ways."""
+"""Small functions of all kinds that scripted programs contain; `benchmarks.jit_calls` calls them in both forms."""
 
 from __future__ import annotations
 

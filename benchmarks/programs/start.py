@@ -1,4 +1,4 @@
-"""From nothing to work: four ranks start, and every one has answered a call before the job says that it is ready."""
+"""The start of a job: four ranks start, and each has answered a call before the job counts as ready."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ rpc = part("distributed.rpc")
 
 
 def nothing() -> None:
-    """What the first call runs."""
+    """The function of the first call."""
 
 
 def first() -> None:

@@ -25,7 +25,7 @@ def main() -> int:
     comm = MPI.COMM_WORLD
     rpc.init_rpc(f"worker{comm.rank}", rank=comm.rank, world_size=comm.size)
     if comm.rank:
-        time.sleep(60)  # ended from outside: MPI never notices a cut
+        time.sleep(60)  # ended by the test: MPI does not detect a cut link
         return 1
     if rpc.rpc_sync("worker1", nothing) != 1:
         return 1

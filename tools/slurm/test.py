@@ -51,9 +51,9 @@ import mpigrad.distributed.rpc as rpc
 rank = int(os.environ["SLURM_PROCID"])
 rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
 """
-# MPICH's wheel sends more than its address: what lies behind it in memory makes lines too long for SLURM's pmi2 now and then
-# (strace shows docstrings of NumPy), more often the more was imported before MPI. Not ours: with one network device addresses
-# are shorter and it is rare; try again. slurm/site.sh chooses mpirun for this MPI.
+# MPICH from the wheel publishes more bytes than its address: memory behind it sometimes makes lines too long for SLURM's pmi2
+# (strace shows docstrings of NumPy), the more often the more was imported before MPI. With one network device addresses are
+# shorter and it is rare, so the test tries again. slurm/site.sh chooses mpirun for this MPI.
 PMI2_REFUSED = "mpi/pmi2: value not properly terminated in client request"
 ATTEMPTS = 5
 TWO_NODES = ("--nodes=2", "--ntasks-per-node=2")
@@ -69,13 +69,13 @@ class Cluster:
         (self.directory / "slurm").symlink_to(ROOT / "slurm")
         for name, program in {"hello": HELLO, "fail": FAIL, "die": DIE, "placed": PLACED}.items():
             (self.directory / f"{name}.py").write_text(program)
-        # the "nodes" share this machine's cores, so nothing may be bound to one
+        # the "nodes" share the cores of this machine, so ranks must not be bound
         settings = {"PYTHONPATH": str(ROOT), "PRTE_MCA_hwloc_default_binding_policy": "none"}
         settings |= {"UCX_NET_DEVICES": "lo"} if self.pmi2 else {}
         self._environment = {**os.environ, **settings, "VENV": venv, "LAUNCH": launch}
 
     def submit(self, *arguments: str) -> str:
-        """Submit and return the job's id."""
+        """Submit a batch script and return the job's id."""
         command = ["sbatch", "--parsable", "--output=%j.out", *arguments]
         done = subprocess.run(command, cwd=self.directory, env=self._environment, capture_output=True, text=True)
         if done.returncode:
@@ -83,18 +83,18 @@ class Cluster:
         return done.stdout.strip()
 
     def batch(self, *lines: str) -> str:
-        """Run lines of a batch script on two nodes; their output."""
+        """Run lines of a batch script on two nodes, and return their output."""
         script = self.directory / "lines.sh"
         script.write_text("\n".join(["#!/bin/bash", 'source "$SLURM_SUBMIT_DIR/slurm/site.sh"', *lines, "true\n"]))
         return self.finish(self.submit(*TWO_NODES, str(script)))
 
     def output(self, job: str) -> str:
-        """What the job has printed so far."""
+        """The output of the job so far."""
         file = self.directory / f"{job}.out"
         return file.read_text() if file.exists() else ""
 
     def state(self, job: str) -> str:
-        """The job's state; a busy controller that does not answer in time says nothing about it."""
+        """The job's state; unknown if a busy controller does not answer in time."""
         done = subprocess.run(["scontrol", "show", "job", job], capture_output=True, text=True)
         match = re.search(r"JobState=(\w+)", done.stdout)
         return match[1] if match else "GONE" if "Invalid job id" in done.stderr else "UNKNOWN"
@@ -109,7 +109,7 @@ class Cluster:
             time.sleep(0.2)
 
     def finish(self, job: str) -> str:
-        """Wait for a job that must succeed; its output."""
+        """Wait for a job that must succeed, and return its output."""
         states = ["UNKNOWN"]
 
         def ended() -> bool:
@@ -123,7 +123,7 @@ class Cluster:
 
 
 def expect(text: str, *patterns: str) -> None:
-    """Every pattern must be found."""
+    """Fail unless every pattern is found."""
     for pattern in patterns:
         if not re.search(pattern, text, re.MULTILINE):
             raise AssertionError(f"{pattern!r} is not in:\n{text}")
@@ -135,7 +135,7 @@ def one_node(cluster: Cluster) -> None:
 
 
 def from_another_folder(cluster: Cluster) -> None:
-    """The script is named by its path and submitted from where there is neither it nor site.sh."""
+    """The script is given by its path, and submitted from a directory that contains neither it nor site.sh."""
     script, program = cluster.directory / "slurm" / "cpu_one_node.sh", cluster.directory / "hello.py"
     elsewhere = cluster.directory / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
@@ -154,7 +154,7 @@ def several_nodes(cluster: Cluster) -> None:
 def gpus(cluster: Cluster) -> None:
     output = cluster.finish(cluster.submit("--nodes=1", "slurm/gpu.sh", "hello.py"))
     seen = re.findall(r"rank (\d) of 2 .* gpu (\S+)", output)
-    # each rank sees one device, and not the same
+    # each rank sees one device, and all see different ones
     if sorted(device for _, device in seen) != ["0", "1"]:
         raise AssertionError(f"not one device for each rank: {seen}\n{output}")
 
@@ -169,7 +169,7 @@ def scaling(cluster: Cluster) -> None:
 
 
 def requeue(cluster: Cluster) -> None:
-    """Interrupt a run in the middle; the requeued job must end with the uninterrupted run's loss."""
+    """Interrupt a run in the middle; the requeued job must end with the same loss as an uninterrupted run."""
     arguments = ["slurm/checkpoint_requeue.sh", "slurm/train_checkpoint.py", "--steps", "30", "--every", "5"]
     whole = cluster.finish(cluster.submit(*arguments))
     job = cluster.submit(*arguments, "--pause", "0.2")
@@ -186,7 +186,7 @@ def requeue(cluster: Cluster) -> None:
 
 
 def commands(cluster: Cluster) -> None:
-    """`mpigrad run` and `doctor` inside an allocation, and a rank that fails ends the job with its traceback."""
+    """`mpigrad run` and `doctor` work inside an allocation, and a rank that fails ends the job with its traceback."""
     if cluster.launch == "mpirun":  # without -n: as many ranks as the allocation has tasks
         output = cluster.batch(*(f"python -m mpigrad {words}; code=$?; echo; echo code $code" for words in
                                  ("run hello.py", "doctor", "run --prefix fail.py")))  # fmt: skip
@@ -201,7 +201,7 @@ def commands(cluster: Cluster) -> None:
 
 
 def killed(cluster: Cluster) -> None:
-    """A killed rank ends the step, long before the others' calls time out."""
+    """A killed rank ends the step, long before calls of the other ranks time out."""
     output = cluster.batch(
         'SECONDS=0; timeout 100 "${LAUNCHER[@]}" python die.py; code=$?; echo; echo code $code after $SECONDS s'
     )
@@ -224,7 +224,7 @@ SCRIPTS = (one_node, from_another_folder, several_nodes, gpus, scaling, commands
 
 
 def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:
-    """Try one batch script; whether it passed."""
+    """Run one test; returns whether it passed."""
     for attempt in range(ATTEMPTS):
         start = time.monotonic()
         try:
