@@ -28,6 +28,7 @@ MODULES = (
     "mpigrad.distributed.checkpoint",
     "mpigrad.distributed.domain",
     "mpigrad.distributed.nn",
+    "mpigrad.distributed.nn.functional",
     "mpigrad.distributed.optim",
     "mpigrad.distributed.rpc",
     "mpigrad.distributed.rpc.functions",
@@ -78,8 +79,8 @@ TASKS = {
     ),
     "Collectives": (
         "mpigrad.distributed.all_reduce mpigrad.distributed.broadcast mpigrad.distributed.all_gather "
-        "mpigrad.distributed.new_group",
-        "mpigrad.distributed",
+        "mpigrad.distributed.new_group mpigrad.distributed.nn.functional.all_reduce",
+        "mpigrad.distributed mpigrad.distributed.nn.functional",
     ),
     "Save and resume": (
         "mpigrad.distributed.checkpoint.save mpigrad.distributed.checkpoint.load mpigrad.save mpigrad.load",

@@ -87,6 +87,13 @@ def typed(array: Any) -> Any:
     return [MPI.memory.fromaddress(pointer(array), array.nbytes), MPI.Datatype.fromcode(array.dtype.char)]
 
 
+def may_share(one: Any, other: Any) -> bool:
+    """Whether two arrays may have memory in common."""
+    if type(one) is np.ndarray and type(other) is np.ndarray:
+        return np.may_share_memory(one, other)
+    return type(one) is type(other)
+
+
 def joined(arrays: Sequence[Any]) -> Any:
     """The bytes of several contiguous arrays, one after the other."""
     if not arrays:

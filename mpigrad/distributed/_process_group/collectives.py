@@ -24,6 +24,7 @@ from .buffers import (
     check_tensor,
     incoming,
     joined,
+    may_share,
     outgoing,
     same_shape,
     same_type,
@@ -116,20 +117,38 @@ def _reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
     *root: int,
 ) -> Work | None:  # fmt: skip
-    """Start `begin(given, result, operation, *root)` with its result in `output`; with a root, only on that rank."""
+    """Start `begin(given, result, operation, *root)` with its result in `output`; with a root, only on that rank.
+
+    The memory of `output` is used if it is of the right kind; if it is that of `given`, too, MPI reduces in place.
+    """
     mine = not root or root[0] == found.rank()
-    made = space(output._array.shape, given.dtype, given)
     kind = output._array.dtype
     how = operation(op, kind)
+    own = incoming(output) if mine and kind == given.dtype else None
+    in_place = own is not None and own is given
+    if own is None or own is not output._array or not in_place and may_share(own, given):
+        made, in_place = space(output._array.shape, given.dtype, given) if mine else None, False
+    else:
+        made = own
 
     def finish() -> None:
         with guard(made):
-            arrived(output, (made / found.size() if op is ReduceOp.AVG else made).astype(kind, copy=False))
+            if op is ReduceOp.AVG:
+                made[...] = made / found.size()
+            arrived(output, made.astype(kind, copy=False))
 
+    source = _mpi.mpi().IN_PLACE if in_place else typed(given)
     return _start(
-        name, found, lambda: begin(typed(given), typed(made) if mine else None, how, *root), finish if mine else None,
+        name, found, lambda: begin(source, typed(made) if mine else None, how, *root), finish if mine else None,
         (given, made), async_op, [output],
     )  # fmt: skip
+
+
+def all_reduced(tensor: Tensor, op: ReduceOp, found: ProcessGroup) -> Tensor:
+    """A new tensor with the reduction of dense tensors of all ranks."""
+    output = tensor.new_empty(tuple(tensor.shape))
+    _reduction("all_reduce", found, output, _for_reduction(tensor), op, found.comm.Iallreduce, False)
+    return output
 
 
 def all_reduce_dense(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:

@@ -194,6 +194,11 @@ def resolve(given: Any) -> ProcessGroup | None:
     return given
 
 
+def registered() -> list[ProcessGroup]:
+    """All groups of which this rank is a member, the oldest first."""
+    return list(_groups)
+
+
 def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,

@@ -1,12 +1,14 @@
 """`Work`: a pending MPI operation, and how to wait for it without blocking other threads.
 
-Operations are non-blocking. The waiting thread tests them with growing pauses, so that pool threads can serve RPC meanwhile, no
-core is kept busy, and timeouts are noticed. Futures must complete even if no thread waits: one background thread tests those,
+Operations are non-blocking. The waiting thread tests them, first without a pause (small operations take microseconds, and MPI
+moves large ones on only while it is called), then with growing pauses: pool threads can serve RPC meanwhile, no core is kept
+busy, and timeouts are noticed. Futures must complete even if no thread waits: one background thread tests those,
 and ends when there are none. With MPI_THREAD_SERIALIZED every MPI call takes the lock of the process, which RPC takes too.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from .. import _mpi
 from .._mpi import mpi_turn
 
 _SHORTEST, _LONGEST = 20e-6, 1e-3  # pauses between two tests, in seconds
+_AT_ONCE = 100  # tests before the first pause; other processes may have the core in between
 
 
 class Work:
@@ -60,8 +63,12 @@ class Work:
         """Wait until the operation is complete; RuntimeError after the timeout."""
         seconds = timeout.total_seconds() if timeout else self._seconds
         deadline = None if seconds is None else time.monotonic() + seconds
-        pause = _SHORTEST
+        pause, tests = _SHORTEST, 0
         while not self.is_completed():
+            tests += 1
+            if tests < _AT_ONCE:
+                os.sched_yield()
+                continue
             if deadline is not None and time.monotonic() > deadline:
                 raise self._late(seconds)
             time.sleep(pause)

@@ -1,7 +1,26 @@
-"""`RemoteModule`: modules on other workers."""
+"""`RemoteModule`: modules on other workers. `functional`: collectives with gradients."""
 
 from __future__ import annotations
 
-from ._remote_module import RemoteModule
+from mpigrad.autograd.function import Function
 
-__all__ = ["RemoteModule"]
+from .._process_group.groups import group
+from .._process_group.reduce_op import ReduceOp
+from . import functional
+from ._remote_module import RemoteModule
+from .functional import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    scatter,
+)
+
+__all__ = [
+    "Function", "ReduceOp", "RemoteModule", "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast",
+    "functional", "gather", "group", "reduce", "reduce_scatter", "scatter",
+]  # fmt: skip

@@ -1,0 +1,28 @@
+"""What every differentiable operation needs: the group of which this rank is a member, and new tensors for results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mpigrad._tensor import Tensor
+
+from .._process_group.groups import GroupMember, ProcessGroup, resolve
+
+
+def member_of(group: Any) -> ProcessGroup:
+    """The group for an argument (None: the default group); ValueError if this rank is not in it."""
+    found = resolve(group)
+    if found is None or group is GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified: this rank is not a member, so it must not call its collectives")
+    return found
+
+
+def empty_like(tensor: Tensor, shape: Sequence[int] | None = None) -> Tensor:
+    """A contiguous tensor with the type and device of `tensor`."""
+    return tensor.new_empty(tuple(tensor.shape if shape is None else shape))
+
+
+def place_in(found: ProcessGroup, rank: int) -> int:
+    """The group rank of a global rank, given as `src` or `dst`."""
+    return found.place(rank)

@@ -1,0 +1,93 @@
+"""Collectives that return new tensors, as `torch.distributed._functional_collectives`. All are differentiable.
+
+`reduceOp` is the name of an operation ("sum", "avg", "max", "min", "product"); `group` a group, its name, or its list of ranks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._ops.shape.joining import cat
+from mpigrad._tensor import Tensor
+
+from ._differentiable.members import member_of
+from ._differentiable.movement import AllGather, AllToAllSingle, Broadcast
+from ._differentiable.reductions import AllReduce, ReduceScatterOf
+from ._process_group.groups import ProcessGroup, registered
+from ._process_group.reduce_op import ReduceOp
+
+_NAMES = {each.name.lower(): each for each in ReduceOp}
+
+
+def _group_of(group: Any) -> ProcessGroup:
+    """The group for an argument: a group, its name, or the list of its ranks."""
+    if group is None or isinstance(group, ProcessGroup):
+        return member_of(group)
+    if isinstance(group, (str, list)):
+        for each in registered():
+            if group in (each.group_name, each.ranks):
+                return each
+        raise ValueError(f"there is no process group with the name or ranks {group!r}; create it with new_group")
+    raise ValueError(f"Unsupported group type: {type(group)}, {group}")
+
+
+def _op_of(name: str) -> ReduceOp:
+    found = _NAMES.get(name.lower())
+    if found is None:
+        raise ValueError(f"unknown reduceOp {name!r}; it is one of {', '.join(_NAMES)}")
+    return found
+
+
+def wait_tensor(tensor: Tensor) -> Tensor:
+    """The tensor: results are complete on return."""
+    return tensor
+
+
+def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
+    """The reduction of the tensors of all ranks, on every rank."""
+    return AllReduce.apply(_op_of(reduceOp), _group_of(group), self)
+
+
+def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
+    """The tensor of rank `src` (a rank of the group), on every rank."""
+    return Broadcast.apply(src, _group_of(group), self)
+
+
+def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
+    """The tensors of all ranks, concatenated along `gather_dim`."""
+    rows = AllGather.apply(_group_of(group), self)
+    return cat(list(rows.unbind(0)), gather_dim) if gather_dim else rows.reshape(-1, *self.shape[1:])
+
+
+def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
+    """The reduction of the tensors of all ranks; every rank gets its piece along `scatter_dim`."""
+    found = _group_of(group)
+    length, rest = divmod(self.shape[scatter_dim], found.size())
+    if rest:
+        raise AssertionError(
+            f"input dimension {scatter_dim} ({self.shape[scatter_dim]}) must be a multiple of group_size {found.size()}"
+        )
+    given = cat(list(self.split(length, scatter_dim)), 0) if scatter_dim else self
+    rows = given.reshape(found.size(), given.shape[0] // found.size(), *given.shape[1:])
+    return ReduceScatterOf.apply(_op_of(reduceOp), found, rows)
+
+
+def all_to_all_single(
+    self: Tensor, output_split_sizes: list[int] | None, input_split_sizes: list[int] | None, group: Any, tag: str = ""
+) -> Tensor:
+    """Pieces of a tensor along its first dimension go to all ranks; returns the pieces from all ranks, concatenated."""
+    found = _group_of(group)
+    if (output_split_sizes is None) != (input_split_sizes is None):
+        raise AssertionError(
+            "output_split_sizes and input_split_sizes must either be specified together or both set to None"
+        )
+    length = self.shape[0] if output_split_sizes is None else sum(output_split_sizes)
+    shape = (length, *self.shape[1:])
+    return AllToAllSingle.apply(found, shape, input_split_sizes, output_split_sizes, self)
+
+
+all_gather_tensor = all_gather_single
+all_gather_single_autograd = all_gather_tensor_autograd = all_gather_single
+reduce_scatter_tensor = reduce_scatter_single
+reduce_scatter_single_autograd = reduce_scatter_tensor_autograd = reduce_scatter_single
+all_to_all_single_autograd = all_to_all_single

@@ -1,0 +1,12 @@
+"""Differentiable collectives and messages, as `torch.distributed.nn.functional`; `scan` and messages are additions."""
+
+from __future__ import annotations
+
+from .._differentiable.messages import irecv, isend, join, recv, send, sendrecv, wait
+from .._differentiable.movement import all_gather, all_to_all, all_to_all_single, broadcast, gather, scatter
+from .._differentiable.reductions import all_reduce, reduce, reduce_scatter, scan
+
+__all__ = [
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "irecv", "isend", "join",
+    "recv", "reduce", "reduce_scatter", "scan", "scatter", "send", "sendrecv", "wait",
+]  # fmt: skip
