@@ -84,6 +84,16 @@ class LBFGS(Optimizer):
     def _vector(self) -> Any:
         return np.concatenate([real_view(parameter._array).reshape(-1) for parameter in self._params])
 
+    # -- reductions: of all ranks' parts where parameters are distributed (`mpigrad.distributed.domain.LBFGS`) -------
+    def _dot(self, a: Any, b: Any) -> float:
+        return float(a @ b)
+
+    def _largest(self, vector: Any) -> float:
+        return float(abs(vector).max())
+
+    def _total(self, vector: Any) -> float:
+        return float(abs(vector).sum())
+
     # -- steps -------------------------------------------------------------------------------------------------------
     def step(self, closure: Closure | None = None) -> Any:  # type: ignore[override]
         """Minimise for at most `max_iter` iterations; returns the loss at the start."""
@@ -96,7 +106,7 @@ class LBFGS(Optimizer):
             first = closure()
         loss, grad = float(first), self._gradient_vector()
         state["func_evals"] += 1
-        if abs(grad).max() <= group["tolerance_grad"]:
+        if self._largest(grad) <= group["tolerance_grad"]:
             return first
         evaluations = 1
         for iteration in range(1, group["max_iter"] + 1):
@@ -105,8 +115,8 @@ class LBFGS(Optimizer):
             before = loss
             state["prev_flat_grad"], state["prev_loss"] = wrap(grad), loss
             lr = number(group["lr"])
-            step = min(1.0, 1.0 / float(abs(grad).sum())) * lr if state["n_iter"] == 1 else lr
-            slope = float(grad @ direction)
+            step = min(1.0, 1.0 / self._total(grad)) * lr if state["n_iter"] == 1 else lr
+            slope = self._dot(grad, direction)
             state["d"], state["t"] = wrap(direction), step
             if slope > -group["tolerance_change"]:
                 break
@@ -116,10 +126,10 @@ class LBFGS(Optimizer):
             loss, grad, state["t"] = point.loss, point.grad, point.step
             evaluations += used
             state["func_evals"] += used
-            if last or evaluations >= group["max_eval"] or abs(grad).max() <= group["tolerance_grad"]:
+            if last or evaluations >= group["max_eval"] or self._largest(grad) <= group["tolerance_grad"]:
                 break
             if (
-                abs(direction * point.step).max() <= group["tolerance_change"]
+                self._largest(direction * point.step) <= group["tolerance_change"]
                 or abs(loss - before) < group["tolerance_change"]
             ):
                 break
@@ -136,12 +146,12 @@ class LBFGS(Optimizer):
             with enable_grad():
                 value = float(closure())
             found = self._gradient_vector()
-            return Point(length, value, found, float(found @ direction))
+            return Point(length, value, found, self._dot(found, direction))
 
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
-            search = Search(evaluate, start, float(abs(direction).max()), group["tolerance_change"])
+            search = Search(evaluate, start, self._largest(direction), group["tolerance_change"])
             found = search.run(step)
             self._set_vector(origin + direction * found.step)
             return found, search.evaluations
@@ -157,20 +167,20 @@ class LBFGS(Optimizer):
             return -grad
         changes, steps, weights = state["old_dirs"], state["old_stps"], state["ro"]
         change, step = grad - state["prev_flat_grad"]._array, state["d"]._array * state["t"]
-        product = float(change @ step)
+        product = self._dot(change, step)
         if product > 1e-10:
             for memory, new in ((changes, wrap(change)), (steps, wrap(step)), (weights, 1.0 / product)):
                 if len(memory) == group["history_size"]:
                     memory.pop(0)
                 memory.append(new)
-            state["H_diag"] = product / float(change @ change)
+            state["H_diag"] = product / self._dot(change, change)
         q, shares = -grad, []
         for y, s, weight in zip(reversed(changes), reversed(steps), reversed(weights)):
-            shares.append(float(s._array @ q) * weight)
+            shares.append(self._dot(s._array, q) * weight)
             q = q - shares[-1] * y._array
         q = q * state["H_diag"]
         for y, s, weight, share in zip(changes, steps, weights, reversed(shares)):
-            q = q + s._array * (share - float(y._array @ q) * weight)
+            q = q + s._array * (share - self._dot(y._array, q) * weight)
         return q
 
 

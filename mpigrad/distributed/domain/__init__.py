@@ -7,7 +7,8 @@ the sum over ranks of the tensors on which the ranks call `backward`: docs/guide
 
 from ._grid import Layout, ProcessGrid
 from ._halo import HaloExchange, halo_exchange
+from ._lbfgs import LBFGS
 from ._reduce import norm, sum, vdot
 from ._repartition import repartition
 
-__all__ = ["HaloExchange", "Layout", "ProcessGrid", "halo_exchange", "norm", "repartition", "sum", "vdot"]
+__all__ = ["LBFGS", "HaloExchange", "Layout", "ProcessGrid", "halo_exchange", "norm", "repartition", "sum", "vdot"]

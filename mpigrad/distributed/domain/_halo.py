@@ -103,11 +103,11 @@ class _Halo:
         receives = [_from(rank, way, made, self.halo(way, lengths)) for way, rank in self.ours]
         return made, Messages("halo_exchange", self.grid.group, sends, receives, x)
 
-    def finish(self, made: Any, messages: Messages, value: Any) -> None:
+    def finish(self, made: Any, arrived: list[tuple[Any, Any]], value: Any) -> None:
         """Fill the halo of the result."""
         lengths = self.lengths(made.shape, padded=True)
         with guard(made):
-            for at, block in messages.wait():
+            for at, block in arrived:
                 made[at] = block
             for way in self.missing:
                 made[self.halo(way, lengths)] = 0
@@ -140,11 +140,11 @@ class _Halo:
         receives = [_from(rank, way, inside, self.given(way, lengths)) for way, rank in self.theirs]
         return g, Messages("halo_exchange (adjoint)", self.grid.group, sends, receives, g)
 
-    def finish_adjoint(self, g: Any, messages: Messages) -> Any:
+    def finish_adjoint(self, g: Any, arrived: list[tuple[Any, Any]]) -> Any:
         """The gradient of the block."""
         with guard(g):
             made = g[self.inside(self.lengths(g.shape, padded=True))].copy()
-            for at, block in messages.wait():
+            for at, block in arrived:
                 made[at] += block
         return made
 
@@ -191,6 +191,12 @@ class _Crossing:
     messages: Messages
     adjoint: _Crossing
 
+    def arrived(self) -> list[tuple[Any, Any]]:
+        """Wait for the messages, and let go of them: nodes live longer."""
+        found = self.messages.wait()
+        del self.messages
+        return found
+
 
 class _Start(Function):
     @staticmethod
@@ -208,7 +214,7 @@ class _Wait(Function):
     @staticmethod
     def forward(ctx: Any, made: Tensor, halo: _Halo, crossing: _Crossing, value: Any) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
-        halo.finish(made._array, crossing.messages, value)
+        halo.finish(made._array, crossing.arrived(), value)
         return wrap(made._array)
 
     @staticmethod
@@ -233,7 +239,7 @@ class _WaitAdjoint(Function):
     @staticmethod
     def forward(ctx: Any, g: Tensor, halo: _Halo, crossing: _Crossing) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
-        return wrap(halo.finish_adjoint(g._array, crossing.messages))
+        return wrap(halo.finish_adjoint(g._array, crossing.arrived()))
 
     @staticmethod
     def backward(ctx: Any, x: Tensor) -> Any:
