@@ -5,27 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mpigrad._tensor import Tensor
-from mpigrad.autograd.function import Function
 
-from .._process_group.all_reduce import all_reduce
+from .._differentiable.reductions import all_reduce
 from .._process_group.groups import ProcessGroup
 from .._process_group.reduce_op import ReduceOp
 from ._grid import as_group
-
-
-class _AllReduce(Function):
-    """The sum over ranks; its own adjoint."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
-        ctx.group = group
-        made = x.clone()
-        all_reduce(made, group=group)
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        return _AllReduce.apply(g, ctx.group), None
 
 
 def sum(x: Tensor, group: Any = None) -> Tensor:
@@ -38,7 +22,7 @@ def sum(x: Tensor, group: Any = None) -> Tensor:
     tensor(6.)
     >>> dist.destroy_process_group()
     """
-    return _AllReduce.apply(x.sum(), as_group(group))
+    return all_reduce(x.sum(), group=as_group(group))
 
 
 def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
@@ -51,7 +35,7 @@ def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
     tensor(11.)
     >>> dist.destroy_process_group()
     """
-    return _AllReduce.apply(x.reshape(-1).vdot(y.reshape(-1)), as_group(group))
+    return all_reduce(x.reshape(-1).vdot(y.reshape(-1)), group=as_group(group))
 
 
 def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
@@ -75,6 +59,6 @@ def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
 def _largest(sizes: Tensor, group: ProcessGroup) -> Tensor:
     """The largest element; its gradient is shared equally by all elements of that size."""
     largest = sizes.detach().max() if sizes.numel() else sizes.detach().sum()
-    all_reduce(largest, ReduceOp.MAX, group)
+    largest = all_reduce(largest, ReduceOp.MAX, group)
     chosen = (sizes.detach() == largest).to(sizes.dtype)
     return sum(sizes * chosen, group) / sum(chosen, group)
