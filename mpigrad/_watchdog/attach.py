@@ -24,7 +24,7 @@ from mpigrad._process.rank import in_slurm_step, launched_rank
 log = get_logger("top")
 
 JOB = "MPIGRAD_JOB"  # the name of the job, set by `mpigrad run`
-THREAD_NAME = "mpigrad-top-listener"
+THREAD_NAME = "mpigrad top"
 SECONDS = 1.0  # to answer
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _PREFIX = "mpigrad-top-"

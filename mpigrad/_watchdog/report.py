@@ -123,7 +123,7 @@ def places() -> list[str]:
     main = threading.main_thread()
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():
-        if thread is main or thread.name.startswith("mpigrad-") and thread.name not in (THREAD_NAME, attach.THREAD_NAME):
+        if thread is main or thread.name.startswith("mpigrad-") and thread.name != THREAD_NAME:
             place = _place(frames.get(thread.ident or 0))
             if place is not None:
                 found.append(place if thread is main else f"{place} (served)")

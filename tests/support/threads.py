@@ -8,7 +8,7 @@ import time
 import traceback
 
 GRACE_SECONDS = 5.0
-LISTENER = "mpigrad-top-listener"  # lives as long as its process
+LISTENER = "mpigrad top"  # lives as long as its process
 
 
 def leaked_threads(before: set[threading.Thread], grace: float = GRACE_SECONDS) -> list[threading.Thread]:

@@ -185,7 +185,7 @@ class Table:
             self.kept.pop(record.number, None)
 
     def _rank_lost(self, rank: int, epoch: int) -> None:
-        self.lost[rank] = epoch
+        self.note_lost(rank, epoch)
         for user in self.users.values():
             if user.parent == rank:
                 user.parent = ORPHAN
@@ -195,6 +195,11 @@ class Table:
             for record, count in held.items():
                 record.children[-1 - rank] += count  # separate from forks of a later incarnation of that rank
             self._adopt(self, held, rank)
+
+    def note_lost(self, rank: int, epoch: int) -> None:
+        """Remember that this incarnation of a rank, and all before it, have left."""
+        if not self.has_lost(rank, epoch):
+            self.lost[rank] = epoch
 
     def has_lost(self, rank: int, epoch: int) -> bool:
         """Whether this worker knows that this incarnation of a rank, or a later one, is lost. Epochs wrap around at 16 bits."""
@@ -718,22 +723,16 @@ def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: 
 def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
     error = _error_of(answer)
     if error is not None:
-        _set_error(owner, creation_error(error))
+        _complete(owner, None, creation_error(error))
 
 
-def _set_value(owner: Owner, value: Any) -> None:
-    """Set the value, unless the creation has timed out. With `set_result`, which also records the streams of GPU tensors."""
+def _complete(owner: Owner, value: Any, error: Any = None) -> None:
+    """Set the value or the error of making it, unless the creation has timed out."""
     try:
-        owner.value.set_result(value)
-    except RuntimeError:
-        if not owner.value.done():
-            raise
-
-
-def _set_error(owner: Owner, error: Any) -> None:
-    """Set the error of making the value, unless the creation has timed out."""
-    try:
-        owner.value._set(2, error)
+        if error is None:
+            owner.value.set_result(value)  # which also records the streams of GPU tensors
+        else:
+            owner.value._set(2, error)
     except RuntimeError:
         if not owner.value.done():
             raise
@@ -758,12 +757,12 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
         result, later = execute()
     except BaseException as error:
         print_error(agent.info, error)
-        _set_error(owner, _portable(agent, error))
+        _complete(owner, None, _portable(agent, error))
     else:
         if later:
             result._add(lambda fut: _fill_from(agent, owner, fut))
             return result.then(lambda fut: table.unkeep(owner.number))
-        _set_value(owner, result)
+        _complete(owner, result)
     table.unkeep(owner.number)
     return None
 
@@ -776,9 +775,9 @@ def _portable(agent: Agent, error: BaseException) -> Any:
 def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
     error = _error_of(fut)
     if error is None:
-        _set_value(owner, fut.value())
+        _complete(owner, fut.value())
     else:
-        _set_error(owner, _portable(agent, error))
+        _complete(owner, None, _portable(agent, error))
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:

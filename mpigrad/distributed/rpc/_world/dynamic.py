@@ -15,6 +15,9 @@ member it has heard of has answered or left, and at the latest after GRACE secon
 answers at all, it gives up after LOOKS polls, 2 ms apart, and PAUSES times the longest of these polls: if the machine
 is so busy that this rank had to wait for a core, members may be waiting for one now. After LONGEST seconds without an
 answer it gives up in any case. A call to an unknown name or rank waits GRACE seconds for it to join before it fails.
+
+Members remember which incarnations have left, also those of which they never knew, and those that left before they joined again:
+a member that adopts RRefs (`_rref/adoption.py`) asks the others for it, and a graceful shutdown waits for the answers.
 """
 
 from __future__ import annotations
@@ -51,23 +54,28 @@ GRACE = 2.0  # seconds without news of a known member
 logger = logging.getLogger(__name__)
 _RANK = struct.Struct("<I")
 _lives = itertools.count(1)
+_left: dict[int, dict[int, int]] = {}  # handle of a communicator -> rank -> its latest incarnation that has left
 
 
 def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
     """Join the dynamic world of a communicator."""
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
     used_group(comm, upper // 2)
-    return join(name, open_transport(comm, first_tag=upper // 2), options)
+    left = _left.setdefault(mpi()._handleof(comm), {})
+    return join(name, open_transport(comm, first_tag=upper // 2), options, left)
 
 
-def join(name: str, transport: Transport, options: Any) -> Agent:
-    """Join the dynamic world of a transport's communicator; RuntimeError if another member has this name."""
+def join(name: str, transport: Transport, options: Any, left: dict[int, int] | None = None) -> Agent:
+    """Join the dynamic world of a transport's communicator; RuntimeError if another member has this name.
+
+    `left` is what this rank remembers of its earlier incarnations: see `Membership.note_left`.
+    """
     profiles = own_profile(name, options)
     agent = new_agent(name, transport, options, agent_class(name, profiles))
     begin(agent, profiles, options, static=False)
     agent.static = False
     agent.epoch = (next(_lives) - 1) % 65535 + 1  # 16 bits in the header; 0 means static
-    agent.membership = Membership(agent)
+    agent.membership = Membership(agent, {} if left is None else left)
     agent.unknown_worker = agent.membership.await_worker
     current.set_agent(agent)
     agent.membership.announce()
@@ -89,8 +97,10 @@ class Membership:
     Handlers run on any thread. `_admission` makes sure that no member is welcomed after `close`.
     """
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, left: dict[int, int]) -> None:
+        self._agent, self._left = agent, left
+        for rank, epoch in {**left, agent.rank: agent.epoch - 1}.items():
+            agent.rrefs.note_lost(rank, epoch)
         self._expected: set[int] = set()
         self._welcomed: set[int] = set()
         self._refused: str | None = None
@@ -183,10 +193,19 @@ class Membership:
             return
         if known is not None:
             agent.lose(rank, f"{known} has left this RPC world, so calls to it cannot be answered")
+        self.note_left(rank, epoch - 1)  # its messages arrive in order: those of earlier incarnations have all arrived
         agent.gone.pop(rank, None)
         agent.epochs[rank] = epoch
         agent.workers[rank] = agent.by_name[name] = WorkerInfo(name, rank)
         member_joined(agent, name, profile)
+
+    def note_left(self, rank: int, epoch: int) -> None:
+        """Remember that an incarnation of a rank has left, whether this worker knew it or not. After `lose`, if it did."""
+        self._agent.rrefs.enqueue(self._note, rank, epoch)
+
+    def _note(self, rank: int, epoch: int) -> None:
+        self._agent.rrefs.note_lost(rank, epoch)
+        self._left[rank] = self._agent.rrefs.lost[rank]
 
     def await_worker(self, to: Any) -> WorkerInfo | None:
         """Wait up to GRACE seconds for a worker that is not known yet; None if it does not join."""

@@ -62,6 +62,8 @@ def _on_leave(agent: Agent, message: extensions.RawMessage) -> None:
         info = agent.workers.get(message.src, f"WorkerInfo(id={message.src})")
         why = f"{info} has left this RPC world, so calls to it cannot be answered"
         agent.lose(message.src, agent.gone.get(message.src, why))
+    if agent.membership is not None:
+        agent.membership.note_left(message.src, message.extra)
 
 
 extensions.register_handler(MessageType.LEAVE, _on_leave)

@@ -14,7 +14,7 @@ from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._progress import progress
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
-from mpigrad.distributed.rpc._world import dynamic
+from mpigrad.distributed.rpc._world import dynamic, leaving
 from mpigrad.distributed.rpc._world.device_profiles import encode_introduction
 from mpigrad.distributed.rpc._world.dynamic import join
 from mpigrad.distributed.rpc._world.leaving import leave
@@ -129,3 +129,21 @@ def test_a_member_that_leaves_while_somebody_joins_is_not_waited_for(network) ->
     joiner.lose(1, "has left")
     assert membership._settled(0.0, 0, 0.0)
     leave(joiner, False, 0)
+
+
+def test_members_know_of_lives_that_ended_before_they_joined(network) -> None:
+    """Asked for the orphans of such a life, they answer at once; they waited 5 seconds for the news of its end."""
+    first = member(network, 0, "first")
+    lost = first.rrefs.has_lost
+    assert lost(0, first.epoch - 1) and not lost(0, first.epoch)  # its own
+    leaving._on_leave(first, RawMessage(1, b"", [], 3, 0, 0, 0))
+    assert lost(1, 3) and not lost(1, 4)  # one of which it never knew
+    first.membership.on_join(RawMessage(1, encode_introduction(first).replace(b"first", b"other"), [], 6, 0, 0, 0))
+    assert lost(1, 5) and not lost(1, 6)  # those before a member's present one
+    leaving._on_leave(first, RawMessage(1, b"", [], 6, 0, 0, 0))
+    eventually(lambda: lost(1, 6))
+    leave(first, False, 0)
+
+    again = join("again", network.transport(0), MPIRpcBackendOptions(), first.membership._left)
+    assert again.rrefs.has_lost(1, 6)  # its earlier life heard of it
+    leave(again, False, 0)
