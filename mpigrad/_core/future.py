@@ -74,7 +74,9 @@ def start(run: Callable[[], None], name: str) -> None:
 
 
 class Future:
-    """A value that is set once, by any thread, with `set_result` or `set_exception`.
+    """A value that is set once, by any thread, with `set_result` or `set_exception`; `wait` returns it.
+
+    `devices` is accepted as in PyTorch: futures of GPU tensors need not name their devices.
 
     >>> from mpigrad.futures import Future
     >>> fut = Future()
@@ -139,7 +141,7 @@ class Future:
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return the future of `callback(self)`, called once this one is completed (at once, if it is already).
+        """Return a future of the result of `callback(self)`, which is called when this future is completed, or now if it is.
 
         >>> fut = Future(); fut.set_result(1)
         >>> fut.then(lambda f: f.value() + 1).wait()
@@ -184,7 +186,7 @@ class Future:
         self._set(1, result)
 
     def set_exception(self, result: BaseException) -> None:
-        """Complete this future with an error, which `wait` and `value` raise.
+        """Complete this future with the exception `result`, which `wait` and `value` then raise.
 
         >>> fut = Future(); fut.set_exception(ValueError("no")); fut.done()
         True

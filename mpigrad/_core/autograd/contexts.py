@@ -53,7 +53,7 @@ _ROOTS = 64  # sets of roots whose graphs a context caches
 
 
 class DistAutogradContext:
-    """This worker's share of one context. Methods with a leading underscore are PyTorch's.
+    """The part of one context on this worker: recorded messages and gradients. Methods with a leading underscore are PyTorch's.
 
     Invariants: `sends` and `recvs` only grow; `gradients` is changed under `lock`; nothing new starts in a `released` context,
     and it is freed when no pass uses it any more.

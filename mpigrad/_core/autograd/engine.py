@@ -99,7 +99,7 @@ class RootBranch(Branch):
     def _hold_roots(self, sources: list[Source], grads: list[Any]) -> None:
         with self.context.lock:
             part = make_part(self.worker, self.context, self.pass_, [self.roots, *sources])
-        register_hold(part)
+        register_hold(part)  # outside of the lock: on the initiator it starts the reach phase, which takes the lock
         part.deliver(self.roots, grads)
 
     def take_answer(self, reply: CallFuture) -> CallFuture | None:
@@ -174,7 +174,7 @@ class RootBranch(Branch):
         self._observe_reach_end()
         assert self._reach_id is not None
         with self.lock:
-            self._reach_over = True
+            self._reach_over = True  # from now on `add_holder` says so; the holders so far are told below
             self.roots.reach_id = self._reach_id
             ranks = list(self.holders)
         for rank in ranks:
@@ -197,7 +197,7 @@ class RootBranch(Branch):
             if self.error is not None or self.over:
                 return
             self.error = error
-            ranks, self.holders = list(self.holders), {}
+            ranks, self.holders = list(self.holders), {}  # a failed pass does not wait for parts: see `_end`
         for rank in ranks:
             tell_abort(self.worker, self.context, self.pass_.id, rank)
         self._end()
@@ -462,7 +462,10 @@ register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)
 
 # -- public functions ---------------------------------------------------------------------------------------------------
 class context:
-    """A distributed autograd context: calls made inside are recorded, on every worker they reach.
+    """A context manager that records calls for `backward`: those made in its block, and those made by the functions they call.
+
+    `with context() as context_id` returns the id for `backward` and `get_gradients`. The end of the block frees the recorded
+    graph and the gradients on all workers. Each thread has its own current context, and contexts cannot be nested.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -510,10 +513,16 @@ class context:
 
 
 def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False) -> None:
-    """Run a backward pass from `roots` (scalars on this worker) through every worker the context reached.
+    """Compute the gradients of `roots` on all workers whose calls were recorded in a context.
 
-    Gradients add up in the context, on the worker of each leaf: see `get_gradients`. The call returns when the pass is over
-    everywhere. `create_graph=True`, an addition to PyTorch, records the pass, so that gradients can be differentiated again.
+    Each worker adds the gradients of its own leaves to those in the context (see `get_gradients`), not to `.grad`. The call
+    returns when the backward pass has ended on all workers. If it fails on any worker, the error is raised here.
+
+    Args:
+        context_id: the value of `with context() as context_id`.
+        roots: scalar tensors on this worker that require grad, usually the loss.
+        retain_graph: keep the graph, so that `backward` can be called again.
+        create_graph: record the backward pass itself, so that gradients can be differentiated again; an addition to PyTorch.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -543,9 +552,11 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Return the gradients of `outputs` with respect to `inputs`, tensors of this worker, through all workers in between.
+    """Return the gradients of `outputs` with respect to `inputs`, both tensors of this worker, through calls to other workers.
 
-    The distributed `mpigrad.autograd.grad`; an addition to PyTorch. The context's gradients are left alone.
+    The counterpart of `mpigrad.autograd.grad` for a context; an addition to PyTorch. Gradients in the context are not changed.
+    `retain_graph` keeps the graph for another pass (default: `create_graph`), `create_graph` records the gradients, and with
+    `allow_unused` the gradient of an input on which the outputs do not depend is None instead of an error.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -580,7 +591,7 @@ extensions.debug_info_hooks.append(lambda: _get_debug_info())
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
-    """The gradients that passes in this context have accumulated on this worker, by leaf.
+    """The gradients of this worker's leaf tensors in a context: a dict from each leaf to the sum over all `backward` calls.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -597,20 +608,24 @@ def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
 
 
 def _init(worker_id: int) -> None:
+    """Set up distributed autograd without RPC, as a worker of this id."""
     init(worker_id)
 
 
 def _new_context() -> DistAutogradContext:
+    """Create a context and make it the current one of this thread; `_release_context` frees it."""
     return this_worker().container.new_context()
 
 
 def _release_context(context_id: int) -> None:
+    """Free a context on all workers; RuntimeError if this worker does not have it."""
     worker = this_worker()
     worker.container.retrieve(context_id)
     release(worker, context_id)
 
 
 def _current_context() -> DistAutogradContext:
+    """The current context of this thread; RuntimeError if there is none."""
     found = CURRENT.context
     if found is not None and found.released:
         raise RuntimeError("Couldn't find autograd context data for current autograd context id")
@@ -623,22 +638,27 @@ def _current_context() -> DistAutogradContext:
 
 
 def _has_valid_context() -> bool:
+    """Whether this thread has a current context that is not released."""
     return CURRENT.context is not None and not CURRENT.context.released
 
 
 def _retrieve_context(context_id: int) -> DistAutogradContext:
+    """The context with this id; RuntimeError if this worker does not have it."""
     return this_worker().container.retrieve(context_id)
 
 
 def _is_valid_context(context_id: int) -> None:
+    """Raise a RuntimeError if this worker does not have the context."""
     _retrieve_context(context_id)
 
 
 def _get_max_id() -> int:
+    """The largest id that a context of this worker can have."""
     return this_worker().container.max_id
 
 
 def _get_debug_info() -> dict[str, Any]:
+    """The numbers of running backward passes and of contexts on this worker."""
     worker = this_worker()
     return {
         "num_current_backward_passes": len(worker.live),

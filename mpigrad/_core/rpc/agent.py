@@ -131,7 +131,7 @@ class Server:
         self.running[header] = None
         try:
             func, args, kwargs, tensors = self._decode_call(frame, header)
-            del frame
+            del frame  # its memory is freed with the last argument that is a view of it, while the function runs
             interceptor = self._interceptor if header.flags & HAS_CONTEXT else None
             if interceptor is None:
                 self._run_and_answer(header, func, args, kwargs, False, None)

@@ -457,7 +457,7 @@ class CallTable:
         context = None
         if self._interceptor is not None:
             context = self._interceptor.on_send(self._agent, dst, payload.tensors)
-        call_id = next(self._ids)
+        call_id = next(self._ids)  # this counts the call as issued, so it comes after all that may fail
         if not call_id & SAMPLE:
             self.latency.begin(call_id, now)
         self.pending[call_id] = fut  # before the send: another thread may receive the answer at once
@@ -498,7 +498,7 @@ class CallTable:
             timeout = self._agent.rpc_timeout if timeout is None else timeout
             fut = self._begin(dst, NAMES[kind], timeout, _monotonic())
             if then is not None:
-                fut._callbacks = deque((then,))
+                fut._callbacks = deque((then,))  # set directly: no other thread knows the future yet
             payload = encode_raw(body, arrays) if body or arrays else NOTHING
             call_id = next(self._ids)
             self.pending[call_id] = fut
@@ -507,7 +507,7 @@ class CallTable:
             except BaseException:
                 self._take_back(call_id)
                 raise
-            if dst in self._gone:
+            if dst in self._gone:  # as in `_call`: it may have left before the entry in `pending` was made
                 self.fail_calls_to(dst)
             return fut
         finally:
@@ -593,7 +593,7 @@ class CallTable:
         if not call_id & SAMPLE:
             self.latency.end(call_id)
         fut._value = value
-        fut._state = state
+        fut._state = state  # after the value: threads read the value without a lock once they see the state
         if fut._sleepers is not None:
             fut._wake()
         if fut._callbacks:
@@ -607,7 +607,7 @@ class CallTable:
         """Run the timers that are due, and fail the calls that have timed out."""
         if self.timers.waiting:
             self.timers.run_due(now)
-        for call_id, fut in list(self.pending.items()):
+        for call_id, fut in list(self.pending.items()):  # a copy, since other threads make and complete calls meanwhile
             if fut.deadline <= now:
                 self.fail(call_id, self._timeout_error(fut))
 

@@ -405,7 +405,7 @@ class MPITransport(Transport):
         self._direct = connect(MPI, self._comm, self._frame_tag, self._ring, self._buffers)
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        if dst == self.rank:
+        if dst == self.rank:  # copied, since the caller may change its arrays after the call, as with a message
             self._ready.append(copied(frame, follow, self.device_receiver))
             return
         # a frame must not overtake queued ones; the first test is a fast path
@@ -454,7 +454,7 @@ class MPITransport(Transport):
                 continue
             if nth in offered:
                 self._keep(offered[nth], dst)
-                tag += tags_of(array.nbytes)
+                tag += tags_of(array.nbytes)  # reserved: if the receiver declines, the array is sent with these tags
                 continue
             for request in self.send_pieces(dst, array.reshape(-1).view(np.uint8), tag):
                 self._keep(request, dst)
@@ -464,7 +464,7 @@ class MPITransport(Transport):
         """Send an array of bytes by MPI, in messages with consecutive tags; returns their requests."""
         if 0 < raw.nbytes <= CHUNK:
             return (self._comm.Isend([raw, self._byte], dst, self._first_tag + tag % self._tags),)
-        return self._in_pieces(self._comm.Isend, dst, raw, tag)
+        return self._in_pieces(self._comm.Isend, dst, raw, tag)  # MPI counts are 32-bit ints: at most 2 GiB in one message
 
     def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterable[Any]:
         """The counterpart of `send_pieces`."""
@@ -521,7 +521,7 @@ class MPITransport(Transport):
         length = _length_at(buffer, LENGTH_OFFSET)[0]
         frame = buffer[: length if HEADER_SIZE <= length <= FRAME_MAX or not length else HEADER_SIZE]
         buffer[:HEADER_SIZE] = _NO_HEADER  # or a message that is too short would look like this one
-        request.Start()
+        request.Start()  # after the copy: MPI may write the next message into the buffer from now on
         self._at = at + 1 if at + 1 < RING else 0
         return frame
 
@@ -658,7 +658,7 @@ class MPITransport(Transport):
         ring, self._ring, self._direct = self._ring, [], None
         buffers, self._buffers = self._buffers, []  # free 1 MiB without waiting for the garbage collector
         for request in ring:
-            request.Cancel()
+            request.Cancel()  # local: whether it was cancelled or has received a message shows only when it completes
         limit = time.monotonic() + CLOSE_SECONDS
         for request, buffer in zip(ring, buffers):
             while not (over := request.Test()) and time.monotonic() < limit:

@@ -86,7 +86,7 @@ class SendQueue:
                 lock.release()
         else:
             self.outbox.append((dst, frame, follow, tag))
-        if self.outbox:
+        if self.outbox:  # the holder may have looked into the outbox for the last time before the frame was added
             self.flush()
 
     def flush(self) -> None:
@@ -154,6 +154,8 @@ logger = logging.getLogger(__name__)
 
 BURST = 24  # tests of the transport in one poll
 GLANCE = 2  # the same after a nap
+# Measured on two cores with Open MPI (docs/lab/learned.md): shorter times make the next call wait for a wake-up, longer ones take
+# the core from other processes.
 ACTIVE_SECONDS = 0.0002  # after activity: poll closely, keep the lead
 YIELD_SECONDS = 0.001  # after activity, before naps: ranks that exchange messages faster than this never sleep in between
 PATIENCE_SECONDS = 0.0005  # while large transfers are in flight, before the core is yielded
@@ -217,9 +219,9 @@ class Idle:
             if idle < YIELD_SECONDS:
                 os.sched_yield()
                 return
-        nap = idle * 0.125
+        nap = idle * 0.125  # so that a nap delays a message by at most an eighth of the time that passed before it
         nap = SHORTEST_NAP if nap < SHORTEST_NAP else min(nap, LONGEST_NAP if idle < 1 else IDLE_NAP)
-        if nap > 0.0002:
+        if nap > 0.0002:  # from here on this thread counts as idle, and the monitor may slow down and park
             self._lead.napping = True
         if fut is None:
             time.sleep(nap)
@@ -381,7 +383,7 @@ class Pool:
 
     def _retire(self) -> bool:
         """Whether there are enough idle threads without this one."""
-        return len(self._sleeping) >= self.limit + 2
+        return len(self._sleeping) >= self.limit + 2  # two more than functions may run: the leader and the monitor
 
     def _sleep(self) -> None:
         lock = Mutex()
@@ -394,7 +396,7 @@ class Pool:
             or not (self._lead.ticking or self._lead.lock.locked() or self._lead.napping)
         ):
             release(lock)
-        lock.acquire(True, 1.0)
+        lock.acquire(True, 1.0)  # with a limit: if a wake-up is missed, the thread looks again after a second
         discard(self._sleeping, lock)
 
     def _run_job(self) -> bool:
@@ -454,7 +456,7 @@ class Pool:
     def _reserve(self) -> bool:
         """Count a function as running if the limit allows it; `run` undoes that."""
         running = self._running
-        running.append(None)
+        running.append(None)  # first add, then check: two threads that check first could both exceed the limit
         if len(running) - len(self.blocked) <= self.limit:
             return True
         running.pop()
@@ -479,7 +481,7 @@ class Pool:
             self._relieve(now)
         if idle > TRIM_SECONDS and kept_bytes():
             trim()
-        self._lead.lock.release()
+        self._lead.lock.release()  # so that a thread that starts to wait can poll itself at once
         self._idle.back_off(now, idle, None)
         return self._lead.lock.acquire(False)
 
