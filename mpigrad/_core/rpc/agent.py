@@ -32,6 +32,7 @@ from mpigrad.distributed.rpc._protocol.message import (
 )
 from mpigrad.distributed.rpc._protocol.worker_info import WorkerInfo
 from mpigrad.distributed.rpc._transport.receive_pool import kept_bytes
+from mpigrad.interop._futures import following, is_torch_future
 
 from ..future import Future
 from ..guard import enter, leave
@@ -259,7 +260,7 @@ class Server:
 
     def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
         """Send the value of a future when it is completed, inside the context of the request."""
-        _check_is_future(func, result)
+        result = _as_future(func, result)
 
         def ready(fut: Future) -> None:
             try:
@@ -307,10 +308,12 @@ class Server:
             next(self._handled)
 
 
-def _check_is_future(func: Any, result: Any) -> None:
-    """Raise PyTorch's RuntimeError unless a function marked with `async_execution` returned a future."""
+def _as_future(func: Any, result: Any) -> Future:
+    """The future that a function marked with `async_execution` returned, ours or torch's; otherwise PyTorch's RuntimeError."""
     if isinstance(result, Future):
-        return
+        return result
+    if is_torch_future(result):
+        return following(result)
     if getattr(func, "_jit_mark", None) == "script":
         raise RuntimeError(
             f"Async functions must return an IValue of Future type, but got {type(result).__name__} from {label(func)}"
@@ -324,9 +327,7 @@ def _check_is_future(func: Any, result: Any) -> None:
 def _execute(func: Any, args: Any, kwargs: Any) -> tuple[Any, bool]:
     """The result of a function, and whether it is a future of the value (not a value that happens to be a future)."""
     result, later = func(*args, **kwargs), getattr(func, "_wrapped_async_rpc_function", None) is not None
-    if later:
-        _check_is_future(func, result)
-    return result, later
+    return _as_future(func, result) if later else result, later
 
 
 def _is_flat(fut: Future) -> bool:
