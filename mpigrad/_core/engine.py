@@ -84,12 +84,12 @@ def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
 
 
 def _is_later(one: Node, other: Node) -> bool:
-    """Whether `one` was made after `other`."""
+    """Whether the node `one` was recorded after the node `other`."""
     return one._sequence > other._sequence
 
 
 def _push(heap: list[Node], node: Node) -> None:
-    """Add a node to a heap of which the first is the node that was made last."""
+    """Add a node to a heap whose first element is the node that was recorded last."""
     place = len(heap)
     heap.append(node)
     while place > 0:
@@ -103,7 +103,7 @@ def _push(heap: list[Node], node: Node) -> None:
 
 
 def _pop(heap: list[Node]) -> Node:
-    """Take the first node of a heap."""
+    """Remove the first node of a heap and return it."""
     last = heap.pop()
     size = len(heap)
     if not size:
@@ -133,7 +133,7 @@ _RUNNING = _Running()
 
 
 def current_task() -> GraphTask | None:
-    """The pass that this thread is in, for hooks."""
+    """The pass that this thread is running; hooks use it."""
     return _RUNNING.task
 
 
@@ -170,7 +170,7 @@ class GraphTask:
         self.needed = needed  # run only these; None runs all
 
     def start(self, node: Node) -> None:
-        """Add a node that has all its gradients to those that are ready."""
+        """Add a node that has received all its gradients to those that are ready."""
         _push(self.ready, node)
 
     def feed(self, node: Node, nr: int, grad: Any) -> None:
@@ -297,7 +297,7 @@ class GraphTask:
                 leaves.clear()
 
     def _run_node(self, node: Any, grad: Any) -> Any:
-        """What a node gives to its edges; it lets go of what it saved, unless the graph is kept."""
+        """Run a node and return the gradients for its edges; the node frees its saved tensors, unless the graph is retained."""
         if grad is None and not node.runs_on_none:
             outs: Any = (None,) * len(node.edges)
         elif node.hooks is not None or TRACING.on:
@@ -387,16 +387,16 @@ class GraphTask:
         return tuple(self.as_tensor(each) for each in (grad if outputs != 1 else [grad]))
 
     def as_tensor(self, value: Any) -> Tensor | None:
-        """Convert a gradient for users: a tensor."""
+        """Convert a gradient to a tensor, for hooks and other user code."""
         return wrap(filled(as_array(value))) if self.F is RAW and value is not None else value
 
     def as_value(self, tensor: Tensor | None) -> Any:
-        """Convert a gradient for nodes: an array if F is RAW."""
+        """Convert a gradient to the form that nodes use: an array if F is RAW, otherwise a tensor."""
         return tensor._array if self.F is RAW and tensor is not None else tensor
 
 
 def _go_where(grad: Any) -> None:
-    """Make the GPU of a gradient (or of the first of several) the current one, on which the node must run."""
+    """Make the GPU of a gradient (or of the first of several) the current device, since the node must run on it."""
     for each in grad if type(grad) is list else (grad,):
         if each is not None:
             place = each.device if isinstance(each, Tensor) else device_of(each)

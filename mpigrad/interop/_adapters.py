@@ -16,7 +16,7 @@ ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index 
 
 
 class Graph(NamedTuple):
-    """What is below some nodes of a framework's graph.
+    """The part of a framework's graph below some nodes.
 
     `below` has, for each node that can be run, its edges (None for inputs without gradient). `ends` has the other nodes: for a
     leaf the pair (leaf, 0); for a node that `attach` has made, the pair (mpigrad node, index of its first output).
@@ -53,7 +53,7 @@ class TensorAdapter(ABC):
 
     @abstractmethod
     def describe(self, tensor: Any) -> bytes | None:
-        """What `make` has to know besides the array, such as an element type; up to 100 bytes, often none.
+        """A description for `make`, besides the array, such as an element type; up to 100 bytes, often empty.
 
         None if the tensor is not sent as one array: then `reduce` is called.
         """
@@ -63,7 +63,9 @@ class TensorAdapter(ABC):
         """A tensor with these elements, without a copy. The description comes from another process: check it."""
 
     def reduce(self, obj: Any) -> Any:
-        """How to pickle an object that `describe` declines, as `__reduce_ex__` returns it; NotImplemented for the usual way."""
+        """Return how to pickle an object that `describe` declines, in the form of `__reduce_ex__`; NotImplemented for the usual
+        way.
+        """
         return NotImplemented
 
     # -- graphs --------------------------------------------------------------------------------------------------------
@@ -72,15 +74,15 @@ class TensorAdapter(ABC):
         return False
 
     def edge_of(self, tensor: Any) -> ForeignEdge:
-        """The node of a tensor that requires grad, and which output of it the tensor is."""
+        """The node of a tensor that requires grad, and the index of the tensor among the node's outputs."""
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def attach(self, tensors: Sequence[Any], node: Any, first: int) -> None:
-        """Make tensors that `make` has just made the outputs `first`, `first + 1` ... of `node`, a node of mpigrad's graph."""
+        """Make tensors that `make` has created the outputs `first`, `first + 1`, ... of `node`, a node of mpigrad's graph."""
         raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
 
     def graph_of(self, nodes: Sequence[Any]) -> Graph:
-        """What is below some nodes, including them."""
+        """The graph below some nodes, including them."""
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def run(
@@ -92,7 +94,7 @@ class TensorAdapter(ABC):
         create: bool,
         quiet: Sequence[Any] = (),
     ) -> Sequence[Any]:
-        """The gradients of `inputs`, given those of `outputs` (some may be None). Nodes below `inputs` do not run.
+        """Compute the gradients of `inputs`, given those of `outputs` (some may be None). Nodes below `inputs` do not run.
 
         `keep`: the same nodes will run again. `create`: record the gradients, so that they can be differentiated.
         `quiet`: tensors at some of the inputs whose hooks must not be called now: these get only a part of their gradient.
@@ -117,7 +119,7 @@ _REMEMBERED = 4096
 
 
 def register_adapter(cls: type, adapter: TensorAdapter) -> None:
-    """Use an adapter for objects of a class and of its subclasses, unless these have their own. Do so on every worker.
+    """Use an adapter for objects of a class, and of subclasses without an adapter of their own. Call it on every worker.
 
     >>> import numpy as np
     >>> from mpigrad.interop import TensorAdapter, adapter_of, register_adapter

@@ -1,4 +1,4 @@
-"""How `mpigrad.interop.jax` works; everything here may import jax."""
+"""The implementation of `mpigrad.interop.jax`; everything here may import jax."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..nn import Parameter
 
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """See `mpigrad.interop.jax.stage`."""
+    """The implementation of `mpigrad.interop.jax.stage`."""
     plain = jax.jit(lambda tree, leaves: _split(_called(fn, tree, leaves)), static_argnums=0)
     recorded = jax.jit(functools.partial(_with_derivative, fn), static_argnums=(0, 1))
 
@@ -43,7 +43,7 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Stage(Function):
-    """The node of a stage."""
+    """The graph node of one call of a stage."""
 
     @staticmethod
     def forward(ctx: Any, call: Callable[[], Any], again: Callable[..., Any], rest: list[Any], *inputs: Tensor) -> Any:
@@ -98,7 +98,7 @@ def _gradient_stage(fn: Callable[..., Any], tree: Any, chosen: tuple[int, ...]) 
 
 
 def _split(result: Any) -> tuple[list[Any], Any]:
-    """The arrays of a result that can have gradients, and the result with None in their places."""
+    """The arrays in a result that can have gradients, and the result with None in their places."""
     leaves, tree = jax.tree.flatten(result)
     leaves = [jnp.asarray(each) for each in leaves]
     smooth = [jnp.issubdtype(each.dtype, jnp.inexact) for each in leaves]
@@ -107,14 +107,14 @@ def _split(result: Any) -> tuple[list[Any], Any]:
 
 
 def _joined(smooth: list[Tensor], rest: Any) -> Any:
-    """The result of a function, of tensors."""
+    """The result of a function, with tensors put back into their places."""
     leaves, tree = jax.tree.flatten(rest, is_leaf=lambda each: each is None)
     waiting = iter(smooth)
     return jax.tree.unflatten(tree, [next(waiting) if each is None else _tensor(each) for each in leaves])
 
 
 def _array(value: Any) -> Any:
-    """A leaf of the arguments, for JAX."""
+    """An argument converted for JAX."""
     if not isinstance(value, Tensor):
         return value
     array = value.detach()._array
@@ -122,7 +122,7 @@ def _array(value: Any) -> Any:
 
 
 def _tensor(array: Any, like: Tensor | None = None) -> Tensor:
-    """An array of JAX as a tensor, whose memory is its own: JAX's must not be written to."""
+    """Convert an array of JAX to a tensor with its own memory: JAX's arrays must not be written to."""
     found = np.array(array)
     if like is None:
         return wrap(found)

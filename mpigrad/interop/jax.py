@@ -14,7 +14,7 @@ from typing import Any
 
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, computed by JAX, from tensors to tensors: gradients go through it, in contexts and outside.
+    """Wrap a JAX function as a function of mpigrad's tensors; gradients pass through it, in distributed contexts and locally.
 
     Arguments and results are pytrees. Tensors of mpigrad among the arguments that require grad get gradients; everything else is
     a constant. The function is traced and compiled for each shape of its arguments, as by `jax.jit`. Results own their memory.
@@ -33,7 +33,7 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def parameters(tree: Any) -> Any:
-    """The pytree with a parameter in place of each array: leaves of mpigrad's graph, for stages and for optimizers.
+    """A copy of a pytree in which each array is replaced by a `Parameter`, for stages and for optimizers.
 
     >>> from mpigrad.interop.jax import parameters  # doctest: +SKIP
     >>> params = parameters({"w": jnp.ones((3, 2)), "b": jnp.zeros(2)})  # doctest: +SKIP
@@ -44,14 +44,14 @@ def parameters(tree: Any) -> Any:
 
 
 def arrays(tree: Any) -> Any:
-    """The pytree with JAX's arrays in place of tensors; the values are copied."""
+    """A copy of a pytree in which tensors are replaced by JAX arrays with the same values."""
     from . import _jax_stage
 
     return _jax_stage.arrays(tree)
 
 
 def gradients(tree: Any, context_id: int | None = None) -> Any:
-    """The pytree with the gradients of its tensors, as JAX's arrays: of a context, or `.grad`. Zeros where there is none."""
+    """A pytree with the gradients of its tensors as JAX arrays: those in a context, or `.grad`; zeros if there is none."""
     from . import _jax_stage
 
     return _jax_stage.gradients(tree, context_id)

@@ -108,7 +108,7 @@ def pack_header(
     extra: int = 0,
     extra2: int = 0,
 ) -> bytes:
-    """A header; `length` is that of the whole frame."""
+    """Build the bytes of a header; `length` is the length of the whole frame."""
     return _pack(
         kind, mode, flags, epoch, transfers, src, length, name_length, meta_length, tag, call_id, context_id, message_id,
         extra, extra2,
@@ -130,7 +130,7 @@ def build_frame(
     meta: bytes,
     name: bytes,
 ) -> bytes:
-    """A frame without transfers."""
+    """Build a frame that is not followed by transfers."""
     head = pack_header(
         kind=kind, mode=mode, flags=flags, epoch=epoch, src=src, call_id=call_id, context_id=context_id,
         message_id=message_id, extra=extra, extra2=extra2, name_length=len(name), meta_length=len(meta),
@@ -140,12 +140,12 @@ def build_frame(
 
 
 def length_prefixed(text: bytes, rest: bytes) -> bytes:
-    """The length of a text, the text, and the rest."""
+    """Bytes that contain the length of a text, the text, and the rest."""
     return b"".join((_LENGTH.pack(len(text)), text, rest))
 
 
 def length_at(text: bytes, place: int) -> int:
-    """The length that `length_prefixed` has written at a position; ValueError if the text is too short."""
+    """Read a length that `length_prefixed` wrote at a position; ValueError if the buffer is too short."""
     if len(text) < place + _LENGTH.size:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     (length,) = _LENGTH.unpack_from(text, place)

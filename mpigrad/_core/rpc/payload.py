@@ -65,7 +65,8 @@ if TYPE_CHECKING:
 # -- arrays ------------------------------------------------------------------------------------------------------------
 INLINE_MAX = 32 * 1024  # larger arrays follow the frame
 MAX_TRANSFERS = 256  # per message; further large arrays go into the body
-RECOPY_MIN, RECOPY_MULTIPLE = 8 * 1024, 2  # PyTorch's: from so many bytes on, and so many times the tensor's, it is copied first
+# PyTorch's limits: a tensor whose memory block has at least so many bytes, and is so many times larger, is copied first
+RECOPY_MIN, RECOPY_MULTIPLE = 8 * 1024, 2
 _REMEMBERED = 4096  # layouts kept in each direction
 _PAD = [b"\0" * n for n in range(16)]
 _KINDS = "biufcmM?SU"  # dtypes that their text describes completely
@@ -108,7 +109,9 @@ def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
 
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
-    """Add one sendable array to a message: its text to `layout`, its bytes to `data` or itself to `follow`."""
+    """Add one sendable array to a message: its layout text to `layout`, and its bytes to `data` (inline) or the array to
+    `follow`.
+    """
     if kind != ARRAY and not array.flags.c_contiguous:
         array, strided = _memory_of(array)
         if strided:
@@ -142,8 +145,9 @@ def _put_strided(
 
 
 def _memory_of(array: Any) -> tuple[Any, bytes]:
-    """The memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides; or a C-contiguous copy
-    and no text."""
+    """The memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides; or a C-contiguous
+    copy, with an empty text.
+    """
     owner, size, module = array, array.dtype.itemsize, array_module(array)
     while type(owner.base) is type(array):
         owner = owner.base
@@ -157,7 +161,7 @@ def _memory_of(array: Any) -> tuple[Any, bytes]:
 
 
 def _guest_for(adapter: TensorAdapter, tensor: Any) -> GuestTensor | None:
-    """The stand-in of a tensor of another framework; None if it is not sent as one array."""
+    """The `GuestTensor` that stands for a tensor of another framework; None if the tensor is not sent as one array."""
     description = adapter.describe(tensor)
     if description is None:
         return None
@@ -168,7 +172,7 @@ _tags: dict[tuple[str, bytes], bytes] = {}
 
 
 def _tag(adapter: TensorAdapter, description: bytes) -> bytes:
-    """The text behind a guest's layout: its framework and description."""
+    """The text after the layout of another framework's tensor: the name of the framework, and the adapter's description."""
     tag = _tags.get((adapter.name, description))
     if tag is None:
         text = adapter.name.encode() + b"\0" + description
@@ -255,7 +259,7 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
 
 
 def _strided(layout: bytes, at: int, size: int, nbytes: int) -> tuple[Any, Any]:
-    """Shape and strides of a tensor in a memory of so many bytes; ValueError if it would reach outside."""
+    """Shape and strides of a tensor, from its layout; ValueError if it would exceed its memory of `size` bytes."""
     ndim = layout[at]
     numbers = struct.unpack_from(f"<{2 * ndim}Q", layout, at + 1)
     shape, strides = numbers[:ndim], numbers[ndim:]
@@ -347,7 +351,7 @@ def take(
 
 
 def _take_guest(array: Any, kind: int, made_by: tuple[TensorAdapter, bytes], tensors: list[Any]) -> Any:
-    """Make a tensor of another framework, and add its stand-in to `tensors`."""
+    """Create a tensor of another framework, and add its `GuestTensor` to `tensors`."""
     adapter, description = made_by
     requires = kind >= GUEST_GRAD
     made = adapter.make(array, description, requires)
@@ -356,7 +360,7 @@ def _take_guest(array: Any, kind: int, made_by: tuple[TensorAdapter, bytes], ten
 
 
 def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """A view of a vector, of which the vector is the base."""
+    """A view with the given shape and strides, whose base is the vector with the memory."""
     if type(memory) is not _ndarray or memory.dtype.kind == "V":  # bfloat16 has no buffers
         return array_module(memory).lib.stride_tricks.as_strided(memory, shape, strides)
     return _ndarray(shape, memory.dtype, memory, 0, strides)

@@ -142,7 +142,7 @@ def _of_format_1(part: str, state: Any) -> Entry:
 
 
 def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None) -> Any:
-    """A tensor, or a slice of it, assembled from the saved pieces."""
+    """A tensor, or a slice of it, joined from the saved pieces."""
     cut = pieces[0].dim
     if cut is None or len(pieces) == 1:
         whole = pieces[0].tensor
@@ -295,12 +295,13 @@ def _part_of(name: Parameter, key: str, value: Any, saved: list[_SavedParameter]
 
 
 def _zeros(like: Any, one: _SavedParameter) -> Any:
-    """Zeros for a slice without state, where other slices of the tensor have one (it never had a gradient)."""
+    """Zeros for the state of a slice that has none because it never got a gradient, while other slices of the tensor have state.
+    """
     return like.new_zeros(tuple(one.name[3]))
 
 
 def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) -> dict[str, Any]:
-    """The saved settings of a parameter group; an error if its parameters had different ones."""
+    """The saved settings of a parameter group; raises an error if its parameters had different ones."""
     if not saved:
         return dict(group)
     found = [{name: value for name, value in each.group.items() if name not in ("params", "param_names")} for each in saved]

@@ -41,7 +41,7 @@ def new_directory(path: Path) -> str:
 
 
 def keep(path: Path) -> None:
-    """Flush a file or the entries of a directory to the disk (fsync): the manifest must not get there before them."""
+    """Flush a file, or the entries of a directory, to the disk (fsync), so that the manifest is not on the disk before them."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,4 +1,4 @@
-"""Modules and optimizers of PyTorch in checkpoints: files hold mpigrad's tensors, which are converted on the way.
+"""Modules and optimizers of PyTorch in checkpoints: files contain mpigrad's tensors, which are converted when saving and loading.
 
 So a checkpoint does not depend on the library: a model trained with torch can be loaded into mpigrad's modules of the same names.
 torch is never imported here; where there is none, nothing can be torch's.
@@ -25,17 +25,17 @@ def _torch() -> Any:
 
 
 def is_module(thing: Any) -> bool:
-    """Whether it is a module, of mpigrad or of torch."""
+    """Whether an object is a module of mpigrad or of torch."""
     return isinstance(thing, Module) or _torch() is not None and isinstance(thing, _torch().nn.Module)
 
 
 def is_optimizer(thing: Any) -> bool:
-    """Whether it is an optimizer, of mpigrad or of torch."""
+    """Whether an object is an optimizer of mpigrad or of torch."""
     return isinstance(thing, Optimizer) or _torch() is not None and isinstance(thing, _torch().optim.Optimizer)
 
 
 def state_of(thing: Any) -> tuple[Any, bool]:
-    """The state of an object with mpigrad's tensors, and whether there are torch's tensors in it."""
+    """The state of an object, converted to mpigrad's tensors, and whether it contained tensors of torch."""
     state, found = thing.state_dict(), False
 
     def convert(value: Any) -> Any:
@@ -64,7 +64,7 @@ def _to_torch(value: Tensor) -> Any:
 
 
 def _mapped(value: Any, chosen: Callable[[Any], bool], convert: Callable[[Any], Any]) -> Any:
-    """A state with some of its values converted; containers without any stay the same objects."""
+    """A state with some values converted; containers without converted values are returned unchanged."""
     if chosen(value):
         return convert(value)
     if isinstance(value, dict):

@@ -64,7 +64,7 @@ class Share(NamedTuple):
         return self.dim.get(key)
 
     def state(self) -> Any:
-        """Runs on the share's worker: the object with a state."""
+        """Runs on the share's worker: its object (module, optimizer, ...), which has a `state_dict`."""
         value = self.rref.local_value()
         return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
 
@@ -79,7 +79,7 @@ class Share(NamedTuple):
 
 
 def _rref(value: Any, name: str) -> RRef:
-    """An RRef for a remote module, an RRef of a module or optimizer, or a local object."""
+    """An RRef to a part that may be given as a remote module, an RRef, or a local object."""
     if isinstance(value, RRef):
         return value
     if hasattr(value, "get_module_rref"):

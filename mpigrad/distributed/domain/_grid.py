@@ -15,7 +15,7 @@ Box = tuple[tuple[int, int], ...]  # (start, stop) of each dimension
 
 
 def as_group(given: Any) -> ProcessGroup:
-    """The process group of a grid, a group or None (the default group)."""
+    """The process group of an argument: of a grid, a group, or None (the default group)."""
     found = given.group if isinstance(given, ProcessGrid) else resolve(given)
     if found is None:
         raise ValueError("this rank is not a member of the group")
@@ -23,7 +23,7 @@ def as_group(given: Any) -> ProcessGroup:
 
 
 class ProcessGrid:
-    """The ranks of a group arranged in a Cartesian grid (MPI_Cart), the last dimension varying fastest.
+    """The ranks of a process group, arranged in a Cartesian grid (MPI_Cart); the last dimension varies fastest.
 
     `shape` has the number of ranks along each dimension; MPI chooses those given as 0. `periodic` says which dimensions are
     closed to a ring: one bool, or one for each dimension. All ranks of the group construct the grid together.
@@ -71,7 +71,7 @@ class ProcessGrid:
         return tuple(reversed(found))
 
     def rank_of(self, coords: Sequence[int]) -> int | None:
-        """The rank at some coordinates, counted around rings; None beyond an end."""
+        """The rank at some coordinates; periodic dimensions wrap around. None beyond an end of the grid."""
         rank = 0
         for at, length, ring in zip(coords, self.shape, self.periodic, strict=True):
             if not ring and not 0 <= at < length:
@@ -80,12 +80,14 @@ class ProcessGrid:
         return rank
 
     def neighbor(self, steps: Sequence[int]) -> int | None:
-        """The rank that is `steps` away, one number for each dimension; None beyond an end."""
+        """The rank at a distance of `steps` (one number for each dimension); None beyond an end of the grid."""
         return self.rank_of([at + step for at, step in zip(self.coords, steps, strict=True)])
 
     def layout(self, shape: Sequence[int], sizes: Sequence[Sequence[int] | None] | None = None) -> Layout:
-        """The layout that cuts a global array of this shape into one block per rank, as equal as possible (the first blocks
-        are one longer). `sizes` has the lengths of the blocks along each dimension instead.
+        """A layout that cuts a global array of this shape into one block per rank.
+
+        Blocks are as equal as possible, with the longer ones first; or `sizes` gives the lengths of the blocks along each
+        dimension.
 
         >>> import mpigrad.distributed as dist
         >>> from mpigrad.distributed.domain import ProcessGrid
@@ -107,7 +109,7 @@ class ProcessGrid:
 
 
 def _completed(shape: list[int], size: int) -> tuple[int, ...]:
-    """The shape with its zeros replaced, so that its product is `size`."""
+    """The shape of the grid, with zeros replaced so that the product is `size`."""
     if min(shape) < 0 or 0 not in shape and prod(shape) != size or size % (prod(filter(None, shape)) or 1):
         raise ValueError(
             f"a grid of shape {tuple(shape)} does not fit {size} ranks; give lengths whose product is {size}, or 0 for those "
@@ -117,7 +119,7 @@ def _completed(shape: list[int], size: int) -> tuple[int, ...]:
 
 
 def _cuts(length: int, parts: int, sizes: Sequence[int] | None) -> list[int]:
-    """Where the blocks of one dimension begin, and the end."""
+    """The index at which each block of one dimension begins, and the end of the last one."""
     if sizes is None:
         least, more = divmod(length, parts)
         sizes = [least + (at < more) for at in range(parts)]
@@ -127,7 +129,8 @@ def _cuts(length: int, parts: int, sizes: Sequence[int] | None) -> list[int]:
 
 
 class Layout:
-    """Which box of a global array each rank of a group owns; made by `ProcessGrid.layout`, `on_rank` and `everywhere`.
+    """The assignment of a global array to ranks: the box of it that each rank owns. Made by `ProcessGrid.layout`, `on_rank`,
+    `everywhere`.
 
     An array may have more dimensions in front of those of the layout; each rank has all of these.
     """
@@ -141,13 +144,13 @@ class Layout:
 
     @classmethod
     def on_rank(cls, shape: Sequence[int], rank: int = 0, group: Any = None) -> Layout:
-        """All of the array on one rank of the group, nothing on the others."""
+        """The layout in which one rank of the group owns the whole array."""
         size = as_group(group).size()
         return cls(shape, [tuple((0, n if r == rank else 0) for n in shape) for r in range(size)], group)
 
     @classmethod
     def everywhere(cls, shape: Sequence[int], group: Any = None) -> Layout:
-        """All of the array on every rank."""
+        """The layout in which every rank owns the whole array."""
         return cls(shape, [tuple((0, n) for n in shape)] * as_group(group).size(), group)
 
     @property

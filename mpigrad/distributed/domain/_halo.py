@@ -26,27 +26,27 @@ Index = tuple[Any, ...]
 
 
 class _Side:
-    """One dimension of a halo: tensor axis, widths before and after, and what lies beyond the ends of the grid."""
+    """One dimension of a halo: the axis of the tensor, the widths before and after, and the boundary at the ends of the grid."""
 
     def __init__(self, axis: int, widths: tuple[int, int], mode: str, first: bool, last: bool) -> None:
         self.axis, (self.before, self.after), self.mode = axis, widths, mode
         self.first, self.last = first, last  # whether the block is at an end of the grid
 
     def steps(self) -> tuple[int, ...]:
-        """The directions in which this dimension has a halo, and 0."""
+        """The directions in which this dimension has a halo (-1, 1), and 0."""
         return (0, *((-1,) if self.before else ()), *((1,) if self.after else ()))
 
     def inside(self, n: int) -> slice:
         return slice(self.before, self.before + n)
 
     def halo(self, step: int, n: int) -> slice:
-        """The halo on one side, in the result; the inside for step 0."""
+        """The slice of the result that is the halo on one side; for step 0, the slice that is the block itself."""
         if step == 0:
             return self.inside(n)
         return slice(0, self.before) if step < 0 else slice(self.before + n, self.before + n + self.after)
 
     def given(self, step: int, n: int) -> slice:
-        """The elements of the block that are the halo of the neighbour on the other side; all for step 0."""
+        """The slice of the block that is the halo of the neighbour on the opposite side; for step 0, the whole block."""
         if step == 0:
             return slice(0, n)
         return slice(n - self.before, n) if step < 0 else slice(0, self.after)
@@ -70,7 +70,7 @@ class _Halo:
 
     # -- places ------------------------------------------------------------------------------------------------------
     def lengths(self, shape: tuple[int, ...], padded: bool) -> list[int]:
-        """The lengths of the block along the halo's dimensions, from the shape of the block or of the result."""
+        """The lengths of the block along the dimensions of the halo, from the shape of the block or of the result."""
         return [shape[side.axis] - (side.before + side.after if padded else 0) for side in self.sides]
 
     def index(self, slices: Sequence[slice]) -> Index:
@@ -91,7 +91,7 @@ class _Halo:
 
     # -- the operator ------------------------------------------------------------------------------------------------
     def start(self, x: Any) -> tuple[Any, Messages]:
-        """The result without its halo, and the messages that bring it."""
+        """The result with its halo still unfilled, and the messages that will fill it."""
         lengths = self.lengths(x.shape, padded=False)
         shape = list(x.shape)
         for side, n in zip(self.sides, lengths):
@@ -131,7 +131,9 @@ class _Halo:
 
     # -- its transpose -----------------------------------------------------------------------------------------------
     def start_adjoint(self, g: Any) -> tuple[Any, Messages]:
-        """The gradient of the result, folded at the ends of the grid, and the messages that carry the gradients of halos."""
+        """The gradient of the result, with the gradients of padded elements added to their originals, and the messages with the
+        gradients of halos.
+        """
         lengths = self.lengths(g.shape, padded=True)
         with guard(g):
             g = self._folded(g)
@@ -141,7 +143,7 @@ class _Halo:
         return g, Messages("halo_exchange (adjoint)", self.grid.group, sends, receives, g)
 
     def finish_adjoint(self, g: Any, arrived: list[tuple[Any, Any]]) -> Any:
-        """The gradient of the block."""
+        """The gradient of the block, once the messages have arrived."""
         with guard(g):
             made = g[self.inside(self.lengths(g.shape, padded=True))].copy()
             for at, block in arrived:
@@ -149,7 +151,7 @@ class _Halo:
         return made
 
     def _folded(self, g: Any) -> Any:
-        """Add the gradients of repeated elements beyond the ends to those of the elements."""
+        """Add the gradients of elements that repeat others, beyond the ends of the grid, to the gradients of the originals."""
         pairs = [pair for side in reversed(self.pads) for pair in reversed(self._ends(side, g.shape[side.axis]))]
         if all(of is None for _, of in pairs):
             return g  # no block that is sent or kept contains constants
@@ -185,14 +187,15 @@ def _number(way: tuple[int, ...]) -> int:
 
 # -- nodes of the graph ------------------------------------------------------------------------------------------------
 class _Crossing:
-    """What the two nodes of one exchange share: its messages, and the crossing of the adjoint while a pass is between the two."""
+    """State that the two nodes of one exchange share: the messages, and the state of the adjoint exchange during a backward pass.
+    """
 
     __slots__ = ("adjoint", "messages")
     messages: Messages
     adjoint: _Crossing
 
     def arrived(self) -> list[tuple[Any, Any]]:
-        """Wait for the messages, and let go of them: nodes live longer."""
+        """Wait for the messages and drop them, since nodes live longer."""
         found = self.messages.wait()
         del self.messages
         return found
@@ -249,7 +252,7 @@ class _WaitAdjoint(Function):
 
 # -- what users call ---------------------------------------------------------------------------------------------------
 class HaloExchange:
-    """An exchange under way, from `halo_exchange(..., async_op=True)`."""
+    """A started exchange, from `halo_exchange(..., async_op=True)`."""
 
     def __init__(self, x: Tensor, halo: _Halo, value: Any) -> None:
         self._halo, self._value, self._crossing = halo, value, _Crossing()

@@ -16,8 +16,10 @@ from ._grid import as_group
 
 
 class LBFGS(LocalLBFGS):
-    """`mpigrad.optim.LBFGS` for one vector that is distributed over the ranks of a grid or group: scalar products and norms are
-    those of the whole vector. All ranks call `step` together; the closure returns the loss of all ranks.
+    """`mpigrad.optim.LBFGS` for parameters that are distributed over the ranks of a grid or group.
+
+    Scalar products and norms are those of the whole vector. All ranks call `step` together; the closure returns the loss of all
+    ranks.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain

@@ -1,4 +1,4 @@
-"""Blocks on their way between ranks: all sends and receives of one exchange, started together and waited for together.
+"""The messages of one exchange of blocks: all sends and receives, which are started together and waited for together.
 
 Arrays on a GPU take the paths of the collectives: through host memory, or by an MPI that reads device memory.
 """
@@ -26,7 +26,7 @@ _dropped: list[Work] = []  # not waited for, so MPI may still use their buffers
 
 
 class Outgoing(NamedTuple):
-    """A block to send to a rank; `way` tells apart several blocks between the same two ranks."""
+    """A block to send to a rank; `way` distinguishes several blocks between the same two ranks."""
 
     rank: int
     way: int
@@ -34,7 +34,7 @@ class Outgoing(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """A block to receive from a rank; `at` is where it belongs."""
+    """A block to receive from a rank; `at` is its position in the result."""
 
     rank: int
     way: int
@@ -43,7 +43,7 @@ class Incoming(NamedTuple):
 
 
 class Messages:
-    """One exchange under way. `like` is an array with the dtype and the device of all blocks."""
+    """The messages of a started exchange. `like` is an array with the dtype and device of all blocks."""
 
     def __init__(
         self, name: str, group: ProcessGroup, sends: Sequence[Outgoing], receives: Sequence[Incoming], like: Any
@@ -75,7 +75,7 @@ class Messages:
             finish_on_streams(self._work)
 
     def wait(self) -> list[tuple[Any, Any]]:
-        """Wait until all blocks have arrived; returns each with its `at`."""
+        """Wait until all blocks have arrived; returns pairs of a block and its `at`."""
         found = [(each.at, array) for each, array in self._local]
         if self._work is not None:
             self._work.wait()

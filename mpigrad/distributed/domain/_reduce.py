@@ -57,7 +57,7 @@ def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
 
 
 def _largest(sizes: Tensor, group: ProcessGroup) -> Tensor:
-    """The largest element; its gradient is shared equally by all elements of that size."""
+    """The largest element; elements that are equal to it share its gradient."""
     largest = sizes.detach().max() if sizes.numel() else sizes.detach().sum()
     largest = all_reduce(largest, ReduceOp.MAX, group)
     chosen = (sizes.detach() == largest).to(sizes.dtype)

@@ -1,4 +1,4 @@
-"""`repartition`: a global array from one layout to another. Its adjoint is the way back, which adds where elements meet."""
+"""`repartition`: moves a global array from one layout to another. Its adjoint moves gradients back, and adds those of copies."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from ._messages import Incoming, Messages, Outgoing
 
 
 def _inside(part: Box, box: Box) -> tuple[Any, ...]:
-    """The index of a part in the block of its owner."""
+    """The index of a part of the global array in the block of its owner."""
     return (..., *(slice(start - origin, stop - origin) for (start, stop), (origin, _) in zip(part, box)))
 
 
 def _move(x: Any, source: Layout, target: Layout) -> Any:
-    """The blocks of `target` from those of `source`; the blocks of several owners of an element are added."""
+    """Compute the blocks of the layout `target` from those of `source`; if an element has several owners in `source`, they are
+    added.
+    """
     rank, size = source.group.rank(), source.group.size()
     ours, theirs = source.boxes[rank], target.boxes[rank]
     lead = x.shape[: x.ndim - len(source.shape)]
@@ -52,7 +54,7 @@ class _Repartition(Function):
 
 
 def repartition(x: Tensor, source: Layout, target: Layout) -> Tensor:
-    """The block of this rank in the layout `target`, from the blocks `x` in the layout `source` of the same global array.
+    """Return this rank's block in the layout `target`, given its block `x` in the layout `source` of the same global array.
 
     Both layouts have the same ranks; each element has one owner in `source`, and any number in `target`: a grid's layout,
     `Layout.on_rank` to gather, `Layout.everywhere` to give all of it to all ranks.

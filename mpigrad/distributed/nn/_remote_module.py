@@ -135,7 +135,7 @@ class _RemoteModule(Module):
             self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
 
     def _take(self, *attributes: Any) -> None:
-        """The attributes that are sent with calls, and the methods derived from them."""
+        """Set the attributes that are sent with calls, and the methods derived from them."""
         self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
         if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
             given = self.module_rref, self.device, self.is_device_map_set
@@ -150,7 +150,9 @@ class _RemoteModule(Module):
 
     @staticmethod
     def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
-        """A RemoteModule for an existing module; calls go to the owner of the RRef, `on` and `device` are `remote_device`'s."""
+        """A RemoteModule for an existing module, given by an RRef; calls go to the RRef's owner. `remote_device` only sets `on`
+        and `device`.
+        """
         on, device = parse(remote_device)
         made = RemoteModule.__new__(RemoteModule)
         made._hold(on, device, module_rref, _module_interface_cls)
@@ -184,7 +186,7 @@ class _RemoteModule(Module):
         return f"RemoteModule(on={self.on!r}, device={self.device!r})"
 
     def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
-        """Not supported; inside a local module it counts as one module."""
+        """Not supported by itself; inside a local module, the remote module counts as one module."""
         if memo is None:
             refusal("named_modules")(self)
         return super().named_modules(memo, prefix, remove_duplicate)
