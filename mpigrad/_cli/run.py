@@ -29,10 +29,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     parser = commands.add_parser(
         "run", help="run a script on several ranks", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks")
+    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks (see below for the default)")
     parser.add_argument("--prefix", action="store_true", help="put the rank in front of every line of output")
     parser.add_argument("--top", action="store_true", help="print the `mpigrad top` command for this job")
-    parser.add_argument("--option", action="append", default=[], metavar="OPT", help="pass to mpiexec (repeatable)")
+    parser.add_argument("--option", action="append", default=[], metavar="OPT", help="an option for mpiexec (repeatable)")
     parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("script", nargs="?", metavar="SCRIPT", help="a Python file, or a module after -m")

@@ -30,8 +30,8 @@ def add_parser(commands: Any) -> None:
         "top", help="show what all ranks of a running job do", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("job", nargs="?", metavar="JOB", help="name or directory of a job; by default the newest")
-    parser.add_argument("--once", action="store_true", help="print one table and end; so it is without a terminal")
-    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="time between two looks (1)")
+    parser.add_argument("--once", action="store_true", help="print one table and exit (also if the output is not a terminal)")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="seconds between two updates (1)")
     parser.set_defaults(action=top)
 
 

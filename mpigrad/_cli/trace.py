@@ -14,8 +14,8 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "trace", help="draw a trace (trace.json or .json.gz, of trace_workers or a profiler) as an SVG picture"
     )
-    parser.add_argument("trace", help="the file that `trace.export` or `export_chrome_trace` wrote")
-    parser.add_argument("-o", "--output", help="the picture; by default beside the trace, with the ending .svg")
+    parser.add_argument("trace", help="a file written by `trace_workers` or `export_chrome_trace`")
+    parser.add_argument("-o", "--output", help="the SVG file (default: the name of the trace with the ending .svg)")
     parser.set_defaults(action=draw)
 
 

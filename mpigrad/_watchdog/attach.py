@@ -92,12 +92,12 @@ def _serve(listener: socket.socket, report: Callable[[], dict[str, Any]]) -> Non
 
 
 def _peer(connection: socket.socket) -> tuple[int, ...]:
-    """Process, user and group at the other end."""
+    """The ids of the process, the user and the group at the other end of a connection."""
     return _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
 
 
 def _after_fork() -> None:
-    """A child is no rank; if it kept the socket open, its parent would seem to be alive."""
+    """Runs in a forked child, which is not a rank: close the socket, or the parent would seem to be alive after its end."""
     global _listener
     if _listener is not None:
         _listener.close()
@@ -137,7 +137,7 @@ def ask(ranks: Sequence[Rank]) -> Iterator[tuple[Rank, dict[str, Any] | None]]:
 
 
 def _connect(rank: Rank) -> socket.socket | None:
-    """A connection to a rank; None if it is gone, or not this user's."""
+    """Connect to a rank; None if it has ended, or belongs to another user."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(SECONDS)
     try:

@@ -24,7 +24,7 @@ class Job(Protocol):
 
 
 class Directory:
-    """A job whose ranks write their reports to files, because they run on several hosts."""
+    """A job whose ranks write their reports to files in a directory, because they run on several hosts."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, path.name

@@ -119,7 +119,7 @@ def memory() -> int:
 
 
 def places() -> list[str]:
-    """The innermost frame that belongs neither to this library nor to Python's threading."""
+    """The position in the program's code: in the main thread, and in threads that serve other workers."""
     main = threading.main_thread()
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():
@@ -131,7 +131,7 @@ def places() -> list[str]:
 
 
 def _place(frame: Any) -> str | None:
-    """The innermost frame that is not of this library or of threads."""
+    """The innermost frame that belongs neither to this library nor to Python's threading."""
     inner: FrameType | None = frame
     while inner is not None:
         file = inner.f_code.co_filename

@@ -39,28 +39,28 @@ def _op_of(name: str) -> ReduceOp:
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
-    """The tensor: results are complete on return."""
+    """Return the tensor: results are complete when a function returns."""
     return tensor
 
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
-    """The reduction of the tensors of all ranks, on every rank."""
+    """Return the reduction of the tensors of all ranks on every rank."""
     return AllReduce.apply(_op_of(reduceOp), _group_of(group), self)
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
-    """The tensor of rank `src` (a rank of the group), on every rank."""
+    """Return the tensor of rank `src` (a rank of the group) on every rank."""
     return Broadcast.apply(src, _group_of(group), self)
 
 
 def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
-    """The tensors of all ranks, concatenated along `gather_dim`."""
+    """Return the tensors of all ranks, concatenated along `gather_dim`."""
     rows = AllGather.apply(_group_of(group), self)
     return cat(list(rows.unbind(0)), gather_dim) if gather_dim else rows.reshape(-1, *self.shape[1:])
 
 
 def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
-    """The reduction of the tensors of all ranks; every rank gets its piece along `scatter_dim`."""
+    """Return this rank's piece, along `scatter_dim`, of the reduction of the tensors of all ranks."""
     found = _group_of(group)
     length, rest = divmod(self.shape[scatter_dim], found.size())
     if rest:
@@ -75,7 +75,7 @@ def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: 
 def all_to_all_single(
     self: Tensor, output_split_sizes: list[int] | None, input_split_sizes: list[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
-    """Pieces of a tensor along its first dimension go to all ranks; returns the pieces from all ranks, concatenated."""
+    """Send pieces of a tensor, along its first dimension, to all ranks; returns the pieces from all ranks, concatenated."""
     found = _group_of(group)
     if (output_split_sizes is None) != (input_split_sizes is None):
         raise AssertionError(

@@ -25,9 +25,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     )
     parser.add_argument("-n", "--ranks", type=int, default=2, metavar="N", help="ranks to start (%(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5, help="time for each line of the tables (%(default)s)")
-    parser.add_argument("--quick", action="store_true", help="a few milliseconds for each line: does it work at all?")
+    parser.add_argument("--quick", action="store_true", help="only a few milliseconds for each line, to see whether it works")
     parser.add_argument("--json", metavar="FILE", help="also write the numbers to a file")
-    parser.add_argument("--plot", metavar="FILE", help="also draw latency and bandwidth over size (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE", help="also plot latency and bandwidth against size (needs matplotlib)")
     parser.set_defaults(action=run)
 
 

@@ -17,10 +17,10 @@ from mpigrad._process.rank import launched_rank, launched_size
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
     """Declare the arguments."""
-    parser = commands.add_parser("doctor", help="examine the MPI set-up, with what to do about each problem")
-    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="ranks of the test job (the allocation's, or 2)")
-    parser.add_argument("--json", action="store_true", help="machine-readable answer")
-    parser.add_argument("--seconds", type=float, default=60, help="limit for the test job (%(default)s)")
+    parser = commands.add_parser("doctor", help="examine the MPI set-up, and say what to do about each problem")
+    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="ranks of the test job (those of the allocation, or 2)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--seconds", type=float, default=60, help="time limit for the test job (%(default)s)")
     parser.set_defaults(action=run)
 
 

@@ -1,4 +1,4 @@
-"""What every differentiable operation needs: the group of which this rank is a member, and new tensors for results."""
+"""Common helpers of differentiable operations: the group of this rank, and new tensors for results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._process_group.groups import GroupMember, ProcessGroup, resolve
 
 
 def member_of(group: Any) -> ProcessGroup:
-    """The group for an argument (None: the default group); ValueError if this rank is not in it."""
+    """The group for an argument (None: the default group); ValueError if this rank is not a member."""
     found = resolve(group)
     if found is None or group is GroupMember.NON_GROUP_MEMBER:
         raise ValueError("Invalid process group specified: this rank is not a member, so it must not call its collectives")

@@ -31,7 +31,7 @@ def _link(like: Tensor) -> Tensor:
 
 
 class _Started:
-    """A started message: how to wait for it, and the one that brings its gradient back."""
+    """A started message: how to wait for it, and the message that brings its gradient back."""
 
     def __init__(self, tensor: Tensor, peer: int, group: ProcessGroup, tag: int) -> None:
         self.peer, self.group, self.tag = peer, group, tag
@@ -139,7 +139,7 @@ def _start_receive(
 
 
 class Exchange(Function):
-    """Sends one tensor and receives another one; the adjoint goes the other way round."""
+    """Sends one tensor and receives another one; its adjoint sends and receives gradients in the opposite directions."""
 
     @staticmethod
     def forward(
@@ -164,7 +164,7 @@ class Exchange(Function):
 
 
 class Join(Function):
-    """The first tensor; backward passes also reach the others, which get gradients of zero."""
+    """Returns the first tensor; backward passes also reach the others, whose gradients are zero."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, *tokens: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Differen
 
 
 def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
-    """Start receiving a tensor like `tensor` from rank `src`; `wait` returns a new tensor with it."""
+    """Start receiving a tensor with the shape and dtype of `tensor` from rank `src`; `wait` returns a new tensor."""
     found = member_of(group)
     return _start_receive(tensor, place_in(found, src), found, tag)
 
@@ -203,12 +203,14 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
 
 
 def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Receive a tensor like `tensor` from rank `src`; returns a new tensor. The backward pass sends its gradient there."""
+    """Receive a tensor with the shape and dtype of `tensor` from rank `src`; returns a new tensor. Its gradient is sent back to
+    `src`.
+    """
     return irecv(tensor, src, group, tag).wait()
 
 
 def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Send `tensor` to rank `dst` and receive a tensor like `buffer` from rank `src`, at the same time.
+    """Send `tensor` to rank `dst` and receive a tensor with the shape and dtype of `buffer` from rank `src`, at the same time.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -225,7 +227,7 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 
 
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
-    """`tensor`, below which a backward pass also finds the sends that returned `tokens`.
+    """Return `tensor`, and make it depend on `tokens`, so that a backward pass also reaches the sends that returned them.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)

@@ -45,7 +45,7 @@ class SumOnRoot(Function):
 
 
 class Gather(Function):
-    """The tensors of all ranks on one rank, zeros on the others; the adjoint scatters from that rank."""
+    """Collects the tensors of all ranks on one rank, with zeros on the others; the adjoint scatters from that rank."""
 
     @staticmethod
     def forward(ctx: Any, root: int, group: ProcessGroup, tensor: Tensor) -> tuple[Tensor, ...]:
@@ -61,7 +61,7 @@ class Gather(Function):
 
 
 class Scatter(Function):
-    """One tensor for each rank from one rank; the adjoint gathers there."""
+    """Sends one tensor to each rank from one rank; the adjoint gathers there."""
 
     @staticmethod
     def forward(ctx: Any, root: int, group: ProcessGroup, *tensors: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class Scatter(Function):
 
 
 class AllGather(Function):
-    """The tensors of all ranks in one tensor, as its rows; the adjoint sums the rows and scatters them."""
+    """Collects the tensors of all ranks in one tensor, as its rows; the adjoint sums the rows and scatters them."""
 
     @staticmethod
     def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ class AllGather(Function):
 
 
 class ReduceScatter(Function):
-    """The sum over ranks of tensors with a row for each rank; every rank gets its row. The adjoint is `AllGather`."""
+    """Sums tensors with a row for each rank over all ranks; every rank gets its row. The adjoint is `AllGather`."""
 
     @staticmethod
     def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class ReduceScatter(Function):
 
 
 class AllToAll(Function):
-    """Tensor i goes to rank i; the adjoint sends gradients back. Shapes may differ."""
+    """Sends tensor i to rank i; the adjoint sends gradients back. Shapes may differ."""
 
     @staticmethod
     def forward(ctx: Any, group: ProcessGroup, shapes: Sequence[Sequence[int]], *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -139,7 +139,7 @@ class AllToAllSingle(Function):
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """The tensor of rank `src`, on every rank.
+    """Return the tensor of rank `src` on every rank.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -154,7 +154,7 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks, on rank `dst`; zeros elsewhere.
+    """Return the tensors of all ranks on rank `dst`; zeros on other ranks.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -167,7 +167,7 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
-    """Tensor i of rank `src`, on rank i. Other ranks pass tensors of the same shape, whose elements are not used.
+    """Return tensor i of rank `src` on rank i. Other ranks pass tensors of the same shape, whose elements are not used.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -182,7 +182,7 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks, on every rank.
+    """Return the tensors of all ranks on every rank.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -196,7 +196,8 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """Input i goes to rank i, output i comes from rank i. The given outputs say the shapes; new tensors are returned.
+    """Send input i to rank i, and receive output i from rank i. The given outputs only determine the shapes; new tensors are
+    returned.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -215,7 +216,7 @@ def all_to_all_single(
     input_split_sizes: list[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """`all_to_all` of pieces of one tensor. The given output says the shape; a new tensor is returned.
+    """`all_to_all` of pieces of one tensor. The given output only determines the shape; a new tensor is returned.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

@@ -27,7 +27,7 @@ _EXTREMES = (ReduceOp.MAX, ReduceOp.MIN)
 
 
 class AllReduce(Function):
-    """A reduction of which every rank gets the result."""
+    """A reduction whose result all ranks get."""
 
     @staticmethod
     def forward(ctx: Any, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ class AllReduce(Function):
 
 
 class Reduce(Function):
-    """A reduction of which one rank gets the result; the others get their own tensor back."""
+    """A reduction whose result one rank gets; the others get their own tensor back."""
 
     @staticmethod
     def forward(ctx: Any, root: int, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ _SCAN_TAG = 32_000  # of its own: programs number their messages from 0
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction of the tensors of all ranks, on every rank; sparse tensors can be summed.
+    """Return the reduction of the tensors of all ranks on every rank; sparse tensors can be summed.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -155,7 +155,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction of the tensors of all ranks, on rank `dst`; other ranks get their own tensor, of which gradients are dropped.
+    """Return the reduction of the tensors of all ranks on rank `dst`; other ranks get their own tensor, whose gradient is
+    dropped.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -168,7 +169,8 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction of tensor i of all ranks, on rank i. The given output says the shape; a new tensor is returned.
+    """Return the reduction of tensor i of all ranks on rank i. The given output only determines the shape; a new tensor is
+    returned.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -186,7 +188,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 
 
 def scan(tensor: Tensor, group: Any = None) -> Tensor:
-    """The sum of the tensors of this rank and of those before it. An addition to PyTorch's functions.
+    """Return the sum of the tensors of this rank and of all ranks before it; an addition to PyTorch's functions.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
