@@ -92,12 +92,12 @@ def attach(reference: Reference) -> SharedBlock:
         handle = os.open(f"/proc/{reference.pid}/fd/{reference.handle}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise RuntimeError(
-            f"the memory of a shared tensor cannot be opened ({error.strerror}): process {reference.pid} has ended or let go of "
+            f"the memory of a shared tensor cannot be opened ({error.strerror}): process {reference.pid} has ended, has freed "
             "it, or runs in another container"
         ) from None
     if _file_of(handle) != reference.file:
         os.close(handle)
-        raise RuntimeError(f"process {reference.pid} has let go of the memory of a shared tensor")
+        raise RuntimeError(f"process {reference.pid} has freed the memory of a shared tensor")
     return SharedBlock(handle, reference.nbytes)
 
 

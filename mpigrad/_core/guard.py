@@ -1,7 +1,7 @@
 """The guard: sections of code that no signal handler interrupts.
 
 Python runs signal handlers on the main thread, between two instructions of any Python function, also inside this library. A
-handler that raises (Ctrl-C) there would leave an operation half done: a lock held for ever, a call that is never completed. So
+handler that raises (Ctrl-C) there would leave an operation half done: a lock held forever, a call that is never completed. So
 RPC changes its state only in guarded sections. A signal that arrives in one is *noted*, and its handler runs at the end of the
 section or at the next `deliver`. `mpigrad/_process/signals.py` replaces the program's handlers and calls `note` for each signal.
 

@@ -253,7 +253,7 @@ class Node:
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Return the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
         gradients and Nones if `outputs` is not 1), an array if F is RAW and a Tensor otherwise."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how gradients pass through it")
+        raise NotImplementedError(f"{type(self).__name__} does not define run(), which computes the gradients of its inputs")
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """`run` for the last time: gradients may overwrite saved arrays that have no other reference."""

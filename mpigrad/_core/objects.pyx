@@ -30,7 +30,7 @@ cdef extern from *:
         return -1;
     }
 
-    /* A descriptor like that of a slot: Python reads it without a call. The definition lives as long as the class: for ever. */
+    /* A descriptor like that of a slot: Python reads it without a call. The definition lives as long as the class: forever. */
     static PyObject *mpigrad_member(PyTypeObject *cls, PyObject *name, Py_ssize_t place) {
         PyMemberDef *member = (PyMemberDef *)PyMem_Calloc(1, sizeof(PyMemberDef));
         if (member == NULL)

@@ -2,7 +2,7 @@
 
 mpi4py calls MPI_Finalize when Python ends, after all Python code, and offers no way to prevent it once it is imported (the usual
 programs import it before this package). A forked child shares the connections of its parent and would finalise for it. After a
-shutdown that timed out, MPI_Finalize would wait for ever for the worker that did not answer. So the pointer through which mpi4py
+shutdown that timed out, MPI_Finalize would wait forever for the worker that did not answer. So the pointer through which mpi4py
 calls it is replaced by one to a function that does nothing. No code is changed, and the exit code stays the program's, which
 ending the process here could not know.
 """

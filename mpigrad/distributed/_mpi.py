@@ -92,7 +92,7 @@ def oversubscribed() -> bool:
 
 
 def abort_on_uncaught() -> None:
-    """Make an uncaught exception abort the whole job after its traceback; the other ranks would wait for ever otherwise."""
+    """Make an uncaught exception abort the whole job after its traceback; the other ranks would wait forever otherwise."""
     global _abort_installed
     if _abort_installed:
         return

@@ -85,7 +85,7 @@ def test_a_block_is_known_by_its_file_and_its_host() -> None:
     assert attach(reference) is block
     with pytest.raises(RuntimeError, match="made on another host"):
         attach(reference._replace(host=b"another"))
-    with pytest.raises(RuntimeError, match="has let go of"):
+    with pytest.raises(RuntimeError, match="has freed"):
         attach(reference._replace(file=(1, 2), handle=os.open(os.devnull, os.O_RDWR)))
     with pytest.raises(RuntimeError, match="cannot be opened"):
         attach(reference._replace(file=(1, 2), pid=2**22 + 1))

@@ -428,8 +428,8 @@ class Parts:
         source = self.sources.get(message_id) or self.source(message_id)
         if len(grads) != source.inputs:
             raise RuntimeError(
-                f"{len(grads)} gradients came for autograd message {message_id}, which had carried {source.inputs} "
-                "tensors that need them"
+                f"received {len(grads)} gradients for autograd message {message_id}, which had {source.inputs} "
+                "tensors that require grad"
             )
         return source
 

@@ -25,7 +25,7 @@ taking chunks. The protocol
 
 Invariants of offers
 - Nothing is collective, and nothing is allocated before the first large array. Per rank one mapping or one word is kept.
-- The sender keeps array and slot until the receiver has finished with them; for ever, if the receiver never does.
+- The sender keeps array and slot until the receiver has finished with them; forever, if the receiver never does.
 - The receiver's array is passed on when all chunks are copied and the sender has claimed none of them. Then no process writes.
 - The sender writes only into a process that it has recognised by its token, and only chunks that it has claimed in the slot.
 - A receiver can finish alone: a busy sender delays nothing. A request copies and never waits.

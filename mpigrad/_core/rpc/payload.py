@@ -316,7 +316,7 @@ def take(
             continue
         if kind == AGAIN:
             if nbytes >= len(tensors):
-                raise ValueError(f"malformed message: tensor {nbytes} is named a second time before it came")
+                raise ValueError(f"malformed message: tensor {nbytes} is referred to before it is defined")
             again = tensors[nbytes]
             values.append(again.tensor if type(again) is GuestTensor else again)
             continue
@@ -369,7 +369,7 @@ def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> An
 def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nbytes: int) -> Any:
     if nth >= len(followed) or followed[nth].nbytes != nbytes:
         raise ValueError(
-            f"malformed message: array {nth} of shape {shape} and dtype {dtype} did not come with its {nbytes} bytes"
+            f"malformed message: array {nth} of shape {shape} and dtype {dtype} arrived without its {nbytes} bytes"
         )
     return followed[nth].view(dtype).reshape(shape)
 
@@ -410,7 +410,7 @@ def _take_moving(
 ) -> None:  # fmt: skip
     shape, source, target, number, offset = moving
     if number >= len(transfers) or offset + nbytes > transfers[number].nbytes:
-        raise ValueError(f"malformed message: an array of shape {shape} and dtype {dtype} did not come with its bytes")
+        raise ValueError(f"malformed message: an array of shape {shape} and dtype {dtype} arrived without its bytes")
     block = transfers[number]
     if isinstance(block, _ndarray) and target is not CPU:
         raise _no_place(block, target)

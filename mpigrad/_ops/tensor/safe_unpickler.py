@@ -82,7 +82,7 @@ class SafeUnpickler:
     def _result(self) -> Any:
         result = self._stack.pop()
         if self._stack or self._marks:
-            raise damaged("its pickle leaves something over")
+            raise damaged("there is data after the end of its pickle")
         return result
 
     def find(self, module: str, name: str) -> Any:

@@ -31,7 +31,7 @@ from ._frameworks import check as check_state
 from ._frameworks import load_into
 from ._parts import Share, by_worker, with_slices
 
-TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block for ever
+TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block forever
 
 
 def _write(file: str, shares: list[Share]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class _Task:
         except RpcTimeoutError as error:
             raise CheckpointError(
                 f"{self.worker} had not finished {self.doing} after {self.timeout:g} s; if it is only slow, give a larger "
-                "timeout (0: wait for ever)"
+                "timeout (0: wait forever)"
             ) from error
 
 

@@ -105,7 +105,7 @@ class Calls(Expressions):
     def _as_math(self, node: ast.Call, obj: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         kind = INT if obj.__name__ in ("floor", "ceil", "gcd", "factorial") else FLOAT
         if any(each.type not in (INT, FLOAT, Type("number"), Type("bool")) for each in args) or kwargs:
-            raise self.fail(node, f"math.{obj.__name__} wants numbers, got {[each.type.python() for each in args]}")
+            raise self.fail(node, f"math.{obj.__name__} expects numbers, got {[each.type.python() for each in args]}")
         kind = Type("bool") if obj.__name__.startswith("is") else kind
         return self.add(node, f"aten::{obj.__name__}", args, kind, f"math:{obj.__name__}")
 

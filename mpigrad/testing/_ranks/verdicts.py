@@ -1,7 +1,7 @@
 """One verdict for a test that runs on several ranks: a failure on any rank is a failure on all.
 
 After each phase (setup, call, teardown) the ranks exchange their results. If a rank is still in the test when another has failed,
-`PeerFailedError` is raised in its main thread after a grace period, so that it does not wait for ever.
+`PeerFailedError` is raised in its main thread after a grace period, so that it does not wait forever.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def test_a_file_keeps_its_rrefs_until_it_is_read(rpc_world) -> None:
     gc.collect()
     eventually(lambda: scripts.owners() == 0)  # the reader's RRefs are gone, and so is what they kept
     rpc_world.barrier()
-    with pytest.raises(RuntimeError, match="the RRef in this file is gone"):
+    with pytest.raises(RuntimeError, match="the value of the RRef in this file has been freed"):
         mpigrad.jit.load(io.BytesIO(file.getvalue()))
 
 

@@ -64,7 +64,7 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
     if owner == agent.rank:
         record = table.owners.get(number)
         if record is None:
-            raise RuntimeError("the RRef in this file is gone")
+            raise RuntimeError("the value of the RRef in this file has been freed")
         made = make(table, record)
         agent.call(writer, _claim, (number, fork, None), None, seconds_of(agent, -1)).wait()
         return made
@@ -79,7 +79,7 @@ def _claim(number: int, fork: int, reader: int | None) -> None:
     table = table_of(get_agent())
     record: Any = table.users.get(fork) if fork else table.owners.get(number)
     if record is None:
-        raise RuntimeError("the RRef in this file is gone")
+        raise RuntimeError("the value of the RRef in this file has been freed")
     if reader is not None:
         table.count_child(record, reader)
     with _lock:

@@ -70,7 +70,7 @@ class MemoryNetwork:
         self._gathered[rank] = data
         while len(self._gathered) < self.size:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"ranks {sorted(set(range(self.size)) - set(self._gathered))} did not come in time")
+                raise TimeoutError(f"ranks {sorted(set(range(self.size)) - set(self._gathered))} did not call it in time")
             time.sleep(0.0005)
         return [self._gathered[other] for other in range(self.size)]
 

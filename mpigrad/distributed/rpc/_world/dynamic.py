@@ -234,7 +234,7 @@ class Membership:
     def _until(self, condition: Any, deadline: float | None) -> None:
         while not condition():
             if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"{self._agent.info} still had calls under way")
+                raise TimeoutError(f"{self._agent.info} still had unanswered calls")
             block(Future(), time.monotonic() + 0.002)
             guard.deliver()
 

@@ -41,7 +41,7 @@ def test_a_send_function_refuses_gradients_it_should_not_get(context) -> None:
 def test_gradients_that_are_too_few_are_refused(context) -> None:
     record_send(context, 5, [mpigrad.ones(2, requires_grad=True), mpigrad.ones(3, requires_grad=True)])
     context.parts.catch_up()
-    with pytest.raises(RuntimeError, match="1 gradients came for autograd message 5, which had carried 2 tensors"):
+    with pytest.raises(RuntimeError, match="received 1 gradients for autograd message 5, which had 2 tensors"):
         context.parts.source_for(5, [mpigrad.ones(2).numpy()])
 
 

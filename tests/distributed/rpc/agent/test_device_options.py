@@ -152,7 +152,7 @@ def test_layouts_that_lie_are_errors() -> None:
     values, tensors = take(parse(text), b"", 0, [np.zeros(280, np.uint8)], ())
     assert tensors[0].shape == (2, 3) and tensors.origins == {0: CUDA[0]}
     for followed in ([], [np.zeros(279, np.uint8)]):
-        with pytest.raises(ValueError, match="did not come with its bytes"):
+        with pytest.raises(ValueError, match="arrived without its bytes"):
             take(parse(text), b"", 0, followed, ())
     with pytest.raises(RuntimeError, match="came to a worker that uses no GPU"):
         take(parse(describe_moving(TENSOR, np.zeros(2), CPU, CUDA[0], 0, 0)), b"", 0, [np.zeros(16, np.uint8)], ())

@@ -104,7 +104,7 @@ def test_the_same_tensor_twice_behind_many_others_is_pickled() -> None:
 
 def test_a_tensor_that_is_named_before_it_came_is_an_error() -> None:
     meta = (2).to_bytes(4, "little") + bytes([AGAIN, 0])
-    with pytest.raises(ValueError, match="malformed message: tensor 0 is named a second time before it came"):
+    with pytest.raises(ValueError, match="malformed message: tensor 0 is referred to before it is defined"):
         _decode(None, 0, FLAT, bytearray(HEADER_SIZE), HEADER_SIZE, meta, [])
     with pytest.raises(ValueError, match="malformed message: bad array layout"):
         parse(bytes([AGAIN]))
@@ -186,7 +186,7 @@ def test_bytes_are_never_taken_for_objects_or_records(name) -> None:
 
 def test_array_that_did_not_follow_is_an_error() -> None:
     payload = encode_flat((np.arange(INLINE_MAX),))
-    with pytest.raises(ValueError, match="did not come with its"):
+    with pytest.raises(ValueError, match="arrived without its"):
         _decode(None, 0, FLAT, bytearray(HEADER_SIZE), HEADER_SIZE, payload.meta, [np.zeros(3, np.uint8)])
 
 
