@@ -116,7 +116,7 @@ def _scales(x: Any, target: Any, weight: Any, ignored: int) -> tuple[Any, Any, f
     if safe.size and (safe.min() < 0 or safe.max() >= x.shape[1]):
         bad = (safe < 0) | (safe >= x.shape[1])
         wrong, safe = int(bad.sum()), np.where(bad, 0, safe)
-    scale = np.full(target.shape, -1, x.dtype) if weight is None else -weight[safe]
+    scale = array_module(x).full(target.shape, -1, x.dtype) if weight is None else -weight[safe]
     if some:
         scale[skip] = 0
     total = float(scale.size) if weight is None and not some else -float(scale.sum(dtype=np.float64))

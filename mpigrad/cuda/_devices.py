@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,8 +134,13 @@ def get_arch_list() -> list[str]:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Always False, with or without `including_emulation`: CuPy has no bfloat16, so mpigrad supports it on the CPU only."""
-    return False
+    """Whether the current GPU can be used with bfloat16, which needs the package ml_dtypes.
+
+    Operators compute in float32, so every GPU can; without `including_emulation` only those with bfloat16 in hardware count.
+    """
+    if not seam.is_available() or importlib.util.find_spec("ml_dtypes") is None:
+        return False
+    return including_emulation or get_device_capability()[0] >= 8
 
 
 def ipc_collect() -> None:

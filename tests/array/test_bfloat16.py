@@ -107,7 +107,7 @@ def test_files(how: str) -> None:
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (200, 200)])
 def test_layouts_of_messages(shape: tuple[int, ...]) -> None:
-    array = sample(*shape)._array if shape else mpigrad.tensor(1.5).bfloat16()._array
+    array = (sample(*shape) if shape else mpigrad.tensor(1.5).bfloat16()).cpu()._array
     assert payload.sendable(array)
     ((_, kind, found, size),) = payload.parse(payload.describe(payload.TENSOR, array))
     assert kind == array.dtype and found == shape and size == array.nbytes
@@ -166,7 +166,7 @@ def test_random() -> None:
 def test_calls_to_oneself() -> None:
     rpc.init_rpc("solo", rank=0, world_size=1)
     try:
-        found = rpc.rpc_sync("solo", mpigrad.add, args=(sample(3), sample(3)))
+        found = rpc.rpc_sync("solo", mpigrad.add, args=(sample(3).cpu(), sample(3).cpu()))
     finally:
         rpc.shutdown()
     assert found.dtype is mpigrad.bfloat16 and found.tolist() == (sample(3) * 2).tolist()
