@@ -83,7 +83,7 @@ def files() -> Iterator[tuple[str, Path]]:
 
 
 def running() -> tuple[int, int]:
-    """How many of MODULES run compiled in this process, and how many were imported at all."""
+    """The number of MODULES that run compiled in this process, and the number of those that have been imported."""
     loaded = [module for name in MODULES if (module := sys.modules.get(f"{__package__}.{name}")) is not None]
     return sum(not str(module.__file__).endswith(".py") for module in loaded), len(loaded)
 

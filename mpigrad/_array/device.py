@@ -118,7 +118,7 @@ class NoCudaError(AssertionError, RuntimeError):
 
 @functools.cache
 def cupy() -> ModuleType:
-    """Import CuPy; NoCudaError that says what is missing otherwise."""
+    """Import CuPy and return it; raise a NoCudaError that says what is missing if that fails."""
     try:
         import cupy as module
     except ImportError as error:

@@ -40,7 +40,7 @@ class dtype:
 
     @property
     def category(self) -> int:
-        """0 bool, 1 integer, 2 floating point, 3 complex: promotion never goes down."""
+        """The category of the type: 0 bool, 1 integer, 2 floating point, 3 complex. Promotion never leads to a lower category."""
         return _CATEGORY[self.numpy.kind]
 
     def to_real(self) -> dtype:

@@ -44,7 +44,9 @@ def prelude() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel: `parameters` as in C, with the type letters; `kinds` gives the element types of each letter."""
+    """A CUDA kernel as data. `parameters` is its C parameter list, in which letters such as `T` stand for element types; `kinds`
+    says which element types each letter may have.
+    """
 
     name: str
     parameters: str
@@ -104,7 +106,9 @@ def _compiled(kernel: Kernel, letters: str, xp: Any) -> Any:
 
 
 def launch(xp: Any, kernel: Kernel, letters: str, blocks: int, threads: int, *arguments: Any) -> None:
-    """Run a kernel on the current device and stream. Arguments are contiguous arrays, None for no array, or numbers."""
+    """Run a kernel on the current device and stream, for the element types `letters`. Arguments are contiguous arrays, None for
+    no array, or numbers.
+    """
     if blocks:
         _compiled(kernel, letters, xp)((blocks,), (threads,), as_parameters(kernel, arguments))
 
@@ -148,7 +152,7 @@ def either(host: Callable[..., Any], device: Callable[..., Any], kinds: str = FL
 
 
 def either_of_many(host: Callable[..., Any], device: Callable[..., Any]) -> Callable[..., Any]:
-    """As `either`, for functions of a list of arrays on one device."""
+    """`either` for functions of a list of arrays on one device."""
 
     @functools.wraps(host)
     def chosen(many: Sequence[Any], *rest: Any) -> Any:

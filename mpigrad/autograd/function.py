@@ -67,7 +67,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what `backward` needs, when `forward` takes no context."""
+        """Save the tensors and values that `backward` needs in `ctx`; used if `forward` has no argument `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod

@@ -138,7 +138,7 @@ def _stack(frame: FrameType | None) -> tuple[str, ...]:
 
 
 class profile:
-    """Record what runs inside, in all threads.
+    """A context manager that records the operators, backward nodes and labelled blocks that run inside it, on all threads.
 
     Only work of the host is timed, not that of GPUs. `profile_memory` records what Python and NumPy allocate (slowly, with
     `tracemalloc`); `with_flops` counts matrix products, `add` and `mul`.

@@ -116,7 +116,7 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """The same without nested events; a call to another worker takes no time here."""
+        """Microseconds spent in the event itself, without nested events; a call to another worker counts as zero."""
         return 0.0 if self.is_async else self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -219,7 +219,7 @@ class EventList(list):
         return total
 
     def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
-        """Write the events for chrome://tracing or Perfetto; `metadata` goes beside them."""
+        """Write the events, with `metadata`, to a file for chrome://tracing or Perfetto."""
         import json
         import os
 

@@ -71,7 +71,7 @@ def check_thread_level() -> None:
 
 
 def turn_lock() -> Any:
-    """The lock of an RPC agent for its MPI calls: a new one with MPI_THREAD_MULTIPLE, else the one of the process."""
+    """The lock of an RPC agent for its MPI calls: a new one with MPI_THREAD_MULTIPLE, otherwise the lock of the process."""
     MPI = mpi()
     return Mutex() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
 

@@ -60,7 +60,9 @@ class TensorAdapter(ABC):
 
     @abstractmethod
     def make(self, array: Any, description: bytes, requires_grad: bool) -> Any:
-        """A tensor with these elements, without a copy. The description comes from another process: check it."""
+        """Create a tensor with the elements of `array`, without a copy. The description comes from another process, so it must be
+        checked.
+        """
 
     def reduce(self, obj: Any) -> Any:
         """Return how to pickle an object that `describe` declines, in the form of `__reduce_ex__`; NotImplemented for the usual
@@ -102,7 +104,7 @@ class TensorAdapter(ABC):
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool, hooks: bool) -> Any:
-        """Add a gradient of a leaf to the one that a context holds for it (None at first), and return the sum.
+        """Add a gradient of a leaf to its gradient in a context (None for the first one), and return the sum.
 
         A gradient that is kept must share no memory with others. `hooks`: call the leaf's hooks, which `quiet` has put off.
         """

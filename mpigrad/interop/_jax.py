@@ -20,7 +20,7 @@ _NARROW = {
 
 
 class JaxAdapter(TensorAdapter):
-    """The adapter of `jax.Array`. Arrays are constants here; `mpigrad.interop.jax.stage` records what functions compute."""
+    """The adapter of `jax.Array`. Arrays have no gradients; use `mpigrad.interop.jax.stage` for functions that need them."""
 
     name = "jax"
 

@@ -87,7 +87,7 @@ def _with_derivative(fn: Callable[..., Any], tree: Any, chosen: tuple[int, ...],
 
 @functools.lru_cache(256)
 def _gradient_stage(fn: Callable[..., Any], tree: Any, chosen: tuple[int, ...]) -> Callable[..., Any]:
-    """The stage that computes the gradients of a stage, to be differentiated in turn."""
+    """A stage that computes the gradients of another stage, so that these can be differentiated again."""
 
     def gradient(fixed: list[Any], varied: list[Any], grads: list[Any]) -> Any:
         _, derivative, _ = _with_derivative(fn, tree, chosen, varied, fixed)

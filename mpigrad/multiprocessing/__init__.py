@@ -32,7 +32,7 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The ways to share memory: only file descriptors.
+    """The names of the methods to share memory between processes: only "file_descriptor".
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.get_all_sharing_strategies()
@@ -42,7 +42,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The way in which memory is shared: by file descriptors.
+    """The name of the method by which memory is shared: always "file_descriptor".
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.get_sharing_strategy()
@@ -52,7 +52,7 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Set the way in which memory is shared; there is only one.
+    """Set the method by which memory is shared, `new_strategy`; only "file_descriptor" is valid.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.set_sharing_strategy("file_descriptor")

@@ -37,7 +37,7 @@ class World:
 
     @property
     def next_rank(self) -> int:
-        """The rank after this one; after the last comes the first."""
+        """The next rank; for the last rank, rank 0."""
         return (self.rank + 1) % self.world_size
 
     @property

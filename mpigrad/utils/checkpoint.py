@@ -114,7 +114,9 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call a function without keeping its saved tensors; the backward pass runs it again.
+    """Call `function` without keeping its saved tensors; the backward pass calls it again to recompute them.
+
+    The keyword arguments are PyTorch's; `use_reentrant` makes no difference here.
 
     >>> import mpigrad
     >>> from mpigrad.utils.checkpoint import checkpoint

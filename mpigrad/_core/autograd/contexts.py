@@ -393,7 +393,8 @@ def init(worker_id: int) -> Worker:
 
 
 def this_worker() -> Worker:
-    """The worker of the current agent, or the one without rpc; RuntimeError if there is neither."""
+    """The `Worker` of the current RPC agent, or the one that `init` made for use without RPC; RuntimeError if there is neither.
+    """
     agent = current.current.agent
     if agent is not None:
         return agent.autograd

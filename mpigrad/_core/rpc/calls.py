@@ -357,7 +357,7 @@ _incarnations = itertools.count(0)  # call ids are unique across restarts of an 
 
 
 class CallFuture(Future):
-    """The future of a call's answer, with what the call table needs to know of the call."""
+    """The future of a call's answer, with the fields of the call that the call table uses."""
 
     __slots__ = ("context_id", "deadline", "dst", "func", "recorded", "timeout")
 

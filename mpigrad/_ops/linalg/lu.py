@@ -86,8 +86,8 @@ def _packed_gradient(F: Any, shape: tuple[int, ...], gl: Any, gu: Any) -> Any:
 
 
 def _matrix_gradient(F: Any, shape: tuple[int, ...], g: Any, lower: Any, upper: Any, p: Any) -> Any:
-    """The gradient of the matrix, from the gradient of its factors in one array: L1^-H (below + above) U1^-H, where L1 and U1 are
-    the square parts of the factors, extended to the remaining rows or columns.
+    """The gradient of the matrix, from the gradient of its factors in one array: L1^-H (tril(L1^H G_L) + triu(G_U U1^H)) U1^-H,
+    where L1 and U1 are the square parts of the factors, extended to the remaining rows or columns.
     """
     rows, columns = shape[-2:]
     n = min(rows, columns)

@@ -105,11 +105,11 @@ class Streams:
         return Acting(self)
 
     def serving(self) -> Serving:
-        """As `acting`, for a request: ordered with the default streams."""
+        """`acting` for a request: the streams are also ordered with the default streams."""
         return Serving(self)
 
     def working(self) -> Working:
-        """As `serving`, and ordered with the streams that are current in this thread: for backward passes."""
+        """`serving` for a backward pass: the streams are also ordered with the streams that are current in this thread."""
         return Working(self)
 
 

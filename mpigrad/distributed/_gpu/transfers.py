@@ -15,7 +15,8 @@ PIECE_BITS = 22  # 4 MiB: long enough for full bandwidth, short enough to overla
 
 
 def checked_way(given: str | None) -> str:
-    """The way from the argument, else from the environment variable, else "staged"; ValueError if it is unknown."""
+    """How GPU arrays are sent: by the argument, else by the environment variable, else "staged"; ValueError for an unknown value.
+    """
     way = given if given is not None else os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
         origin = "device_transfers" if given is not None else f"the environment variable {VARIABLE}"

@@ -66,7 +66,7 @@ def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what:
 
 
 def root_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
-    """As `place_of`; global rank 0 if neither is given."""
+    """`place_of` for roots of collectives: global rank 0 if neither rank is given."""
     return place_of(found, 0 if given is None and in_group is None else given, in_group, what)
 
 

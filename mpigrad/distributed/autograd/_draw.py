@@ -206,7 +206,7 @@ def _write(text: str, path: str) -> None:
 
 
 def _rendered(text: str, form: str, what: str) -> bytes:
-    """The picture in a form that Graphviz knows; `what` needs it."""
+    """Render the picture in a format of Graphviz; `what` is named in the error if Graphviz is missing."""
     program = shutil.which("dot")
     if program is None:
         raise RuntimeError(

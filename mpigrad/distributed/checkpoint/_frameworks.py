@@ -1,7 +1,7 @@
 """Modules and optimizers of PyTorch in checkpoints: files contain mpigrad's tensors, which are converted when saving and loading.
 
 So a checkpoint does not depend on the library: a model trained with torch can be loaded into mpigrad's modules of the same names.
-torch is never imported here; where there is none, nothing can be torch's.
+torch is never imported here: if the program has not imported it, no object can be torch's.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def _mapped(value: Any, chosen: Callable[[Any], bool], convert: Callable[[Any], 
 
 
 def check(thing: Any, state: Any) -> None:
-    """Raise the errors that loading a state would raise, without changing anything. Objects of other kinds are not checked."""
+    """Raise the errors that loading a state would raise, without changing anything. Objects other than modules and optimizers are
+    not checked.
+    """
     if isinstance(thing, Module):
         check_module(thing, state)
     elif is_module(thing):

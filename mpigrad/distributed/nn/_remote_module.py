@@ -193,7 +193,9 @@ class _RemoteModule(Module):
 
     # -- pickling ----------------------------------------------------------------------------------------------------
     def _reduce_in_rpc(self) -> Any:
-        """As an argument or result of a call: a new RemoteModule for the same module; other attributes are not sent."""
+        """How RPC pickles a RemoteModule: the receiver creates a new RemoteModule for the same module; other attributes are not
+        sent.
+        """
         if self.is_scriptable:
             raise RuntimeError(_NEVER)
         for name in self.__dict__:

@@ -25,7 +25,8 @@ class _Serving(Instrument, threading.local):
 
 
 class _server_process_global_profile(profile):
-    """Record what runs while this worker serves requests. At the end `process_global_function_events` has a list per thread.
+    """Record the events of all requests that this worker serves inside the block; `process_global_function_events` then has a
+    list per thread.
 
     Usually another worker creates it with `rpc.remote(to, rpc._server_process_global_profile)` and enters it through the RRef.
     """

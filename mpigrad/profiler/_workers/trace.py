@@ -71,7 +71,8 @@ def _stop(workers: list[str], by: str) -> list[Notes]:
 
 @contextmanager
 def trace_workers(path: str | None = None) -> Iterator[Trace]:
-    """Trace what all workers do inside the block, for Perfetto or chrome://tracing; one worker calls it.
+    """Record a trace of all workers inside the block, and write it to the file `path` for Perfetto or chrome://tracing. One
+    worker calls it.
 
     The file has a process for each rank with its threads: calls and the functions that they ran, operators, nodes of
     backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and parts that

@@ -153,7 +153,7 @@ _ADVICE = (
 
 
 class Route(NamedTuple):
-    """The device map of one message and what its error messages need."""
+    """The device map of one message, with the names that its error messages contain."""
 
     what: str  # "Request" or "Response"
     to: str

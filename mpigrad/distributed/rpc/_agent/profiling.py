@@ -75,7 +75,7 @@ class _Call:
 
     @property
     def wanted(self) -> dict[str, bool]:
-        """The options of the profiler on the callee: what any of the caller's profilers records."""
+        """The options for the profiler on the callee: those that any of the caller's profilers has set."""
         options = ("record_shapes", "profile_memory", "with_flops", "with_stack")
         return {name: True for name in options if any(getattr(each, name) for each in self.owners)}
 

@@ -57,13 +57,15 @@ class RRefHook(Protocol):
     types: tuple[type, ...]  # exact classes whose instances `pack` encodes instead of pickle
 
     def pack(self, agent: Agent, dst: int, rrefs: list[Any]) -> bytes:
-        """Make a fork of each RRef for `dst` and return what `unpack` needs, after the rest has been pickled."""
+        """Called after the other objects of a message have been pickled: make a fork of each RRef for `dst`; returns the bytes
+        for `unpack`.
+        """
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
         """Remove the forks that `pack` made for a message that could not be sent."""
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
-        """Decode the RRefs, in the same order, before the rest is unpickled."""
+        """Called before the other objects are unpickled: decode the bytes of `pack`; returns the RRefs in the same order."""
 
 
 class CallHeader(NamedTuple):

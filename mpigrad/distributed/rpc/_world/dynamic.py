@@ -92,7 +92,7 @@ def join(name: str, transport: Transport, options: Any, left: dict[int, int] | N
 
 
 class Membership:
-    """The joining and leaving of one member, and what it knows of the others.
+    """The state of one member of a dynamic world: how it joins and leaves, and which other members it knows.
 
     Handlers run on any thread. `_admission` makes sure that no member is welcomed after `close`.
     """

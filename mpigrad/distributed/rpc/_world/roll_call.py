@@ -27,7 +27,7 @@ class RollCall:
     """One rank's view of which ranks are present. After an interrupt `meet` can be called again and continues."""
 
     def __init__(self, comm: Any, size: int | None = None) -> None:
-        """`size`: how many ranks of the communicator, the first ones, are to come; all if not given."""
+        """`size` is the number of ranks of the communicator that must be present, counted from rank 0; all if not given."""
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size() if size is None else size
         self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below the tags of dynamic worlds

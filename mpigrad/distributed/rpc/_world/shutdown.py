@@ -92,7 +92,9 @@ class Closing:
             pause = min(pause * 1.5, _MAX_PAUSE)
 
     def _heed_last_call(self) -> bool:
-        """After the first agreement, once: drop what is kept for others. Runs on the thread in `shutdown`, as it may block."""
+        """After the first agreement, once: drop the objects that are kept for other workers. Runs on the thread in `shutdown`, as
+        it may block.
+        """
         if not self._last_called or self._last_call_done:
             return False
         for hook in extensions.before_shutdown_hooks:
