@@ -638,7 +638,7 @@ def is_signed(input: Tensor) -> _bool:
 def is_tensor(obj: Any) -> _bool:
     """Whether `obj` is a tensor."""
 def is_warn_always_enabled() -> _bool:
-    """The value of `set_warn_always`."""
+    """Whether `set_warn_always(True)` was called."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """Whether elements differ by at most `atol + rtol * |other|`."""
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -44,7 +44,7 @@ class Generator:
         return self._place
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of `seed`."""
+        """Seed the generator: start the stream of random numbers that belongs to `seed`."""
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
             raise ValueError(
@@ -118,7 +118,7 @@ class Generator:
             return philox.words(seed, start, blocks, module_for(self._place))
 
     def uniform(self, count: int, kind: np.dtype) -> Any:
-        """`count` numbers in [0, 1)."""
+        """`count` random numbers, uniformly distributed in [0, 1)."""
         with on_device(self._place):
             return philox.uniform(self.words(2 * count if kind.itemsize == 8 else count), kind)
 

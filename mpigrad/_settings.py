@@ -86,7 +86,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """The value of `set_warn_always`."""
+    """Whether `set_warn_always(True)` was called."""
     return _Chosen.warn_always
 
 

@@ -6,6 +6,6 @@ from .autograd.profiler import record_function
 
 
 class profiler:
-    """The profiler's classes."""
+    """The classes of the profiler, for annotations in scripted code."""
 
     _RecordFunction = record_function

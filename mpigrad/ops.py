@@ -12,14 +12,14 @@ class profiler:
 
     @staticmethod
     def _record_function_enter_new(name: str, args: str | None = None) -> record_function:
-        """Enter a new block and return it."""
+        """Start a labelled block of the profiler, and return it."""
         return record_function(name, args).__enter__()
 
     _record_function_enter = _record_function_enter_new  # the older name
 
     @staticmethod
     def _record_function_exit(record: record_function) -> None:
-        """Leave a block that was entered."""
+        """End a block that `_record_function_enter_new` started."""
         record.__exit__(None, None, None)
 
     @staticmethod

@@ -73,7 +73,7 @@ class _BFloat16(dtype):
 
     @property
     def numpy(self) -> np.dtype:  # type: ignore[override]
-        """NumPy's dtype."""
+        """The corresponding NumPy dtype."""
         return _ml_bfloat16()
 
 
@@ -139,7 +139,7 @@ def as_dtype(given: Any) -> dtype:
 
 
 class _Default:
-    """The default floating-point type."""
+    """Holds the default floating-point type of new tensors."""
 
     dtype = float32
 

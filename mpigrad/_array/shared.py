@@ -40,7 +40,7 @@ class SharedBlock(mmap.mmap):
     size_of_data: int
 
     def memory(self) -> np.ndarray:
-        """The bytes as an array."""
+        """The bytes of the block as a NumPy array."""
         return np.ndarray((self.size_of_data,), np.uint8, buffer=self)
 
     def reference(self) -> Reference:
@@ -63,7 +63,7 @@ def _file_of(handle: int) -> tuple[int, int]:
 
 
 def new_block(nbytes: int) -> SharedBlock:
-    """A block of zeros."""
+    """A new block of shared memory, filled with zeros."""
     handle = os.memfd_create("mpigrad-shared", os.MFD_CLOEXEC)
     os.ftruncate(handle, max(nbytes, 1))
     return SharedBlock(handle, nbytes)

@@ -25,7 +25,7 @@ root and with more ranks than cores, and ends the whole job with the traceback w
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
-    """Declare the arguments."""
+    """Declare the command-line arguments of `mpigrad run`."""
     parser = commands.add_parser(
         "run", help="run a script on several ranks", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -25,7 +25,7 @@ MPIGRAD_TOP=DIRECTORY for all its ranks, a directory that the hosts share. Ctrl-
 
 
 def add_parser(commands: Any) -> None:
-    """Add the subcommand."""
+    """Declare the command-line arguments of `mpigrad top`."""
     parser = commands.add_parser(
         "top", help="show what all ranks of a running job do", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -10,7 +10,7 @@ from mpigrad.profiler._picture import draw_trace, read_trace
 
 
 def add_parser(commands: Any) -> None:
-    """Add the subcommand."""
+    """Declare the command-line arguments of `mpigrad trace`."""
     parser = commands.add_parser(
         "trace", help="draw a trace (trace.json or .json.gz, of trace_workers or a profiler) as an SVG picture"
     )

@@ -124,7 +124,7 @@ def _pop(heap: list[Node]) -> Node:
 
 
 class _Running(threading.local):
-    """The pass that this thread runs."""
+    """Holds the pass that this thread is running."""
 
     task: GraphTask | None = None
 

@@ -188,7 +188,9 @@ def rest(lock: Any, seconds: float) -> int:
 
 
 def edge(function: F) -> F:
-    """Mark a function whose first action is to enter a section: a signal that arrives during its call is noted as well."""
+    """Decorate a function whose first action is to enter a guarded section: a signal that arrives while it is being called is
+    noted as well.
+    """
     edges.add(getattr(function, "__code__", None))
     return function
 

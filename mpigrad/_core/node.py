@@ -567,7 +567,7 @@ class View:
 
 
 def replay(value: Any, chain: tuple[Step, ...]) -> Any:
-    """Apply view operators to a tensor."""
+    """Apply a chain of view operators to a tensor."""
     for operator, kw in chain:
         value = operator(value, **kw)
     return value

@@ -55,10 +55,10 @@ class _Slow:
     node = operator
 
     def recorded(self, node: Any) -> None:
-        """Nothing to note."""
+        """Does nothing: this watcher records no nodes."""
 
     def ran(self, node: Any, results: Any, F: Any) -> None:
-        """Nothing to note."""
+        """Does nothing: this watcher does not look at results."""
 
 
 _SLOW = _Slow()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Allocation(NamedTuple):
-    """A batch system's allocation."""
+    """The allocation of a batch system: the number of tasks, and the nodes."""
 
     system: str
     job: str

@@ -18,7 +18,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Job(NamedTuple):
-    """A command and its environment."""
+    """The command that starts a job, and its environment variables."""
 
     command: list[str]
     environment: dict[str, str]

@@ -34,7 +34,7 @@ _listener: socket.socket | None = None
 
 
 class Rank(NamedTuple):
-    """A process that listens."""
+    """A process of this user that listens for `mpigrad top`."""
 
     job: str
     rank: int

@@ -76,7 +76,7 @@ class Reporter:
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """Write the last report."""
+        """Write the last report and end the thread."""
         atexit.unregister(self.stop)
         self._end.set()
         self._thread.join()

@@ -30,7 +30,7 @@ class StallWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread of the watch."""
         self._end.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()

@@ -20,7 +20,7 @@ FRAMES = 12
 
 
 class Wait(NamedTuple):
-    """A pending call."""
+    """A call that waits for its answer: the callee's rank, the function, and the time so far."""
 
     call_id: int
     rank: int
@@ -29,7 +29,7 @@ class Wait(NamedTuple):
 
 
 class View(NamedTuple):
-    """One worker's state."""
+    """The state of one worker: its waits, and the stacks of its threads."""
 
     name: str
     waits: list[Wait]

@@ -105,7 +105,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of `saved_tensors`."""
+        """Deprecated name of `saved_tensors`."""
         return self.saved_tensors
 
     def release(self) -> None:

@@ -175,7 +175,7 @@ class _Check:
         return False
 
     def slow(self) -> None:
-        """Compare whole Jacobians."""
+        """Compare the whole Jacobians, element by element."""
         numerical = [_numerical(self, each, self.outputs) for each in self.wanted]
         outs = self.outputs()
         for nr, out in enumerate(outs):

@@ -260,11 +260,11 @@ class profile:
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events together."""
+        """The average of all events, as one row."""
         return self._finished().total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """All events as a table."""
+        """The events as a table in text form."""
         return self._finished().table(sort_by, row_limit, **options)
 
     def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
@@ -279,7 +279,7 @@ class profile:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds spent in all events."""
+        """Microseconds spent in all events together."""
         return self._finished().self_cpu_time_total
 
     def __str__(self) -> str:

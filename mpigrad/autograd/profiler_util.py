@@ -45,7 +45,7 @@ class _Times:
 
     @property
     def cpu_time(self) -> float:
-        """Microseconds per call."""
+        """The mean CPU time of a call, in microseconds."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     @property
@@ -148,7 +148,7 @@ class FunctionEventAvg(_Times):
         self.cpu_children: list[FunctionEvent] = []
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Add an event."""
+        """Add an event to the average."""
         if not self.count:
             self.node_id, self.is_async, self.is_remote = event.node_id, event.is_async, event.is_remote
             self.cpu_parent, self.cpu_children = event.cpu_parent, event.cpu_children
@@ -212,7 +212,7 @@ class EventList(list):
         return made
 
     def total_average(self) -> FunctionEventAvg:
-        """All events together."""
+        """The average of all events, as one row."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)

@@ -86,7 +86,7 @@ class Stream:
 
     @property
     def device_index(self) -> int:
-        """The index of that GPU."""
+        """The index of the GPU of this stream."""
         return self._place.index  # type: ignore[return-value]
 
     @property
@@ -114,11 +114,11 @@ class Stream:
         return event
 
     def query(self) -> bool:
-        """Whether all work is complete."""
+        """Whether all work in this stream is complete."""
         return bool(self._stream.done)
 
     def synchronize(self) -> None:
-        """Wait until all work is complete."""
+        """Wait until all work in this stream is complete."""
         self._stream.synchronize()
 
     def __enter__(self) -> Stream:

@@ -78,7 +78,7 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether mpi4py is installed.
+    """Whether process groups can be used: whether mpi4py is installed.
 
     >>> is_available()
     True

@@ -16,7 +16,7 @@ from .distribution import Distribution, broadcast_all
 
 
 class Bernoulli(Distribution):
-    """1 with probability `probs`, else 0."""
+    """The distribution that is 1 with probability `probs`, else 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean

@@ -76,13 +76,13 @@ class MultivariateNormal(Distribution):
 
     @Lazy
     def covariance_matrix(self) -> Tensor:
-        """The covariance."""
+        """The covariance matrix."""
         half = self._unbroadcasted_scale_tril
         return (half @ half.transpose(-2, -1)).expand(self._matrix_shape)
 
     @Lazy
     def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
+        """The precision matrix, the inverse of the covariance."""
         half = self._unbroadcasted_scale_tril
         return inv(half @ half.transpose(-2, -1)).expand(self._matrix_shape)
 

@@ -113,7 +113,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values.
+    """The singular values of matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svdvals(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))

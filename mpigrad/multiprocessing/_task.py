@@ -58,7 +58,7 @@ def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
 
 
 class Start(NamedTuple):
-    """The host and process id of a rank."""
+    """A mark that a rank has started: its host and process id."""
 
     host: str
     pid: int

@@ -58,7 +58,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the normal distribution."""
+    """Fill with random numbers of the normal distribution with mean `mean` and standard deviation `std`."""
     return tensor.normal_(mean, std, generator=generator)
 
 

@@ -57,7 +57,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step` with the hooks around it."""
+    """The method `step` with calls of the step hooks before and after it."""
     if getattr(step, "_is_hooked", False):
         return step
 
@@ -221,7 +221,7 @@ class Optimizer:
                 step_many(self._kernel, arrays, *numbers)
 
     def _dense(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:
-        """Update one parameter."""
+        """Update one parameter with a dense gradient, in place."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _dense()")
 
     def _complex(self, parameter: Tensor, grad: Any, state: dict[str, Any], group: Group) -> None:

@@ -72,7 +72,7 @@ def _step(end: float) -> float:
 
 
 class _Drawing:
-    """The lanes of all workers."""
+    """The drawing: one lane for each worker, with its slices and arrows."""
 
     def __init__(self, events: list[Json]) -> None:
         shown = [{**event, "dur": event.get("dur", 0)} for event in events if event["ph"] == "X"] + _phases(events)
@@ -165,7 +165,7 @@ class _Drawing:
         return y + ROW
 
     def draw(self) -> str:
-        """Draw the whole picture."""
+        """Draw the whole picture and return the SVG text."""
         y = 24
         for rank, events in self.lanes.items():
             rows, self.top[rank] = _give_rows(events), y

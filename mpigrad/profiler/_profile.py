@@ -161,13 +161,13 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Start the first step."""
+        """Start profiling, with the first step."""
         if self.current_action in _RECORDS:
             self._begin()
         self._begin_step()
 
     def stop(self) -> None:
-        """End the last step."""
+        """End profiling, with the last step."""
         self._end_step()
         if self._running:
             self._end()

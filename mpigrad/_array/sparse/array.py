@@ -108,7 +108,7 @@ class SparseArray:
         return flatten(self.indices, self.sparse_shape)
 
     def distinct(self) -> SparseArray:
-        """Itself if no index repeats, otherwise coalesced."""
+        """This array if no index repeats; otherwise a coalesced copy."""
         if self.is_coalesced:
             return self
         xp = array_module(self.values)
@@ -127,11 +127,11 @@ class SparseArray:
         return self.to_dense().sum(axis=axis, **kw)
 
     def to_dense(self) -> Any:
-        """The dense array."""
+        """The same elements as a dense array."""
         return self.add_to(array_module(self.values).zeros(self.shape, self.dtype))
 
     def add_to(self, dense: Any) -> Any:
-        """Add to a dense array, in place."""
+        """Add the elements of this sparse array to a dense array, in place."""
         each = self.coalesce()
         if each.nnz:
             if each.sparse_dim == 0:
@@ -265,7 +265,7 @@ def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
 
 
 def joined(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The sum of two: their lists concatenated, or one of them if the other is empty."""
+    """The sum of two sparse arrays: their lists concatenated, or one of them if the other is empty."""
     if a.shape != b.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
     if a.sparse_dim != b.sparse_dim:
@@ -293,7 +293,7 @@ def _places(a: SparseArray) -> int:
 
 
 def common(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product of two: only the indices that both have."""
+    """The product of two sparse arrays: only at indices that both have."""
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "

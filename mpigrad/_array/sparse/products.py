@@ -19,7 +19,7 @@ def matrix(a: Any, name: str) -> SparseArray:
 
 
 def times_dense(a: SparseArray, b: Any) -> Any:
-    """a @ b, dense."""
+    """The matrix product `a @ b` of a sparse and a dense matrix, as a dense matrix."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[-1]})"
@@ -29,7 +29,7 @@ def times_dense(a: SparseArray, b: Any) -> Any:
 
 
 def transposed_times_dense(a: SparseArray, g: Any) -> Any:
-    """a.T @ g, dense."""
+    """The matrix product `a.T @ g` of a transposed sparse and a dense matrix, as a dense matrix."""
     rows, columns = a.indices
     return rows_added(columns, a.values[:, None] * g[rows], a.shape[1])
 

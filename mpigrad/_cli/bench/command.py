@@ -16,7 +16,7 @@ Elsewhere it starts ranks on this machine:  mpigrad bench -n 2
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
-    """Declare the arguments."""
+    """Declare the command-line arguments of `mpigrad bench`."""
     parser = commands.add_parser(
         "bench",
         help="measure RPC and autograd between the ranks",

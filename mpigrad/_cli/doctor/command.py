@@ -16,7 +16,7 @@ from mpigrad._process.rank import launched_rank, launched_size
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
-    """Declare the arguments."""
+    """Declare the command-line arguments of `mpigrad doctor`."""
     parser = commands.add_parser("doctor", help="examine the MPI set-up, and say what to do about each problem")
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="ranks of the test job (those of the allocation, or 2)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

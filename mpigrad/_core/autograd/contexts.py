@@ -104,7 +104,7 @@ class DistAutogradContext:
         return set(self.known_workers)
 
     def retrieve_send_function(self, message_id: int) -> SendRpcBackward:
-        """The send function of one message."""
+        """The send function (`SendRpcBackward`) of the message with this autograd message id; RuntimeError if there is none."""
         found = self.sends.get(message_id)
         if found is None:
             raise RuntimeError(
@@ -410,7 +410,7 @@ def _agent_starts(agent: Agent) -> None:
 
 
 def _agent_stopped(agent: Agent) -> None:
-    """All contexts end with the agent."""
+    """Called when an RPC agent has stopped: drop all contexts of its worker."""
     CURRENT.context = None
 
 

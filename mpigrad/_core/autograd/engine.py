@@ -182,7 +182,7 @@ class RootBranch(Branch):
 
     # -- the end -------------------------------------------------------------------------------------------------------
     def part_done(self, rank: int) -> None:
-        """A part of a worker has run."""
+        """Record that a joined part on the worker `rank` has run."""
         with self.lock:
             left = self.holders.get(rank, 0) - 1
             if left > 0:

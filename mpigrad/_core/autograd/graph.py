@@ -291,7 +291,7 @@ class Source:
                 task.start(node)
 
     def recvs(self) -> list[RecvRpcBackward]:
-        """The recv functions below."""
+        """The recv functions in the graph below this source."""
         return [node for node in self.below if type(node) is RecvRpcBackward]  # type: ignore[misc]
 
     def runs_user_code(self) -> bool:
@@ -307,7 +307,9 @@ class Source:
         return self._user_code
 
     def shared(self) -> list[Node]:
-        """The nodes that independent sources must not share. Leaves only if they have hooks, which must get the sum."""
+        """The nodes that independent sources must not share. Leaves are among them only if they have hooks, which must be called
+        once, with the sum.
+        """
         found = []
         for node in self.below:
             kind = type(node)  # no edge leads to a send function
@@ -434,7 +436,7 @@ class Parts:
         return source
 
     def source(self, message_id: int) -> Source:
-        """The source of one send function."""
+        """The `Source` of the send function with this message id; the graph below it is traversed on first use."""
         found = self.sources.get(message_id)
         if found is None:
             if message_id not in self._sends:

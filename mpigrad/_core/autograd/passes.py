@@ -356,12 +356,12 @@ class ReachState(NamedTuple):
     reach_id: int
 
     def encode(self) -> bytes:
-        """Encode as bytes."""
+        """Encode the state for the answer to a HOLD message."""
         return _REACH_STATE.pack(self.over, self.reach_id)
 
     @classmethod
     def decode(cls, body: bytes) -> ReachState:
-        """Decode from bytes."""
+        """Decode the answer to a HOLD message."""
         return cls(*_REACH_STATE.unpack(body))
 
 

@@ -395,7 +395,7 @@ class Agent:
             tell(observers, "after_call", self)
 
     def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
-        """`call` and wait for the answer."""
+        """Make a call and wait for its answer; returns the result or raises the error."""
         if not self._instruments.active:
             fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
             self.calls.wait_for(fut)

@@ -69,7 +69,7 @@ logger = logging.getLogger(__name__)
 
 
 class Instrument:
-    """Base class of instruments: does nothing at every point; override the points of interest."""
+    """Base class of instruments: its methods do nothing; override those of interest."""
 
     def before_call(self, agent: Any, dst: int, func: Callable[..., Any], kind: int, sync: bool) -> None:
         """A call is about to be encoded and sent; with `sync` the caller also waits for its answer before `after_call`."""
@@ -81,7 +81,7 @@ class Instrument:
         """A frame is about to be passed to the transport."""
 
     def after_send(self, agent: Any) -> None:
-        """The frame was passed on, or failed."""
+        """The frame was passed to the transport, or that failed."""
 
     def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
         """A request of `src` is about to be served."""
@@ -243,7 +243,7 @@ def is_library(text: bytes) -> bool:
 
 
 def label(func: Any) -> str:
-    """A function's name for messages."""
+    """The name of a function, for error messages."""
     return getattr(func, "__qualname__", None) or repr(func)
 
 

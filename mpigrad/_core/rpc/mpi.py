@@ -467,7 +467,7 @@ class MPITransport(Transport):
         return self._in_pieces(self._comm.Isend, dst, raw, tag)  # MPI counts are 32-bit ints: at most 2 GiB in one message
 
     def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterable[Any]:
-        """The counterpart of `send_pieces`."""
+        """Start receiving an array of bytes that `send_pieces` sent; returns the requests."""
         if 0 < raw.nbytes <= CHUNK:
             return (self._comm.Irecv([raw, self._byte], src, self._first_tag + tag % self._tags),)
         return self._in_pieces(self._comm.Irecv, src, raw, tag)

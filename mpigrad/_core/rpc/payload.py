@@ -565,7 +565,7 @@ class _Reduce:
 
 
 class _Plain(_Reduce, pickle.Pickler):
-    """The standard pickler with tables."""
+    """The standard pickler, which puts arrays, tensors and RRefs into tables."""
 
 
 def _reduce_special(tables: Tables, tensor: Tensor) -> Any:
@@ -722,7 +722,7 @@ class InternalPickler:
         return tensors_apart(obj)
 
     def deserialize(self, binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-        """Rebuild the object."""
+        """Rebuild the object from its pickle and its tensors."""
         try:
             return loads(binary_data, list(tensor_table), [], [], [])
         except AttributeError as error:

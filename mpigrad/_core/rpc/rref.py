@@ -259,7 +259,7 @@ class Table:
         self.enqueue(self._count_child, owner, self.agent.rank)
 
     def unkeep(self, number: int) -> None:
-        """Undo `keep`."""
+        """Undo `keep`: the record no longer stays alive because of it."""
         self.enqueue(self._child_ended, 0, number, self.agent.rank)
 
     def count_child(self, record: Owner | User, rank: int) -> None:

@@ -308,7 +308,9 @@ def _direct(tensor: Tensor, other: Any) -> Any:
 
 
 def _adds_sparse(tensor: Tensor, other: Any) -> bool:
-    """Whether a sparse tensor is added to a dense one without recording: then only its indices are updated."""
+    """Whether a sparse tensor is added to a dense one without recording: then only the elements at its indices are changed, in
+    place.
+    """
     if not (isinstance(other, Tensor) and other.is_sparse) or tensor.is_sparse:
         return False
     recorded = MODE.enabled and (tensor._requires or other._requires)

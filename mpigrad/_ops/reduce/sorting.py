@@ -73,7 +73,7 @@ def _back(F: Any, node: Any, g: Any, index: Any) -> Any:
 
 def _chooser(name: str, forward: Any, node: str) -> Any:
     def any_dims(x: Any, **kw: Any) -> Any:
-        """Numbers count as vectors of one."""
+        """Allow a function along a dimension also for zero-dimensional tensors, which count as vectors of one element."""
         return forward(x, **kw) if x.ndim else tuple(each.reshape(()) for each in forward(x.reshape(1), **kw))
 
     return operator(name, any_dims, _back, saves=(-2,), node=node)

@@ -127,7 +127,7 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
 
 
 def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """Reduce all dimensions, or some."""
+    """Run a reduction over all dimensions, or over those given."""
     if dim is None and not keepdim:
         op, kw = whole, _NO_KW
     else:

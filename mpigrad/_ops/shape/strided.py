@@ -117,7 +117,7 @@ Layout = tuple[
 
 
 def _layout(x: Any) -> Layout:
-    """The memory layout of an array."""
+    """Shape, strides and offset of an array in elements, and the length of its memory block."""
     root = _memory(x)
     offset = (pointer(x) - pointer(root)) // x.itemsize if x.size else 0
     return x.shape, tuple(each // x.itemsize for each in x.strides), offset, root.size

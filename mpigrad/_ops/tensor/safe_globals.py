@@ -67,7 +67,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Undo all `add_safe_globals`."""
+    """Forget all classes and functions that `add_safe_globals` has allowed."""
     _allowed.clear()
 
 

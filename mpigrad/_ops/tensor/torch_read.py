@@ -75,7 +75,7 @@ class Archive:
             return self._zip.read(info)
 
     def block(self, name: str) -> np.ndarray:
-        """The bytes of a storage."""
+        """The bytes of a storage, a memory block in the file."""
         with _checked():
             info = self._info(name)
             if self._path is not None and info.file_size:
@@ -171,7 +171,7 @@ class TorchUnpickler(SafeUnpickler):
         return super().call(function, args)
 
     def _stored(self, pid: Any) -> _Storage:
-        """The storage of a persistent id."""
+        """The storage for a persistent id of the pickle."""
         word, kind, key, where, count = pid
         if word != "storage" or type(kind) is not _StorageType or type(key) is not str or type(where) is not str:
             raise damaged("a persistent id is no storage")

@@ -35,7 +35,7 @@ class _Global:
         self.module, self.name = module, name
 
     def __call__(self) -> None:
-        """Pickle asks whether it is callable."""
+        """Never called; it exists because pickle requires a callable object here."""
 
 
 class _Storage:

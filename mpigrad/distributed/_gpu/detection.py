@@ -31,7 +31,7 @@ _main()
 
 
 class Verdict(NamedTuple):
-    """The result of the trial."""
+    """The result of the test for CUDA-aware MPI: whether it works, and why not."""
 
     works: bool
     why: str

@@ -65,7 +65,7 @@ class Streams:
 
     @classmethod
     def new(cls, devices: list[device]) -> Streams:
-        """Create new streams."""
+        """Create a new stream on each GPU that the worker uses."""
         made = {}
         for place in devices:
             with on_device(place):

@@ -35,7 +35,7 @@ class ProcessGroup:
         return self.comm.Get_rank()
 
     def size(self) -> int:
-        """The number of ranks."""
+        """The number of ranks in the group."""
         return len(self.ranks)
 
     def name(self) -> str:
@@ -339,7 +339,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The global rank of a group rank.
+    """The global rank of the process that has the rank `group_rank` in a group.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -353,7 +353,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The group rank of a global rank.
+    """The rank in a group of the process that has the global rank `global_rank`.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

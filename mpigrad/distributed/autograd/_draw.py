@@ -149,7 +149,7 @@ def _parameter_names() -> dict[int, str]:
 
 
 def _looks(node: Node, names: dict[int, str]) -> tuple[str, str]:
-    """A node's kind and label."""
+    """The kind of a node, which determines its colour, and its label."""
     if isinstance(node, SendRpcBackward):
         return "send", "send"
     if isinstance(node, RecvRpcBackward):

@@ -52,7 +52,7 @@ class ProcessGrid:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions of the grid."""
         return len(self.shape)
 
     def rank(self) -> int:
@@ -60,7 +60,7 @@ class ProcessGrid:
         return self.group.rank()
 
     def size(self) -> int:
-        """The number of ranks."""
+        """The number of ranks in the grid."""
         return self.group.size()
 
     def _coords_of(self, rank: int) -> tuple[int, ...]:

@@ -128,7 +128,7 @@ class _RemoteModule(Module):
             self._ask(_exists)  # raises if the module could not be created
 
     def _hold(self, on: str | int, device: str, module_rref: RRef, interface: Any) -> None:
-        """Refer to an existing module."""
+        """Make this object refer to an existing module, given by an RRef."""
         mapped = bool(rpc._get_current_rpc_agent()._get_device_map(module_rref.owner()))
         self._take(on, device, mapped, interface is not None, (), module_rref)
         if interface is not None:

@@ -54,7 +54,7 @@ def make_local(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs
 
 
 def step_local(local: RRef, context_id: int) -> None:
-    """Runs on the owner: step."""
+    """Runs on the owner: step its optimizer with the gradients of a context."""
     local.local_value().step(context_id)
 
 
@@ -64,5 +64,5 @@ def state_local(local: RRef) -> Any:
 
 
 def load_local(local: RRef, state: Any) -> None:
-    """Runs on the owner: load a state."""
+    """Runs on the owner: load a state into its optimizer."""
     local.local_value().optim.load_state_dict(state)

@@ -26,11 +26,11 @@ class DistributedScheduler:
         on_owners(self.remote_schedulers, _call, "step", *args)
 
     def get_last_lr(self) -> dict[str, list[float]]:
-        """The learning rates by worker."""
+        """The last learning rates, by worker name."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "get_last_lr"))
 
     def state_dict(self) -> dict[str, Any]:
-        """The schedulers' states by worker."""
+        """The states of the schedulers, by worker name."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "state_dict"))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

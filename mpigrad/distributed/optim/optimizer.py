@@ -47,7 +47,7 @@ def load_states(what: str, shares: list[RRef], state_dict: dict[str, Any], funct
 
 
 def by_owner(rrefs: Iterable[RRef]) -> dict[Any, list[RRef]]:
-    """RRefs by the worker that owns them."""
+    """Group RRefs by the worker that owns them."""
     found: dict[Any, list[RRef]] = {}
     for each in rrefs:
         found.setdefault(each.owner(), []).append(each)

@@ -30,7 +30,7 @@ def rpc_async(
 def rpc_sync(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
-    """`rpc.rpc_sync` from scripted code."""
+    """`rpc.rpc_sync` for calls from scripted code."""
     if extensions.profiler is not None:
         return rpc_async(to, func, args, kwargs, timeout).wait()
     return api.rpc_sync(to, func, args, kwargs, timeout)
@@ -39,7 +39,7 @@ def rpc_sync(
 def remote(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """`rpc.remote` from scripted code."""
+    """`rpc.remote` for calls from scripted code."""
     return api.remote(to, func, args, kwargs, timeout)
 
 

@@ -21,7 +21,7 @@ class RPCExecMode(Enum):
 
 
 class PythonUDF(NamedTuple):
-    """A function and its arguments."""
+    """A user function with its arguments, as PyTorch pickles a call."""
 
     func: Any
     args: Any
@@ -50,5 +50,5 @@ def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
 
 
 def _build_rpc_profiling_key(exec_type: RPCExecMode, func_name: str, current_worker_name: str, dst_worker_name: str) -> str:
-    """The name of a call in a profiler."""
+    """The name of a call in a profiler's events."""
     return f"rpc_{exec_type.value}#{func_name}({current_worker_name} -> {dst_worker_name})"

@@ -16,7 +16,7 @@ class _Serving(Instrument, threading.local):
     depth = 0
 
     def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
-        """Count a request."""
+        """Count a request that is about to be served."""
         self.depth += 1
 
     def after_serve(self, agent: Any) -> None:

@@ -142,7 +142,7 @@ class Writer:
         self.line(self.raising(node, args[0]), node.where)
 
     def raising(self, node: Node, message: str) -> str:
-        """The statement that raises."""
+        """The source of a `raise` statement."""
         return f"raise {identifier(node.attributes['name'])}({message})"
 
     def _exit(self, node: Node) -> None:
@@ -247,7 +247,7 @@ class Writer:
         return None
 
     def counting(self, turns: str) -> str:
-        """The iterable of a `for`."""
+        """The source of the iterable in a `for` statement."""
         return f"range({turns})"
 
 

@@ -52,7 +52,7 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
 
 
 def unpack_type(given: Any) -> Type:
-    """A type from JSON."""
+    """Decode a type from JSON."""
     kind, args, *rest = given
     name, fields = (str(rest[0]), tuple(map(identifier, rest[1]))) if rest else ("", ())
     made = Type(_text(kind), tuple(unpack_type(each) for each in args), name, fields)
@@ -165,7 +165,7 @@ class _Reader:
         return made.requires_grad_(_flag(given["requires_grad"]))  # type: ignore[attr-defined]
 
     def value(self, given: Any) -> Any:
-        """A constant or attribute from JSON."""
+        """Decode a constant or an attribute from JSON."""
         if given is None or isinstance(given, (bool, int, str)):
             return given
         kind = next(iter(_object(given)), None)

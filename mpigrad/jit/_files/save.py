@@ -106,7 +106,7 @@ class _Packer:
         return {"name": schema.name, "arguments": arguments, "returns": pack_type(schema.returns)}
 
     def value(self, value: Any) -> Any:
-        """A constant or attribute as JSON."""
+        """Encode a constant or an attribute as JSON."""
         if isinstance(value, enum.Enum):
             raise _Unsavable(f"Could not save {value!r}: a file holds graphs and plain values only")
         if value is None or isinstance(value, (bool, int, str)):

@@ -70,7 +70,7 @@ def verify(graph: Graph, schema: Schema, me: Any = None, members: dict[int, Memb
 
 
 class _Checker:
-    """Goes through one graph."""
+    """Checks the nodes of one graph, one after the other."""
 
     def __init__(self, schema: Schema, members: dict[int, Members]) -> None:
         self.schema, self.members = schema, members

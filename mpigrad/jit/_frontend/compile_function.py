@@ -43,7 +43,7 @@ def script_function(function: Any, local_names: dict[str, Any] | None = None) ->
 
 
 class _Unfinished:
-    """A function that is being compiled."""
+    """Stands for a function that is still being compiled, to detect recursion."""
 
 
 def source_of(function: Any) -> tuple[ast.FunctionDef, Source]:

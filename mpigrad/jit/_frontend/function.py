@@ -40,7 +40,7 @@ class _Kind(type):
 
 
 class ScriptFunction(metaclass=_Kind):
-    """A scripted function.
+    """A scripted function: its graph, source, schema and compiled code. `jit.script` creates it.
 
     >>> import mpigrad
     >>> fn = mpigrad.jit._example()
@@ -68,7 +68,7 @@ class ScriptFunction(metaclass=_Kind):
         self.call = MethodType(self.entry, PickleProxy(self))
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes of the callable."""
+        """The attributes of the callable that `jit.script` returns, such as `graph` and `code`."""
         return {
             "_record": self, "_jit_mark": "script", "_travels_by_name": True,  # see _core.rpc.calls
             "_check_call": self.check_call,

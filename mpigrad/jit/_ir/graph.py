@@ -45,12 +45,12 @@ class Node:
         self.blocks: list[Block] = []
 
     def kind(self) -> str:
-        """The operator's name."""
+        """The name of the node's operator."""
         return self.op
 
     @property
     def output(self) -> Value:
-        """The only output."""
+        """The only output of the node."""
         return self.outputs[0]
 
     def __repr__(self) -> str:

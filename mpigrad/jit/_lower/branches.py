@@ -14,7 +14,7 @@ Facts = dict[str, Type]  # variable -> its refined type
 
 
 class Branches(Builder):
-    """Lowering of branches."""
+    """The part of lowering that handles branches."""
 
     expression: Callable[..., Any]
     statements: Callable[..., Any]

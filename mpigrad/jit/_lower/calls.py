@@ -41,7 +41,7 @@ _FORMS = (
 
 
 class Calls(Expressions):
-    """Lowering of calls."""
+    """The part of lowering that handles calls."""
 
     def _Call_value(self, node: ast.Call, hint: Any) -> Any:
         found = self.expression(node.func)
@@ -65,7 +65,7 @@ class Calls(Expressions):
         return getattr(self, f"_as_{role}")(node, found.obj, args, kwargs)
 
     def arguments(self, node: ast.Call) -> Arguments:
-        """The arguments of a call, as values."""
+        """The arguments of a call, as values of the graph."""
         args: list[Value] = []
         for each in node.args:
             if isinstance(each, ast.Starred):

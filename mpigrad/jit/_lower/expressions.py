@@ -60,7 +60,7 @@ _RANK = [BOOL, INT, FLOAT, COMPLEX]
 
 
 class Expressions(Branches, Loops):
-    """Lowering of expressions."""
+    """The part of lowering that handles expressions."""
 
     class_method: Callable[..., Any]  # see `Calls`
 

@@ -32,7 +32,7 @@ class Steps:
 
 
 class Loops(Builder):
-    """Lowering of loops."""
+    """The part of lowering that handles loops."""
 
     condition: Callable[..., Any]
     expression: Callable[..., Any]

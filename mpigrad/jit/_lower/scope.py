@@ -27,7 +27,7 @@ class Scope:
         self.closure = dict(zip(names, closure))
 
     def lookup(self, name: str) -> Any:
-        """The object for a name, or _MISSING."""
+        """The Python object for a name, or _MISSING."""
         if self.own is not None and name == self.own.__name__:
             return self.own
         if name in self.closure:
@@ -38,7 +38,7 @@ class Scope:
         return self.globals.get(name, getattr(builtins, name, _MISSING))
 
     def find(self, name: str) -> PythonObject | None:
-        """The object for a name, or None."""
+        """The Python object for a name, or None."""
         found = self.lookup(name)
         return None if found is _MISSING else PythonObject(found, name)
 

@@ -22,7 +22,7 @@ _REFUSED = {
 
 
 class Lowering(Calls):
-    """Lowering of a whole function."""
+    """Translates (lowers) the syntax tree of a whole function to a graph."""
 
     def statements(self, body: list[ast.stmt]) -> None:
         for node in body:

@@ -223,7 +223,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The negative log likelihood of the target classes; `input` has log probabilities."""
 def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Divide by the p-norm over `dim`."""
+    """Divide by the `p`-norm over `dim`, or by `eps` if that is larger."""
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot vectors: for each integer, zeros with a one at its index."""
 def pad(input: Tensor, pad: Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:

@@ -222,7 +222,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Divide by the p-norm over `dim`.
+    """Divide by the `p`-norm over `dim`, or by `eps` if that is larger.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.normalize(mpigrad.tensor([[3.0, 4.0]]))

@@ -211,7 +211,7 @@ class Members:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path."""
+        """The parameter at a path such as "encoder.weight"."""
         module, name = self._owner_of(target)
         found = getattr(module, name)
         if not isinstance(found, Parameter):
@@ -219,7 +219,7 @@ class Members:
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path."""
+        """The buffer at a path such as "norm.running_mean"."""
         module, name = self._owner_of(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")

@@ -271,7 +271,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory.
+    """Long short-term memory layers; see `torch.nn.LSTM` for the formulas.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -287,7 +287,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units."""
+    """Layers of gated recurrent units; see `torch.nn.GRU` for the formulas."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:

@@ -207,7 +207,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder."""
+    """A transformer: an encoder and a decoder, each a stack of layers."""
 
     def __init__(
         self,

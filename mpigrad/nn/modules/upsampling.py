@@ -47,7 +47,7 @@ def _floats(factor: Any) -> Any:
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resize images by repeating pixels."""
+    """Resize images by nearest-neighbour interpolation."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")

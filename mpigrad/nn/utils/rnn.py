@@ -50,7 +50,7 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Move or convert the data."""
+        """Move the data to another device, or convert it to another type."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -121,7 +121,7 @@ class Layout:
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a padded batch of sequences.
+    """Pack a padded batch of sequences into a `PackedSequence`.
 
     >>> import mpigrad
     >>> from mpigrad.nn.utils.rnn import pack_padded_sequence
@@ -210,7 +210,7 @@ def pad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors of different lengths."""
+    """Pack tensors of different lengths into a `PackedSequence`."""
     lengths = [len(each) for each in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 

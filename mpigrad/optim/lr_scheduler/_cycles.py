@@ -154,7 +154,7 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
 
 
 class CyclicLR(LRScheduler):
-    """Cycles between two learning rates.
+    """Changes the learning rate in cycles between `base_lr` and `max_lr`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

@@ -11,7 +11,7 @@ QUESTIONS = 20
 
 
 def now() -> int:
-    """This worker's clock; called by RPC."""
+    """The time of this worker's clock in nanoseconds; other workers call it by RPC."""
     return perf_counter_ns()
 
 

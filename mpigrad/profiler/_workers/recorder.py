@@ -53,7 +53,7 @@ class Notes(NamedTuple):
 
 
 class _Stack(threading.local):
-    """The open slices of a thread."""
+    """The slices of a thread that have begun and not ended."""
 
     def __init__(self) -> None:
         self.slices: list[tuple[str, str, str, str, int]] = []

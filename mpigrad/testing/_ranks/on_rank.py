@@ -1,6 +1,6 @@
 """One rank of the job that `pytest --mpigrad` starts: runs pytest, which executes the requested tests on all ranks.
 
-Run by `mpigrad._launch.start`; what it needs is in the environment.
+Run by `mpigrad._launch.start`; environment variables tell it how to reach the first process.
 """
 
 from __future__ import annotations

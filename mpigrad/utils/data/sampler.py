@@ -74,7 +74,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -88,7 +88,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with given weights."""
+    """Random indices, drawn with the given weights."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None

@@ -24,7 +24,7 @@ class Current:
 
 
 class LocalCurrent(threading.local):
-    """Holds one agent per thread."""
+    """Holds one current agent for each thread, for several agents in one process."""
 
     agent: Agent | None = None
 

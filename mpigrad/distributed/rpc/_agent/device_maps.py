@@ -40,7 +40,7 @@ def to_device_list(given: Iterable[Any]) -> list[device]:
 
 
 def add_to_map(known: dict[str, DeviceMap], to: str, given: Mapping[Any, Any]) -> None:
-    """Extend the map for the worker `to`."""
+    """Add entries to the device map for the worker `to`."""
     added = to_device_map(given)
     for source, target in added.items():
         other = known.get(to, {}).get(source, target)

@@ -20,7 +20,7 @@ class _Waits(Instrument):
         self._total = self._count = 0
 
     def before_serve(self, agent: Any, src: int, kind: int, call_id: int, extra: int) -> None:
-        """Take a sample."""
+        """Measure once, before a call is served, how long the thread waits for the lock."""
         start = perf_counter_ns()
         select.select((), (), (), 0)  # returns at once, without the lock in between
         waited = perf_counter_ns() - start

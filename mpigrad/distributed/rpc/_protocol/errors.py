@@ -223,7 +223,7 @@ class _Explained:
 
 @functools.lru_cache(maxsize=256)
 def _derived(cls: type[BaseException], before: tuple[type, ...], after: tuple[type, ...]) -> type[BaseException]:
-    """A class with the name of `cls`, derived from it and from others."""
+    """Create a class with the name of `cls` whose bases are the classes `before`, `cls`, and the classes `after`."""
     space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_derived_from": cls, "__reduce__": _reduced}
     metaclass: Any = type(cls)
     return metaclass(cls.__name__, (*before, cls, *after), space)

@@ -124,7 +124,7 @@ def install_interceptor(new: Interceptor | None) -> None:
 
 
 def install_rref_hook(new: RRefHook | None) -> None:
-    """Install (or remove) the RRef layer."""
+    """Install the hook of the RRef layer (None removes it)."""
     global rref_hook
     rref_hook = new
 

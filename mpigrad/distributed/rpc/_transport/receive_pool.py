@@ -108,5 +108,5 @@ def trim() -> None:
 
 
 def kept_bytes() -> int:
-    """How much memory waits for reuse."""
+    """The number of bytes that are kept for reuse."""
     return _kept[0]

@@ -29,7 +29,7 @@ class _Gather:
 
 
 class _Gathers:
-    """The gathers of one agent."""
+    """The all-gathers in which one agent takes part."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -26,7 +26,7 @@ import locks, Python gives a thread that imports a package a module that another
 
 
 def load_layers() -> None:
-    """Import all layers and packages."""
+    """Import all layers that register themselves with RPC, and the packages in `PACKAGES`."""
     for name in LAYERS + PACKAGES:
         importlib.import_module(name)
 
