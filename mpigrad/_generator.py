@@ -129,7 +129,7 @@ class Generator:
             return philox.normal(self.words(2 * even if kind.itemsize == 8 else even), kind)[:count]
 
     def integers(self, count: int, low: int, high: int) -> Any:
-        """`count` 64-bit integers in [low, high)."""
+        """`count` random 64-bit integers in [low, high)."""
         with on_device(self._place):
             return self._integers(count, low, high - low)
 

@@ -71,7 +71,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """The value of `set_float32_matmul_precision`."""
+    """The value that `set_float32_matmul_precision` has set."""
     return _Chosen.precision
 
 
@@ -98,7 +98,7 @@ def set_num_interop_threads(n: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """The value of `set_num_interop_threads`."""
+    """The value that `set_num_interop_threads` has set."""
     return _Chosen.interop_threads
 
 

@@ -9,5 +9,5 @@ FILES = (accumulate, dropout, gelu, layer_norm, nll, norms, philox, runs, softma
 
 
 def all_functions() -> list[tuple[Kernel, str]]:
-    """All kernels for all their element types."""
+    """All kernels, each with every combination of its element types."""
     return [(kernel, letters) for kernel in KERNELS.values() for letters in kernel.variants()]

@@ -27,7 +27,7 @@ def erfcx(x: Any) -> Any:
 
 
 def log_ndtr(x: Any) -> Any:
-    """The logarithm of the distribution function."""
+    """The logarithm of the cumulative normal distribution function."""
     wide = x.astype("f8")
     low, high = np.minimum(wide, -1.0), np.maximum(wide, -1.0)
     tail = np.log(erfcx(low * -_HALF) / 2.0) - low * low / 2.0
@@ -35,7 +35,7 @@ def log_ndtr(x: Any) -> Any:
 
 
 def ndtri(p: Any) -> Any:
-    """The inverse of the distribution function."""
+    """The inverse of the cumulative normal distribution function."""
     wide = p.astype("f8")
     small = np.clip(np.minimum(wide, 1.0 - wide), 1e-320, 0.5)
     found = np.where(small < 0.02, np.sqrt(-2.0 * np.log(np.minimum(small, 0.02))), erfinv(1.0 - 2.0 * small) / _HALF)

@@ -16,7 +16,7 @@ _READ_WRITE = 3
 
 
 class _Library(ctypes.Structure):
-    """The beginning of struct dl_phdr_info."""
+    """The first fields of C's struct dl_phdr_info."""
 
     _fields_ = [("base", ctypes.c_size_t), ("path", ctypes.c_char_p), ("headers", ctypes.c_size_t), ("count", ctypes.c_uint16)]
 

@@ -34,7 +34,7 @@ _reporter: Reporter | None = None
 
 
 def start_reporting() -> None:
-    """Report from now on; once per process."""
+    """Start to answer and write reports; once per process."""
     global _reporter
     attach.listen(Rank().report)
     directory = os.environ.get(VARIABLE)

@@ -198,7 +198,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def zeros_for(tensor: Any) -> Any:
-    """An array of zeros like the tensor's own."""
+    """An array of zeros with the shape, type and device of the tensor."""
     with guard(tensor._array):
         return array_module(tensor._array).zeros(tensor._array.shape, tensor._array.dtype)
 

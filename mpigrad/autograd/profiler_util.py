@@ -111,7 +111,7 @@ class FunctionEvent(_Times):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """Microseconds between its start and its end."""
+        """Microseconds between the start and the end of the event."""
         return self.time_range.elapsed_us()
 
     @property

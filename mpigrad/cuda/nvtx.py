@@ -11,7 +11,7 @@ from .._array import device as seam
 
 
 def _nvtx() -> Any:
-    """CuPy's functions; PyTorch's error without CuPy."""
+    """CuPy's NVTX functions; raises PyTorch's error if CuPy is missing."""
     try:
         return seam.cupy().cuda.nvtx
     except RuntimeError as error:

@@ -37,7 +37,7 @@ def vmap(
 
 
 class _Batch:
-    """One call of a function made by `vmap`."""
+    """One call of a function that `vmap` returned."""
 
     def __init__(self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str) -> None:
         self.func, self.in_dims, self.out_dims, self.randomness = func, in_dims, out_dims, randomness

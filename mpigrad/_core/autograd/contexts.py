@@ -415,7 +415,7 @@ def _agent_stopped(agent: Agent) -> None:
 
 
 def _is_idle(agent: Agent) -> bool:
-    """Whether graceful shutdown may continue."""
+    """Asked by graceful shutdown: whether no pass is running and no release is pending on this worker."""
     return agent.autograd.idle
 
 

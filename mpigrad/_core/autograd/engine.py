@@ -389,7 +389,7 @@ _ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as c
 
 
 def _ones_like(root: Tensor) -> Any:
-    """The gradient of a root with respect to itself."""
+    """Ones like a root: the gradient of the root with respect to itself, with which the pass starts."""
     array = root._array
     if array.ndim or type(array) is not np.ndarray:
         with guard(array):

@@ -648,7 +648,7 @@ _REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
 
 
 class Branch:
-    """One worker's work for one message of a pass."""
+    """The work on one worker that one message of a pass starts (a *branch*, see the glossary)."""
 
     __slots__ = (
         "answer",

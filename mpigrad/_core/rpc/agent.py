@@ -637,7 +637,7 @@ class Agent:
         return found
 
     def get_debug_info(self) -> dict[str, str]:
-        """`debug_info` as strings, as in PyTorch."""
+        """The values of `debug_info` as strings, as PyTorch returns them."""
         return {key: str(value) for key, value in self.debug_info().items()}
 
     get_metrics = get_debug_info

@@ -99,7 +99,7 @@ class Instrument:
         """A backward pass is about to run the graph below its roots."""
 
     def after_roots(self, worker: Any) -> None:
-        """The graph below the roots has run, or was held."""
+        """The graph below the roots has run, or its gradients were held."""
 
     def reach_started(self, worker: Any, pass_id: int) -> None:
         """The reach phase of a pass starts; it may end on another thread."""

@@ -166,7 +166,7 @@ DEFERRED_MAX = 64  # entries of deferred work; above it the oldest runs at once
 
 
 class Idle:
-    """The idle time of one agent's polling threads."""
+    """Deferred work and back-off of one agent's polling threads."""
 
     def __init__(self, transport: Transport, handler: MessageHandler, lead: Lead) -> None:
         self.active = 0.0 if transport.oversubscribed else ACTIVE_SECONDS
@@ -594,7 +594,7 @@ class Pool:
             pass
 
     def counts(self) -> dict[str, int]:
-        """Threads and queues, for debug information."""
+        """The numbers of threads and of queued entries, for debug information."""
         return {
             "threads": len(self.threads),
             "idle": len(self._sleeping),

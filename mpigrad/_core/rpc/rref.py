@@ -309,7 +309,7 @@ class Table:
         return "".join(lines)
 
     def debug_info(self) -> dict[str, str]:
-        """Counters as strings, under PyTorch's names."""
+        """Counters of RRefs and forks, as strings under PyTorch's names."""
         users, kept = list(self.users.values()), list(self.kept.values())
         return {
             "num_owner_rrefs": str(len(kept)),
@@ -523,7 +523,7 @@ class RRef(Generic[T]):
         return found
 
     def _set_profiling_future(self, future: Any) -> None:
-        """Set what `_get_profiling_future` returns."""
+        """Set the future that `_get_profiling_future` returns."""
         extensions.profiling_futures[self._get_future()] = future
 
     def _get_type(self, timeout: float = UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
@@ -598,7 +598,7 @@ def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, crea
 
 
 def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
-    """Create a Python object for a record."""
+    """Create the Python object (`RRef`) for a record of the table."""
     agent = table.agent
     rank = agent.rank if isinstance(record, Owner) else record.owner
     info = agent.workers.get(rank) or agent.left.get(rank) or WorkerInfo(f"rank{rank}", rank)
@@ -816,7 +816,7 @@ class _Hook:
         return b"".join(made)
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
-        """Remove forks that could not be sent."""
+        """Remove the forks of a message that could not be sent."""
         for number, _, _, own in _FORK.iter_unpack(data):
             table_of(agent).child_ended(own, number, dst)
 

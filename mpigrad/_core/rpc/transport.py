@@ -78,7 +78,7 @@ class Transport:
         raise NotImplementedError
 
     def poll(self, tries: int) -> bytearray | None:
-        """Test up to `tries` times for a message."""
+        """Test up to `tries` times for a message; returns it, or None."""
         raise NotImplementedError
 
     def pending(self) -> bool:

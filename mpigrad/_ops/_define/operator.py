@@ -126,7 +126,7 @@ class OpNode(RecordedNode):
 
 
 class ManyNode(OpNode):
-    """A recorded operator with several outputs."""
+    """The node of a recorded operator with several outputs."""
 
     __slots__ = ("outputs",)
     outputs: int  # type: ignore[misc]

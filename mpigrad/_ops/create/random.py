@@ -122,7 +122,7 @@ def randint(
 
 
 def integers(source: Generator, shape: tuple[int, ...], low: int, high: int, kind: np.dtype) -> Any:
-    """An array of integers in [low, high)."""
+    """An array of random integers in [low, high)."""
     count = 1
     for length in shape:
         count *= length

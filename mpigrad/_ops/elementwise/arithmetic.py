@@ -78,7 +78,7 @@ def _times(grad: Any, array: Any, spare: bool) -> Any:
 
 
 class _AddNode(OpNode):
-    """Addition: both operands get the gradient."""
+    """The node of an addition: both operands get the gradient."""
 
     __slots__ = ()
 

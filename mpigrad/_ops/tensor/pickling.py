@@ -26,7 +26,7 @@ def memory_of(array: Any) -> tuple[Any, int]:
 
 
 def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> Any:
-    """An array inside the memory of another."""
+    """An array that is a view of the memory of another one."""
     if memory.shape == shape and memory.strides == strides and text_of(memory.dtype) == kind:
         return memory
     flat = memory.ravel(order="K").view(np.uint8)

@@ -38,7 +38,7 @@ _DAMAGE = (
 
 
 def damaged(why: str) -> pickle.UnpicklingError:
-    """The error for bytes that no `save` has written."""
+    """The error for a damaged file, or one that neither `mpigrad.save` nor `torch.save` has written."""
     return pickle.UnpicklingError(f"the file is damaged, or was not written by mpigrad.save or torch.save: {why}")
 
 
@@ -90,7 +90,7 @@ class SafeUnpickler:
         return find_safe(module, name)
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """The result of a call that a file asks for."""
+        """The result of a call that the pickle contains."""
         return make(self, function, args)
 
     # -- interface for makers.py -------------------------------------------------------------------------------------

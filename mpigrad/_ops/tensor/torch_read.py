@@ -296,7 +296,7 @@ def _device(machine: TorchUnpickler, kind: str, index: int | None = None) -> dev
 
 
 def _encoded(machine: TorchUnpickler, text: str, encoding: str) -> bytes:
-    """Bytes, as pickle protocol 2 writes them."""
+    """A bytes object, decoded from the form in which pickle protocol 2 writes it."""
     makers._all_of(str, (text, encoding))
     machine.charge(len(text))
     if encoding != "latin1":

@@ -39,7 +39,7 @@ class _Global:
 
 
 class _Storage:
-    """The memory of tensors, as a persistent id."""
+    """The memory block of tensors, which the pickle refers to by a persistent id."""
 
     def __init__(self, key: str, memory: Any, kind: dtype) -> None:
         self.memory, self.kind = memory, kind

@@ -25,7 +25,7 @@ class Bound:
 
 
 def asked_for() -> bool:
-    """Whether the environment asks for binding."""
+    """Whether the environment variable MPIGRAD_BIND_DEVICE requests binding."""
     given = os.environ.get(VARIABLE, "0").lower()
     if given not in ("0", "1", "", "off", "on", "false", "true"):
         raise ValueError(f"the environment variable {VARIABLE} must be 0 or 1, got {given!r}")
@@ -71,7 +71,7 @@ def use_bound() -> None:
 
 
 def bind_if_asked() -> None:
-    """Bind once, if the environment asks for it."""
+    """Bind this process to a GPU, once, if MPIGRAD_BIND_DEVICE requests it."""
     if Bound.place is None and asked_for():
         bind_device()
 

@@ -25,5 +25,5 @@ def checked_way(given: str | None) -> str:
 
 
 def pieces(size: int, length: int) -> list[tuple[int, int]]:
-    """Start and end of the pieces of a transfer."""
+    """The start and the end of each piece of a transfer."""
     return [(start, min(start + length, size)) for start in range(0, size, length)]

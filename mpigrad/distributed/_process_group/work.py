@@ -97,7 +97,7 @@ class Work:
         self.wait()
 
     def source_rank(self) -> int:
-        """The rank that sent, after a receive."""
+        """After a receive: the rank that sent the message."""
         return self._source
 
     def result(self) -> Any:

@@ -164,7 +164,7 @@ def _named(found: Share | None) -> set[int]:
 
 
 def as_dot(shares: Sequence[Share]) -> str:
-    """The shares as one graph in the DOT language."""
+    """The parts of all workers as one graph in the DOT language."""
     lines = ["digraph context {", _STYLE]
     for each in shares:
         lines += [f"  subgraph cluster_{each.rank} {{", f'    label="{_quoted(each.name)}"; color="#9aa5b1"; style=rounded;']

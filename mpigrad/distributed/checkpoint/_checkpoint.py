@@ -35,7 +35,7 @@ TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large shar
 
 
 def _write(file: str, shares: list[Share]) -> dict[str, Any]:
-    """Runs on each worker: write its file."""
+    """Runs on each worker: write its file of the checkpoint."""
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(entries_of(shares), file)
@@ -52,7 +52,7 @@ def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]
 
 
 def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker: load its states."""
+    """Runs on each worker: load the states of its objects."""
     for thing, state, torch_tensors in states_for(shares, Saved(Path(directory), files), worker):
         load_into(thing, state, torch_tensors)
 

@@ -113,7 +113,7 @@ class Saved:
         return sorted((each for each in self.entries if each["part"] == part), key=lambda each: each["share"])
 
     def tensor(self, name: str, dim: int | None, part: Slice | None) -> Any:
-        """A tensor by its name, or a slice of it."""
+        """A tensor, given by its full name, or a slice of it."""
         return _joined(name, self._pieces[name], dim, part)
 
     def keys(self, part: str, wanted: Iterable[str]) -> list[str]:

@@ -178,7 +178,7 @@ def _from(rank: int, way: tuple[int, ...], array: Any, at: Index) -> Incoming:
 
 
 def _number(way: tuple[int, ...]) -> int:
-    """A different number for each direction."""
+    """A number for each direction, which distinguishes its messages."""
     number = 0
     for step in way:
         number = 3 * number + step + 1
@@ -305,7 +305,7 @@ def halo_exchange(
 
 
 def _halo_of(x: Any, width: Any, grid: Any, dims: Any, boundary: Any, corners: bool) -> _Halo:
-    """Check the arguments of `halo_exchange`."""
+    """Check the arguments of `halo_exchange`, and create the operator."""
     check_tensor(x)
     if not isinstance(grid, ProcessGrid):
         raise TypeError(f"halo_exchange needs a ProcessGrid, got {type(grid).__name__}")

@@ -15,7 +15,7 @@ REFUSED = (
 
 
 def refusal(name: str) -> Callable[..., NoReturn]:
-    """A method that raises PyTorch's error."""
+    """Create a method that raises PyTorch's error for an unsupported method."""
     said = f"Method ``{name}`` not supported for RemoteModule"
     if name == "parameters":
         said += ". Please use ``remote_parameters`` instead."

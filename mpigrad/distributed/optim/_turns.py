@@ -20,7 +20,7 @@ class Turns:
 
     @contextmanager
     def taken(self, devices: Iterable[device]) -> Iterator[None]:
-        """Hold the lock, for work on some devices."""
+        """A context manager that holds the lock, for work on some devices."""
         with self._lock:
             places = [each for each in set(devices) if each.type == "cuda"] if is_loaded() else []
             if not places:

@@ -55,7 +55,7 @@ def by_owner(rrefs: Iterable[RRef]) -> dict[Any, list[RRef]]:
 
 
 def _note(error: Exception, text: str) -> None:
-    """`add_note`, which Python 3.10 does not have."""
+    """Add a note to an exception; Python 3.10 has no `add_note`."""
     error.__notes__ = [*getattr(error, "__notes__", ()), text]
 
 

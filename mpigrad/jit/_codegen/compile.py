@@ -59,7 +59,7 @@ class Runner(Writer):
                 return f"v{self.count}"
 
     def global_name(self, obj: Any) -> str:
-        """A name for an object that the code uses."""
+        """A name in the generated code for an object that it uses."""
         if id(obj) not in self.globals:
             number, title = len(self.namespace), getattr(obj, "__name__", None)
             ending = f"_{title}" if isinstance(title, str) and title.isascii() and title.isidentifier() else ""

@@ -195,7 +195,7 @@ class Writer:
         self._branch(node, node.blocks[0])
 
     def mode(self, node: Node) -> str:
-        """The context manager of a `prim::With`."""
+        """The source of the context manager of a `prim::With`."""
         return f"mpigrad.{node.attributes['name']}({', '.join(map(self.text, node.inputs))})"
 
     def _loop(self, node: Node) -> None:

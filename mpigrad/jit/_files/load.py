@@ -68,7 +68,7 @@ _WORDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 
 def _part(kind: type[_Part], given: Any) -> _Part:
-    """A part of a file, if it has the expected type."""
+    """A part of the file's JSON; raises an error unless it has the expected type."""
     if not isinstance(given, kind):
         raise Refused(f"expected {_WORDS[kind]}, got {given!r:.100}")
     return given
@@ -219,7 +219,7 @@ def _where(given: Any) -> Where | None:
 
 
 def _part_name(name: str) -> str:
-    """The name of a parameter, buffer or submodule."""
+    """Check the name of a parameter, buffer or submodule, and return it."""
     if not name or "." in name or (name.isidentifier() and not is_kept(name)):
         raise Refused(f"a part of a module is called {name!r}")
     return name

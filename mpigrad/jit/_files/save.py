@@ -169,7 +169,7 @@ def is_kept(name: str) -> bool:
 
 
 class _GraphPacker:
-    """One graph as JSON; values are numbered."""
+    """Encodes one graph as JSON; its values are numbered."""
 
     def __init__(self, packer: _Packer) -> None:
         self.packer = packer

@@ -117,7 +117,7 @@ class ScriptFunction(metaclass=_Kind):
                 self._optimised = graph
 
     def inner(self) -> Any:
-        """The function for calls from other graphs."""
+        """The compiled function that other graphs call."""
         return self._inner or self._compile_inner()
 
     def _compile_inner(self) -> Any:

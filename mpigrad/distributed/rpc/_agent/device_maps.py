@@ -63,7 +63,7 @@ class Profile(NamedTuple):
         return bool(self.devices or self.maps)
 
     def encode(self) -> bytes:
-        """Encode as JSON for the other workers."""
+        """Encode the profile as JSON, for the other workers."""
         maps = {to: [[str(a), str(b)] for a, b in each.items()] for to, each in self.maps.items()}
         fields = [self.available, [str(each) for each in self.devices], maps, self.gpus]
         return json.dumps(fields, separators=(",", ":")).encode()

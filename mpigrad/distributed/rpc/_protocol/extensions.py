@@ -130,7 +130,7 @@ def install_rref_hook(new: RRefHook | None) -> None:
 
 
 def install_profiler(new: Callable[..., Any] | None) -> None:
-    """Install (or remove) the profiling hook."""
+    """Install the function that profiles calls (None removes it)."""
     global profiler
     profiler = new
 
