@@ -22,6 +22,7 @@ from .._core.tensor import wrap
 from .._graph.grad_mode import enable_grad
 from .._kernels.steps import followed, step_many
 from .._kernels.table import alike
+from .._ops._define.foreign import of_torch
 from .._ops._define.narrow import narrowed, widened
 from .._ops.tensor.zero_grad import clear_grad
 from .._tensor import Tensor, counter
@@ -378,7 +379,8 @@ def _contiguous(state: Tensor) -> Any:
 def _check_parameters(params: list[Any]) -> None:
     for each in params:
         if not isinstance(each, Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}")
+            what = "torch's, which torch.optim has optimizers for" if of_torch(each) else type(each).__name__
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {what}")
         if each._grad_fn is not None and not each.retains_grad:
             raise ValueError("can't optimize a non-leaf Tensor")
 

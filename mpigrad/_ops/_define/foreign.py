@@ -18,6 +18,12 @@ def of_torch(value: Any) -> bool:
     return kind.__name__ in ("Tensor", "Parameter") and kind.__module__.partition(".")[0] == "torch"
 
 
+def is_torch_module(value: Any) -> bool:
+    """Whether a value is a module of PyTorch, which is not imported for it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
 def torch_array(value: Any) -> Any:
     """The NumPy array that shares the memory of a tensor of PyTorch on the CPU; NumPy itself has no bfloat16."""
     if str(value.dtype) != "torch.bfloat16":

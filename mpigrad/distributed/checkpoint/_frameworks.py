@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpigrad._array.dtype import bfloat16
-from mpigrad._ops._define.foreign import of_torch
+from mpigrad._ops._define.foreign import is_torch_module, of_torch
 from mpigrad._ops.create.create import as_tensor
 from mpigrad._tensor import Tensor
 from mpigrad.nn import Module
@@ -26,7 +26,7 @@ def _torch() -> Any:
 
 def is_module(thing: Any) -> bool:
     """Whether an object is a module of mpigrad or of torch."""
-    return isinstance(thing, Module) or _torch() is not None and isinstance(thing, _torch().nn.Module)
+    return isinstance(thing, Module) or is_torch_module(thing)
 
 
 def is_optimizer(thing: Any) -> bool:

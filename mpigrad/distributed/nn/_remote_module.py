@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..._ops._define.foreign import is_torch_module, of_torch
 from ..._tensor import Tensor
 from ...futures import Future
 from ...jit import script
@@ -31,7 +32,7 @@ _IGNORED = (
 
 def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str) -> Module:
     made = module_cls(*args, **kwargs)
-    if not isinstance(made, Module):
+    if not isinstance(made, Module) and not is_torch_module(made):
         raise ValueError(
             "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, "
             f"but it returns an instance of {type(made)}."
@@ -61,7 +62,7 @@ def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwar
 
 
 def _moved(value: Any, place: str) -> Any:
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or of_torch(value):
         return value.to(place)
     if isinstance(value, (list, tuple)):
         parts = [_moved(each, place) for each in value]
