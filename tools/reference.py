@@ -42,6 +42,7 @@ MODULES = (
     "mpigrad.nn",
     "mpigrad.nn.functional",
     "mpigrad.nn.init",
+    "mpigrad.nn.parallel",
     "mpigrad.nn.utils",
     "mpigrad.optim",
     "mpigrad.optim.lr_scheduler",

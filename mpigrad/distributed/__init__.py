@@ -32,6 +32,7 @@ from ._process_group.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from ._process_group.grad_bucket import GradBucket
 from ._process_group.groups import (
     GroupMember,
     ProcessGroup,
@@ -64,7 +65,7 @@ from ._process_group.subgroups import new_subgroups, new_subgroups_by_enumeratio
 from ._process_group.work import Work
 
 __all__ = [
-    "Backend", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
+    "Backend", "GradBucket", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
     "all_gather_object", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
     "batch_isend_irecv", "bind_device", "broadcast", "broadcast_object_list", "default_pg_timeout",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_default_backend_for_device",
@@ -97,7 +98,7 @@ def is_mpi_available() -> bool:
     return is_available()
 
 
-_LAZY = {"autograd", "checkpoint", "domain", "nn", "optim", "rpc"}
+_LAZY = {"algorithms", "autograd", "checkpoint", "domain", "nn", "optim", "rpc"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,8 @@
 """Neural networks: modules, their parameters and functions."""
 
+import importlib
+from typing import Any
+
 from . import functional, init, modules, parameter, utils
 from .modules import *
 from .modules import __all__ as _names  # type: ignore[attr-defined]
@@ -9,3 +12,9 @@ __all__ = [
     *_names, "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules",
     "parameter", "utils",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parallel":  # built on process groups, so loaded when it is used
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

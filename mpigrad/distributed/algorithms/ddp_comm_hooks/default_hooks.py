@@ -1,0 +1,81 @@
+"""Hooks that average a bucket as it is, or in a shorter type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad._array.dtype import bfloat16, float16
+from mpigrad._tensor import Tensor
+from mpigrad.futures import Future
+
+from ..._process_group.all_reduce import all_reduce
+from ..._process_group.grad_bucket import GradBucket
+from ..._process_group.groups import world
+
+__all__ = [
+    "allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper",
+]  # fmt: skip
+
+Hook = Callable[[Any, GradBucket], Future]
+
+
+def _averaged(group: Any, tensor: Tensor) -> Future:
+    """A Future of the average of a tensor over the ranks, in its memory."""
+    group = world() if group is None else group
+    tensor._array[...] = tensor._array / group.size()
+    work = all_reduce(tensor, group=group, async_op=True)
+    assert work is not None
+    return work.get_future().then(lambda fut: fut.value()[0])
+
+
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average the bucket, as without a hook."""
+    return _averaged(process_group, bucket.buffer())
+
+
+def _compressed(kind: Any, process_group: Any, bucket: GradBucket) -> Future:
+    whole = bucket.buffer()
+
+    def restore(fut: Future) -> Tensor:
+        whole._array[...] = fut.value()._array
+        return whole
+
+    return _averaged(process_group, whole.to(kind)).then(restore)
+
+
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average the bucket in half precision: half the bytes on the way."""
+    return _compressed(float16, process_group, bucket)
+
+
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average the bucket as bfloat16: half the bytes, and the range of float32."""
+    return _compressed(bfloat16, process_group, bucket)
+
+
+def _wrapper(kind: Any, hook: Hook) -> Hook:
+    def wrapped(state: Any, bucket: GradBucket) -> Future:
+        whole = bucket.buffer()
+        bucket.set_buffer(whole.to(kind))
+
+        def restore(fut: Future) -> Tensor:
+            made = fut.value()
+            whole._array[...] = (made[0] if isinstance(made, (list, tuple)) else made)._array
+            return whole
+
+        return hook(state, bucket).then(restore)
+
+    return wrapped
+
+
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that gives `hook` the bucket in half precision."""
+    return _wrapper(float16, hook)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that gives `hook` the bucket as bfloat16."""
+    return _wrapper(bfloat16, hook)
+
+
