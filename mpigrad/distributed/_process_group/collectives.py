@@ -17,6 +17,7 @@ from mpigrad._tensor import Tensor
 
 from .. import _mpi
 from .._mpi import mpi_turn
+from .agreement import agree, seconds_to_agree
 from .buffers import (
     arrived,
     as_bytes,
@@ -41,12 +42,15 @@ from .work import Work
 
 def _start(
     name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any] | None, keep: Any, async_op: bool,
-    gives: Sequence[Tensor] = (), timeout: timedelta | None = None,
+    gives: Sequence[Tensor] = (), timeout: timedelta | None = None, alike: Any = None,
 ) -> Work | None:  # fmt: skip
     """Start an operation whose result is in the tensors `gives`, and wait for it unless `async_op`.
 
-    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile.
+    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile. Of a
+    collective, `alike` says what must be the same on all ranks.
     """
+    if alike is not None and (seconds := seconds_to_agree(found)) is not None:
+        agree(found, _described(name, *alike), seconds)
     settle(keep)
     with mpi_turn():
         request = begin()
@@ -65,6 +69,14 @@ def _start(
     return None
 
 
+def _described(name: str, tensor: Any = None, *rest: Any) -> str:
+    """A description of a collective for `agree`; a dtype stands for a tensor whose shape may differ between ranks."""
+    if tensor is None:
+        return name
+    kind = f"a {tensor.dtype} of shape {list(tensor.shape)}" if hasattr(tensor, "shape") else str(tensor)
+    return ", ".join([f"{name} of {kind}", *map(str, rest)])
+
+
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
     """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once. `device_ids` has no effect.
 
@@ -75,7 +87,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
     """
     if (found := resolve(group)) is None:
         return None
-    return _start("barrier", found, found.comm.Ibarrier, None, None, async_op, timeout=timeout)
+    return _start("barrier", found, found.comm.Ibarrier, None, None, async_op, timeout=timeout, alike=())
 
 
 def broadcast(
@@ -98,7 +110,7 @@ def broadcast(
     buffer = outgoing(tensor) if mine else incoming(tensor)
     return _start(
         "broadcast", found, lambda: found.comm.Ibcast(as_bytes(buffer), root),
-        None if mine else lambda: arrived(tensor, buffer), buffer, async_op, [tensor],
+        None if mine else lambda: arrived(tensor, buffer), buffer, async_op, [tensor], alike=(tensor, f"root {root}"),
     )  # fmt: skip
 
 
@@ -140,7 +152,7 @@ def _reduction(
     source = _mpi.mpi().IN_PLACE if in_place else typed(given)
     return _start(
         name, found, lambda: begin(source, typed(made) if mine else None, how, *root), finish if mine else None,
-        (given, made), async_op, [output],
+        (given, made), async_op, [output], alike=(output, op.name, *(f"root {rank}" for rank in root)),
     )  # fmt: skip
 
 
@@ -211,7 +223,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     rows = _rows(found.size(), given)
     return _start(
         "all_gather", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(rows)),
-        lambda: _into_list(tensor_list, rows), (given, rows), async_op, tensor_list,
+        lambda: _into_list(tensor_list, rows), (given, rows), async_op, tensor_list, alike=(tensor,),
     )  # fmt: skip
 
 
@@ -240,7 +252,7 @@ def all_gather_into_tensor(
     given, made = outgoing(input_tensor), incoming(output_tensor)
     return _start(
         "all_gather_into_tensor", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(made)),
-        lambda: arrived(output_tensor, made), (given, made), async_op, [output_tensor],
+        lambda: arrived(output_tensor, made), (given, made), async_op, [output_tensor], alike=(input_tensor,),
     )  # fmt: skip
 
 
@@ -273,6 +285,7 @@ def gather(
     return _start(
         "gather", found, lambda: found.comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root),
         None if rows is None else lambda: _into_list(into, rows), (given, rows), async_op, into,
+        alike=(tensor, f"root {root}"),
     )  # fmt: skip
 
 
@@ -315,7 +328,7 @@ def scatter(
     rows, made = stacked([outgoing(each) for each in given]) if given else None, incoming(tensor)
     return _start(
         "scatter", found, lambda: found.comm.Iscatter(None if rows is None else as_bytes(rows), as_bytes(made), root),
-        lambda: arrived(tensor, made), (rows, made), async_op, [tensor],
+        lambda: arrived(tensor, made), (rows, made), async_op, [tensor], alike=(tensor, f"root {root}"),
     )  # fmt: skip
 
 
@@ -405,7 +418,8 @@ def all_to_all(
         buffers = [each if type(each) is np.ndarray else as_bytes(each)[0] for each in (given, made)]
         return found.comm.Ialltoallv([buffers[0], counts, MPI.BYTE], [buffers[1], places, MPI.BYTE])
 
-    return _start("all_to_all", found, begin, finish, (given, made), async_op, output_tensor_list)
+    return _start("all_to_all", found, begin, finish, (given, made), async_op, output_tensor_list,
+        alike=(input_tensor_list[0].dtype,))  # fmt: skip
 
 
 def all_to_all_single(

@@ -27,6 +27,8 @@ class ProcessGroup:
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
         self.comm, self.ranks, self.timeout, self.group_name, self.group_desc = comm, ranks, timeout, name, desc
+        self.checked = _asks_for_checks()  # compare every collective across the group before it starts
+        self.agreed = 0  # number of collectives that were checked before they started; see `agreement.py`
         self.monitored = 0  # number of calls of `monitored_barrier`; gives each its own tag
         self.unanswered: list[Any] = []  # receives of barriers that timed out; see `monitored.py`
 
@@ -50,6 +52,13 @@ class ProcessGroup:
 
     def __repr__(self) -> str:
         return f"<mpigrad.distributed.ProcessGroup {self.group_name!r}, ranks {self.ranks}>"
+
+
+def _asks_for_checks() -> bool:
+    given = os.environ.get("MPIGRAD_DISTRIBUTED_DEBUG", os.environ.get("TORCH_DISTRIBUTED_DEBUG", "off"))
+    if given.lower() not in ("off", "info", "detail"):
+        raise ValueError(f"MPIGRAD_DISTRIBUTED_DEBUG is {given!r}; it is off, info or detail")
+    return given.lower() == "detail"
 
 
 def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:

@@ -1,0 +1,125 @@
+"""Checks that all ranks of a group are about to run the same collective, before it starts.
+
+With MPIGRAD_DISTRIBUTED_DEBUG=detail (or PyTorch's TORCH_DISTRIBUTED_DEBUG) every collective is checked; without it, those that
+run inside a distributed backward pass, which may reach a collective on some members of its group only. Every rank reports to the
+first rank of the group what it is about to run; that rank waits for all reports until the deadline, compares them and answers
+with a verdict, so every member raises an error that names the ranks that are missing or that differ.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mpigrad._core.engine import current_task
+
+from .. import _mpi
+from .._mpi import mpi_turn
+from .groups import ProcessGroup
+
+_BYTES = 1024  # of a report and of a verdict
+_NUMBER = struct.Struct("<q")
+_BELOW_HIGHEST_TAG = 600  # `monitored_barrier` has the highest ones
+
+
+def seconds_to_agree(found: ProcessGroup) -> float | None:
+    """How long the check of a collective may take; None if it is not checked."""
+    task = current_task()
+    if task is not None and task.sink is not None:
+        from ..rpc._agent.current import current
+
+        limit = current.agent.rpc_timeout if current.agent is not None else 0
+        return min(limit or np.inf, found.timeout.total_seconds()) / 2  # so that errors come before that of the whole pass
+    return found.timeout.total_seconds() if found.checked else None
+
+
+def agree(found: ProcessGroup, what: str, seconds: float) -> None:
+    """RuntimeError unless all ranks call this within `seconds` with the same description of their next collective."""
+    report = _NUMBER.pack(found.agreed) + what.encode()[: _BYTES - _NUMBER.size]
+    tag = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB) - _BELOW_HIGHEST_TAG
+    verdict = _judge(found, report, tag, seconds) if found.rank() == 0 else _ask(found, report, tag, what, seconds)
+    if verdict:
+        raise RuntimeError(verdict)
+    found.agreed += 1
+
+
+def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
+    """On the first rank: the error, or nothing."""
+    buffers = {rank: np.zeros(_BYTES, np.uint8) for rank in range(1, found.size())}
+    with mpi_turn():
+        requests = {rank: found.comm.Irecv(buffer, rank, tag) for rank, buffer in buffers.items()}
+    deadline = time.monotonic() + seconds
+    missing = [rank for rank, request in requests.items() if not _ended(request, deadline)]
+    for rank in missing:
+        with mpi_turn():
+            requests[rank].Cancel()
+            requests[rank].Wait()
+    reports = {0: own, **{rank: buffers[rank].tobytes().rstrip(b"\0") for rank in requests if rank not in missing}}
+    verdict = _missing(found, own, missing, seconds) if missing else _differing(found, reports)
+    answer = np.zeros(_BYTES, np.uint8)
+    text = verdict.encode()[:_BYTES]
+    answer[: len(text)] = np.frombuffer(text, np.uint8)
+    with mpi_turn():
+        sent = [found.comm.Isend(answer, rank, tag) for rank in requests if rank not in missing]
+    for request in sent:
+        _ended(request, time.monotonic() + seconds)
+    return verdict
+
+
+def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float) -> str:
+    """On other ranks: report, and return the verdict of the first one."""
+    sent, answer = np.zeros(_BYTES, np.uint8), np.zeros(_BYTES, np.uint8)
+    sent[: len(report)] = np.frombuffer(report, np.uint8)
+    with mpi_turn():
+        sending = found.comm.Isend(sent, 0, tag)
+        request = found.comm.Irecv(answer, 0, tag)
+    if not _ended(request, time.monotonic() + 2 * seconds):  # the first rank may have come late, and waits itself
+        with mpi_turn():
+            request.Cancel()
+            request.Wait()
+        return (
+            f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not come to "
+            f"it within {2 * seconds:.3g} s"
+        )
+    _ended(sending, time.monotonic() + seconds)
+    return answer.tobytes().rstrip(b"\0").decode(errors="replace")
+
+
+def _ended(request: Any, deadline: float) -> bool:
+    pause = 0.0
+    while True:
+        late = time.monotonic() > deadline
+        with mpi_turn():
+            if request.Test():
+                return True
+        if late:
+            return False
+        time.sleep(pause)
+        pause = min(pause + 2e-5, 1e-3)
+
+
+def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) -> str:
+    names = ", ".join(str(found.ranks[rank]) for rank in ranks)
+    return (
+        f"{own[_NUMBER.size :].decode()}: rank{'s' if len(ranks) > 1 else ''} {names} of the group {found.ranks} did not come to "
+        f"it within {seconds:.3g} s. All members of a group must run its collectives, also those of backward passes"
+    )
+
+
+def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
+    """Which ranks differ from most others, and how; nothing if none does."""
+    usual = Counter(reports.values()).most_common(1)[0][0]
+    others = [f"rank {found.ranks[rank]} runs {_read(report)}" for rank, report in reports.items() if report != usual]
+    if not others:
+        return ""
+    most = [str(found.ranks[rank]) for rank, report in reports.items() if report == usual]
+    return f"Detected mismatch between collectives on ranks: {'; '.join(others)}; but rank {', '.join(most)} runs {_read(usual)}"
+
+
+def _read(report: bytes) -> str:
+    (number,) = _NUMBER.unpack_from(report.ljust(_NUMBER.size, b"\0"))
+    return f"{report[_NUMBER.size :].decode(errors='replace')} (sequence number {number})"
