@@ -1,0 +1,22 @@
+"""The programs of docs/interop.md run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.test_docs import programs, run
+
+pytest.importorskip("jax")
+pytest.importorskip("autograd")
+
+
+@pytest.mark.deadline(200)  # ranks that import frameworks, on machines that may be busy
+@pytest.mark.parametrize("framework", ["jax"])
+def test_the_program_of_each_framework(framework: str, tmp_path: Path) -> None:
+    (program,) = (each for each in programs("interop.md") if f'print("{framework}"' in each)
+    output = run(program, 2, tmp_path, PYTHONPATH=str(Path(__file__).parents[2]))  # one of them imports from the tests
+    numbers = [float(each) for each in re.findall(r"[-+\d.e]+", output.partition(framework)[2])]
+    assert numbers[0] < 1e-2
