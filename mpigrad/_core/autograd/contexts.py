@@ -311,7 +311,7 @@ class Container:
         finally:
             self._lock.release()
         if found is not None:
-            found.released = True
+            found.released = True  # threads that still have the object start nothing new in it
             if CURRENT.context is found:
                 CURRENT.context = None
         return found
@@ -338,7 +338,7 @@ class Container:
 
     def _raise_own_floor(self) -> None:
         floor = self._floors[self.worker_id]
-        while floor < self._next and floor not in self.contexts:
+        while floor < self._next and floor not in self.contexts:  # each id is passed once in the life of the worker
             floor += 1
         self._floors[self.worker_id] = floor
 
@@ -350,7 +350,7 @@ class Container:
         above = self._released.setdefault(maker, {})
         if context_id >= known:
             above[context_id] = None
-        while above and (len(above) > _REMEMBERED or next(iter(above)) < known):
+        while above and (len(above) > _REMEMBERED or next(iter(above)) < known):  # the dict is in the order of release
             del above[next(iter(above))]
 
 
@@ -506,7 +506,7 @@ class _Interceptor:
         if context.released:  # checked after `known_workers.add`: a concurrent release either sees the worker or is seen here
             return None
         worker = agent.autograd
-        message_id = worker.container.new_message_id()
+        message_id = worker.container.new_message_id()  # even without tensors: the callee needs the context for its own calls
         if tensors and MODE.enabled and record_send(context, message_id, tensors) is not None:
             agent.run_when_idle(_walk, context)
         return context.context_id, message_id
@@ -540,7 +540,7 @@ _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
 def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
     """Drop a context and tell its known workers; False if this worker does not have it."""
     context = worker.container.drop(context_id, floor)
-    if context is None:
+    if context is None:  # another message has released it: the release spreads along all calls, and workers hear of it repeatedly
         return False
     for rank in list(context.known_workers):
         if rank not in (worker.worker_id, told_by):
@@ -582,6 +582,7 @@ def _tell(worker: Worker, rank: int, context_id: int) -> None:
 
 def _send_release(told: tuple[Worker, int, int]) -> None:
     worker, rank, context_id = told
+    # the floor is read now, not when the context was dropped: it may have risen, and covers more contexts
     heard = partial(_acknowledged, worker.releasing, (rank, context_id))
     worker.agent.request_with_retries(rank, _RELEASE, b"", context_id, worker.container.floor_of(context_id), heard)
 

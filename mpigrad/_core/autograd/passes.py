@@ -103,6 +103,7 @@ class Pass:
         sink, user_code = Sink(context, self.F, self.discard), source.runs_user_code()
         path = source.path
         if path is not None and not user_code and self.F is RAW and self.captures is None and not TRACING.on:
+            # nodes compute for long: on the thread that called `backward`, Ctrl-C may interrupt them
             before = suspend() if self.thread and self.thread == get_ident() else -1
             try:
                 path.run(self.F, self.keep, grads, sink)
@@ -592,7 +593,7 @@ class JoinedPart:
                 if self._running or self._over or self._task is None or not self._waiting:
                     return
                 delivery = self._waiting.pop(0)
-                self._running = True
+                self._running = True  # other threads now only add to `_waiting`, and this loop finds what they added
             try:
                 self._run(self._task, delivery.source, delivery.grads)
             except BaseException as error:
@@ -721,7 +722,7 @@ class Branch:
         for rank, batch in outgoing.items():
             if rank == self.requester:
                 self.answer.extend(batch)
-            elif rank == self.worker.worker_id and self.context.origins is None:
+            elif rank == self.worker.worker_id and self.context.origins is None:  # with devices, a message moves the gradients
                 here.extend(batch)
             elif rank in elsewhere:
                 elsewhere[rank].extend(batch)
@@ -776,7 +777,7 @@ class Branch:
     ) -> CallFuture:
         """Send gradients to another worker; returns the future of its answer."""
         context, pass_ = self.context, self.pass_
-        body, arrays = encode(batch, context, pass_)
+        body, arrays = encode(batch, context, pass_)  # with create_graph, this records a send function
         context.known_workers.add(rank)  # it gets the context with this message, so it must be told of the release
         return self.worker.agent.request(
             rank, _REQUEST, body, arrays, None, pass_.id, 0, (context.context_id, 0), then
@@ -805,7 +806,7 @@ class Branch:
     def fail(self, error: BaseException) -> None:
         """Record an error, if it is the first, and report it to the initiator."""
         with self.lock:
-            if self.error is None:
+            if self.error is None:  # later errors are often consequences of the first
                 self.error = error
         report_failure(self.worker, self.pass_, error)
 

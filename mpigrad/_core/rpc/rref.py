@@ -166,7 +166,7 @@ class Table:
 
     def _count_child(self, record: Owner | User, rank: int) -> None:
         record.children[rank] += 1
-        if isinstance(record, Owner):
+        if isinstance(record, Owner):  # `owners` is weak: from the first fork on the table itself keeps the value alive
             self.kept[record.number] = record
 
     def _child_ended(self, fork: int, number: int, rank: int) -> None:
@@ -224,7 +224,7 @@ class Table:
 
     def _end_if_unused(self, user: User) -> None:
         if user.alive or user.children or not (user.confirmed or user.error):
-            return
+            return  # an unconfirmed fork must wait: the owner might not have counted it yet
         if self.users.pop(user.fork, None) is not None:
             self.tell_parent(user.parent, user.parent_fork, user.number)
 
