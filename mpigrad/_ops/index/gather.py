@@ -11,6 +11,7 @@ from mpigrad._array.device import array_module
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
+from .._define.arguments import need_tensors
 from .._define.dims import wrap_dim
 from .._define.guarded import guarded
 from .._define.operator import operator
@@ -79,7 +80,8 @@ operator(
 
 
 def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
-    """Raise PyTorch's error for indices that are not integers."""
+    """Raise PyTorch's error for indices that are no tensor of integers."""
+    need_tensors(name, index=index)
     if index._array.dtype.kind != "i" or index._array.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype {what} for index")
 
@@ -93,6 +95,7 @@ def check_bounds(index: Any, length: int, dim: int) -> None:
 
 def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
     """Check the index tensor of an elementwise gather or scatter; returns the dimension."""
+    need_tensors(name, index=index)
     shape, other = input._array.shape, index._array.shape
     at = wrap_dim(dim, len(shape))
     check_index(name, index)
@@ -184,6 +187,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     tensor([[2, 1],
             [4, 3]])
     """
+    need_tensors("index_select", index=index)
     places, array = index._array, input._array
     at = wrap_dim(dim, array.ndim)
     if places.ndim > 1:

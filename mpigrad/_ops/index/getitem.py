@@ -69,6 +69,8 @@ def _normal(each: Any) -> Any:
         each = each._array
     elif isinstance(each, (list, tuple, range)):
         each = _from_list(each)
+    elif hasattr(each, "__array__") and not isinstance(getattr(each, "dtype", None), np.dtype):  # a tensor of another library
+        each = np.asarray(each)
     if isinstance(each, np.integer) or hasattr(each, "ndim") and each.ndim == 0 and each.dtype.kind in "iu":
         return int(each)
     if not hasattr(each, "dtype") or not hasattr(each, "ndim"):

@@ -11,7 +11,7 @@ from mpigrad._core.engine import as_array
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, method
 
-from .._define.arguments import title
+from .._define.arguments import need_tensors, title
 from .._define.dims import wrap_dim
 from .._define.guarded import guarded
 from .._define.inplace import in_place
@@ -96,6 +96,7 @@ INDEX_FILL = operator(
 
 
 def _check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None) -> int:
+    need_tensors(name, index=index, source=source)
     at = wrap_dim(dim, input._array.ndim)
     if index._array.ndim > 1:
         raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {index._array.ndim}")
