@@ -105,6 +105,7 @@ class User:
         "deleted",
         "error",
         "fork",
+        "life",
         "number",
         "owner",
         "parent",
@@ -112,8 +113,11 @@ class User:
         "type_name",
     )
 
-    def __init__(self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool) -> None:
+    def __init__(
+        self, number: int, owner: int, fork: int, parent: int, parent_fork: int, confirmed: bool, life: int
+    ) -> None:
         self.number, self.owner, self.fork = number, owner, fork  # fork id + 1: 0 is the owner's record
+        self.life = life  # the incarnation (epoch) of the owner
         self.parent, self.parent_fork = (
             parent,
             parent_fork,
@@ -507,6 +511,8 @@ class RRef(Generic[T]):
             )
         if self._info.id in self._table.agent.gone:
             raise WorkerGoneError(self._table.agent.gone[self._info.id])
+        if isinstance(record, User) and self._table.agent.epochs.get(record.owner, record.life) != record.life:
+            raise _left_and_back(self._info, record.number)
         return self._table.agent
 
     def _get_future(self) -> Any:
@@ -691,7 +697,7 @@ def _remote(agent: Agent, info: WorkerInfo, func: Any, args: Any, kwargs: Any, t
     number, seconds = table.new_id(), seconds_of(agent, timeout)
     if info.id == agent.rank:
         return _own(agent, number, func, args, kwargs, seconds)
-    user = User(number, info.id, table.new_id() + 1, info.id, 0, confirmed=False)
+    user = User(number, info.id, table.new_id() + 1, info.id, 0, False, agent.epochs.get(info.id, 0))
     table.add_user(user)  # before the call: another thread may receive the confirmation at once
     try:
         answer = _call(agent, info, func, args, kwargs, seconds, number, _NEW)
@@ -797,7 +803,8 @@ extensions.register_call_handler(MessageType.PYTHON_RREF_FETCH_CALL, _serve_fetc
 
 
 # -- RRefs inside messages ---------------------------------------------------------------------------------------------
-_FORK = struct.Struct("<QIQQ")  # number, owner's rank, fork id, fork id of the sender (0: it is the owner)
+# number, owner's rank, fork id, fork id of the sender (0: it is the owner), incarnation of the owner
+_FORK = struct.Struct("<QIQQH")
 
 
 class _Hook:
@@ -811,28 +818,35 @@ class _Hook:
             record = rref._record
             check_forkable(record)
             table.count_child(record, dst)
-            own = 0 if isinstance(record, Owner) else record.fork
-            made.append(_FORK.pack(record.number, rref._info.id, table.new_id() + 1, own))
+            own, life = (0, agent.epoch) if isinstance(record, Owner) else (record.fork, record.life)
+            made.append(_FORK.pack(record.number, rref._info.id, table.new_id() + 1, own, life))
         return b"".join(made)
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
         """Remove the forks of a message that could not be sent."""
-        for number, _, _, own in _FORK.iter_unpack(data):
+        for number, _, _, own, _ in _FORK.iter_unpack(data):
             table_of(agent).child_ended(own, number, dst)
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[RRef]:
         return [_received(agent, src, *fields) for fields in _FORK.iter_unpack(bytes(data))]
 
 
-def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent_fork: int) -> RRef:
+def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent_fork: int, life: int) -> RRef:
     table = table_of(agent)
     if owner == agent.rank:  # sent back to its owner: use the owner's record, and end the fork
-        made = make(table, table.owner(number))
+        record = table.owner(number)
+        if life != agent.epoch:
+            _complete(record, None, _left_and_back(agent.info, number))
+        made = make(table, record)
         table.enqueue(table.tell_parent, src, parent_fork, number)
         return made
-    user = User(number, owner, fork, src, parent_fork, confirmed=True)
+    user = User(number, owner, fork, src, parent_fork, True, life)
     table.add_user(user)
     return make(table, user)
+
+
+def _left_and_back(info: WorkerInfo, number: int) -> WorkerGoneError:
+    return WorkerGoneError(f"{info} has left this RPC world and joined it again, so the value of RRef {_id(number)} is gone")
 
 
 def _handle_delete(agent: Agent, message: Any) -> None:

@@ -69,7 +69,7 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
         agent.call(writer, _claim, (number, fork, None), None, seconds_of(agent, -1)).wait()
         return made
     agent.call(writer, _claim, (number, fork, agent.rank), None, seconds_of(agent, -1)).wait()
-    user = User(number, owner, table.new_id() + 1, writer, fork, confirmed=True)
+    user = User(number, owner, table.new_id() + 1, writer, fork, True, table.agent.epochs.get(owner, 0))
     table.add_user(user)
     return make(table, user)
 

@@ -6,17 +6,20 @@ import time
 
 import pytest
 
+import mpigrad.distributed.rpc as rpc
 from mpigrad._core.future import block
 from mpigrad._core.rpc.agent import RawMessage
 from mpigrad._core.rpc.frames import epoch_of, kind_of
 from mpigrad._core.rpc.progress import Pool
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._progress import progress
+from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic, leaving
 from mpigrad.distributed.rpc._world.device_profiles import encode_introduction
 from mpigrad.distributed.rpc._world.dynamic import join
+from mpigrad.distributed.rpc._world.in_process import acting_as
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from tests.support.eventually import eventually
@@ -147,3 +150,24 @@ def test_members_know_of_lives_that_ended_before_they_joined(network) -> None:
     again = join("again", network.transport(0), MPIRpcBackendOptions(), first.membership._left)
     assert again.rrefs.has_lost(1, 6)  # its earlier life heard of it
     leave(again, False, 0)
+
+
+def test_rrefs_to_an_earlier_life_of_their_owner_say_that_the_value_is_gone() -> None:
+    """Its present life would wait for a value that nobody makes."""
+    with current.shared_process():
+        network = MemoryNetwork(2)
+        keeper, owner = member(network, 0, "keeper"), member(network, 1, "owner")
+        eventually(lambda: 1 in keeper.workers)
+        with acting_as(keeper):
+            rref = rpc.remote("owner", max, args=(1, 2))
+            assert rref.to_here() == 2
+            leave(owner, False, 0)
+            eventually(lambda: 1 in keeper.gone)
+            again = member(network, 1, "owner")
+            eventually(lambda: 1 in keeper.workers)
+            with pytest.raises(WorkerGoneError, match="has left this RPC world and joined it again"):
+                rref.to_here()
+            with pytest.raises(WorkerGoneError, match="has left this RPC world and joined it again"):
+                rpc.rpc_sync("owner", rpc.RRef.local_value, args=(rref,))
+        leave(again, False, 0)
+        leave(keeper, False, 0)
