@@ -263,7 +263,7 @@ class Node:
         """Free the saved tensors."""
 
     def counter_of(self, nr: int) -> list[Any]:
-        """A version counter for output `nr`, which has none yet."""
+        """Create the version counter of the output number `nr`."""
         return [0]
 
     def name(self) -> str:

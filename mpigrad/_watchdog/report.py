@@ -131,7 +131,9 @@ def places() -> list[str]:
 
 
 def _place(frame: Any) -> str | None:
-    """The innermost frame that belongs neither to this library nor to Python's threading."""
+    """The position of the innermost frame that belongs neither to this library nor to Python's threading, as text: "train.py:28
+    main".
+    """
     inner: FrameType | None = frame
     while inner is not None:
         file = inner.f_code.co_filename

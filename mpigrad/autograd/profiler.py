@@ -347,7 +347,7 @@ class record_function:
 
     @property
     def record(self) -> record_function:
-        """The block itself, which operators of `mpigrad.ops.profiler` accept."""
+        """This object, under the name that programs use to pass it to operators of `mpigrad.ops.profiler`."""
         return self
 
 

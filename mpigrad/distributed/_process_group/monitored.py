@@ -22,8 +22,8 @@ _KEPT = 512  # the highest tags: late messages of a failed barrier cannot match 
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error after `timeout` names missing ranks: on rank 0 of the group, the first one or, with
-    `wait_all_ranks`, all of them.
+    """Wait until all ranks of the group have called this. After `timeout`, rank 0 of the group raises a RuntimeError that names
+    the first missing rank or, with `wait_all_ranks`, all of them.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

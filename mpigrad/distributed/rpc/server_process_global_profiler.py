@@ -53,7 +53,7 @@ class _server_process_global_profile(profile):
         self.process_global_function_events = [list(each) for _, each in groupby(found, key=lambda event: event.thread)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state that is sent to the worker that asked for the events."""
+        """The state for pickling: the events of this worker, without the profiler itself."""
         return {name: value for name, value in self.__dict__.items() if name != "_serving"}
 
     def operator(self, name: str, inputs: Any) -> Any:
