@@ -535,9 +535,9 @@ def get_deterministic_debug_mode() -> _int:
 def get_device(self: Tensor) -> _int:
     """The index of the GPU of this tensor; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
-    """The value of `set_float32_matmul_precision`."""
+    """The value that `set_float32_matmul_precision` has set."""
 def get_num_interop_threads() -> _int:
-    """The value of `set_num_interop_threads`."""
+    """The value that `set_num_interop_threads` has set."""
 def get_num_threads() -> _int:
     """The number of threads of matrix products; the number of cores if the BLAS is not OpenBLAS."""
 def get_rng_state() -> Tensor:
