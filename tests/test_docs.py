@@ -143,6 +143,14 @@ def test_gpu(tmp_path: Path) -> None:
     assert run(program, 1, tmp_path).strip() in ("cpu", "cuda:0")
 
 
+def test_adjoints(tmp_path: Path) -> None:
+    """On rank 0 the gradient of what rank 1 computes from its message arrives."""
+    (program,) = programs("adjoints.md")
+    use = "x.grad = None\nrelay(x, dist.get_rank()).backward()\nif dist.get_rank() == 0:\n    print(x.grad.tolist())\n"
+    output = run(f"{program}\n\n{use}dist.destroy_process_group()\n", 2, tmp_path)
+    assert output.strip() == "[2.0, 2.0, 2.0]"
+
+
 def test_drawings_are_those_of_the_tool(tmp_path: Path) -> None:
     tool = DOCS.parent / "tools" / "drawings.py"
     subprocess.run([sys.executable, str(tool), str(tmp_path)], check=True, timeout=SECONDS)
@@ -157,7 +165,8 @@ def test_drawings_are_those_of_the_tool(tmp_path: Path) -> None:
 def test_every_program_has_a_test(page: str) -> None:
     """Every page with a program is tested."""
     here = Path(__file__).parent
-    source = "".join((here / name).read_text() for name in ("test_docs.py", "test_tour.py", "harness/test_plugin.py"))
+    files = ("test_docs.py", "test_tour.py", "harness/test_plugin.py", "interop/test_torch_docs.py")
+    source = "".join((here / name).read_text() for name in files)
     assert not programs(page) or f'"{page}"' in source
 
 

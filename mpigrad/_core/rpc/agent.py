@@ -384,7 +384,10 @@ class Agent:
         extra: int = 0,
         extra2: int = 0,
     ) -> CallFuture:
-        """Ask `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none."""
+        """Ask the rank `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none.
+
+        `kind`, `extra` and `extra2` are header fields, for requests that another layer serves (`remote`).
+        """
         if not self._instruments.active:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
         observers = self._instruments.active

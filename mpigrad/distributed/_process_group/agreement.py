@@ -27,7 +27,7 @@ _BELOW_HIGHEST_TAG = 600  # `monitored_barrier` has the highest ones
 
 
 def seconds_to_agree(found: ProcessGroup) -> float | None:
-    """How long the check of a collective may take; None if it is not checked."""
+    """The number of seconds that the check of a collective may take; None if it is not checked."""
     task = current_task()
     if task is not None and task.sink is not None:
         from ..rpc._agent.current import current
@@ -38,7 +38,7 @@ def seconds_to_agree(found: ProcessGroup) -> float | None:
 
 
 def agree(found: ProcessGroup, what: str, seconds: float) -> None:
-    """RuntimeError unless all ranks call this within `seconds` with the same description of their next collective."""
+    """Raise a RuntimeError unless all ranks call this within `seconds` with the same description of their next collective."""
     report = _NUMBER.pack(found.agreed) + what.encode()[: _BYTES - _NUMBER.size]
     tag = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB) - _BELOW_HIGHEST_TAG
     verdict = _judge(found, report, tag, seconds) if found.rank() == 0 else _ask(found, report, tag, what, seconds)
@@ -48,7 +48,7 @@ def agree(found: ProcessGroup, what: str, seconds: float) -> None:
 
 
 def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
-    """On the first rank: the error, or nothing."""
+    """Runs on the first rank: the error message, or an empty one."""
     buffers = {rank: np.zeros(_BYTES, np.uint8) for rank in range(1, found.size())}
     with mpi_turn():
         requests = {rank: found.comm.Irecv(buffer, rank, tag) for rank, buffer in buffers.items()}
@@ -111,7 +111,7 @@ def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) 
 
 
 def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
-    """Which ranks differ from most others, and how; nothing if none does."""
+    """A text that says which ranks differ from most others, and how; empty if none does."""
     usual = Counter(reports.values()).most_common(1)[0][0]
     others = [f"rank {found.ranks[rank]} runs {_read(report)}" for rank, report in reports.items() if report != usual]
     if not others:

@@ -1,4 +1,4 @@
-"""`GradBucket`: what a communication hook of `DistributedDataParallel` gets."""
+"""`GradBucket`: the argument of a communication hook of `DistributedDataParallel`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GradBucket:
         self._gradients, self._parameters = list(gradients), list(parameters)
 
     def index(self) -> int:
-        """The bucket's place in the order in which buckets are reduced."""
+        """The index of the bucket in the order in which buckets are reduced."""
         return self._index
 
     def buffer(self) -> Tensor:
@@ -31,7 +31,7 @@ class GradBucket:
         return list(self._parameters)
 
     def is_last(self) -> bool:
-        """Whether it is the last bucket of the pass."""
+        """Whether this is the last bucket of the pass."""
         return self._last
 
     def set_buffer(self, buffer: Tensor) -> None:

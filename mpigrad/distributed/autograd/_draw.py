@@ -30,7 +30,7 @@ _FILL = {"send": "#ffe3d3", "recv": "#d9e8fb", "leaf": "#dff5e1", "operation": "
 
 
 class Share(NamedTuple):
-    """One worker's share of the graph. Nodes are numbers; messages are identified by their autograd message id."""
+    """The part of the graph on one worker. Nodes are numbers; messages are identified by their autograd message id."""
 
     rank: int
     name: str
@@ -53,7 +53,8 @@ class Drawing(str):
 
 
 def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> Drawing:
-    """The graph of a context on all of its workers, as DOT text; notebooks show the picture. An addition to PyTorch.
+    """Draw the graph of a context on all of its workers; returns it as DOT text, which notebooks show as a picture. An addition
+    to PyTorch.
 
     One box per worker; arrows point in the direction of gradients, red ones from worker to worker. Parameters of modules have
     their names. The graph below `roots` on this worker is drawn too; roots of earlier passes need not be given. With a `path`
@@ -80,7 +81,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
 
 
 def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
-    """The shares of all workers that have the context, ordered by rank."""
+    """The `Share`s of all workers that have the context, ordered by rank."""
     first = share(context_id, roots)
     found: dict[int, Share | None] = {first.rank: first} if first is not None else {}
     asking = _named(first)
@@ -94,7 +95,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
-    """This worker's share; None if this worker does not have the context (released, or no tensors arrived with it)."""
+    """The `Share` of this worker; None if it does not have the context (released, or no tensors arrived with it)."""
     worker = this_worker()
     context = worker.container.contexts.get(context_id)
     if context is None:

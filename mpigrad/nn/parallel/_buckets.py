@@ -16,7 +16,9 @@ from mpigrad.distributed._process_group.grad_bucket import GradBucket
 
 
 class Bucket:
-    """The gradients of some parameters of one type and device. `pending` of them have not arrived in this pass."""
+    """The gradients of some parameters of one type and device. `pending` is the number of gradients that have not arrived in this
+    pass.
+    """
 
     def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
         self.index, self.parameters, self.pending = index, list(parameters), len(parameters)
@@ -31,7 +33,7 @@ class Bucket:
         self._pending: Any = None  # a Work, or the Future of a hook
 
     def put(self, place: int, grad: Any, factor: float) -> None:
-        """Store the gradient of one parameter times a factor; None stands for zeros."""
+        """Store the gradient of one parameter, multiplied by a factor; None stands for zeros."""
         view = self.views[place]
         with guard(view):
             if grad is None:
@@ -43,7 +45,7 @@ class Bucket:
         self.pending -= 1
 
     def launch(self, group: Any, hook: Any, state: Any, last: bool) -> None:
-        """Start the reduction."""
+        """Start the reduction of the bucket."""
         if hook is None:
             self._pending = all_reduce(self.flat, group=group, async_op=True)
         else:
@@ -51,12 +53,12 @@ class Bucket:
             self._pending = hook(state, GradBucket(self.index, self.flat, views, self.parameters, last))
 
     def poll(self) -> None:
-        """Let MPI move the reduction on."""
+        """Call MPI, so that it makes progress with the reduction."""
         if self._pending is not None and hasattr(self._pending, "is_completed"):
             self._pending.is_completed()
 
     def wait(self) -> None:
-        """Wait for the reduction; afterwards the views have its result."""
+        """Wait for the reduction; then the views of the bucket contain its result."""
         pending, self._pending = self._pending, None
         if hasattr(pending, "is_completed"):
             pending.wait()
@@ -68,12 +70,12 @@ class Bucket:
                 self.flat._array[...] = made._array.reshape(-1)
 
     def reset(self) -> None:
-        """Begin a new pass."""
+        """Prepare the bucket for a new pass."""
         self.pending, self._pending = len(self.parameters), None
 
 
 class SparseBucket(Bucket):
-    """One parameter with a sparse gradient (an embedding): the gradient is reduced as it is."""
+    """One parameter with a sparse gradient (an embedding); the sparse gradient is reduced without a flat tensor."""
 
     def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
         self.index, self.parameters, self.pending, self.views = index, list(parameters), 1, []
@@ -102,7 +104,9 @@ class SparseBucket(Bucket):
 
 
 def assigned(parameters: Sequence[Tensor], sparse: set[int], caps: Sequence[int]) -> list[Bucket]:
-    """Buckets of parameters in the given order; `caps` are the sizes in bytes of the first ones, the last that of all others."""
+    """Assign parameters, in the given order, to buckets. `caps` has the sizes in bytes of the first buckets; its last entry is
+    for all others.
+    """
     made: list[Bucket] = []
     open_ones: dict[Any, list[Tensor]] = {}
 

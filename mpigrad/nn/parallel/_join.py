@@ -40,7 +40,7 @@ class Join:
             model.reducer.divisor = model.process_group.size()
 
     def _tell(self, active: bool, reduces: bool, buffers: bool) -> np.ndarray:
-        """Exchange what the ranks do next; a row for each rank."""
+        """Exchange with all ranks what they do next; returns a row for each rank."""
         size = self._model.process_group.size()
         made = wrap(np.empty((size, 3), "i8"))
         all_gather_into_tensor(made, wrap(np.array([active, reduces, buffers], "i8")), self._model.process_group)
@@ -53,7 +53,7 @@ class Join:
         return rows
 
     def before_forward(self, reduces: bool, buffers: bool) -> int:
-        """An active rank begins an iteration; returns the rank whose buffers all ranks take."""
+        """Called by an active rank before an iteration; returns the rank whose buffers all ranks copy."""
         return _last_active(self._tell(True, reduces, buffers))
 
     def _shadow(self) -> None:

@@ -90,7 +90,7 @@ class Reducer:
         self._watch_context()
 
     def _find(self, outputs: Iterable[Tensor]) -> list[Tensor]:
-        """The parameters below none of the outputs."""
+        """The parameters on which none of the outputs depends."""
         if self._static and self._static_unused is not None:
             return self._static_unused
         seen: set[Any] = set()
@@ -107,7 +107,7 @@ class Reducer:
         return unused
 
     def _watch_context(self) -> None:
-        """In a context of distributed autograd, gradients do not come to `.grad`; see them at their accumulators."""
+        """In a context of distributed autograd, gradients are not written to `.grad`: observe them at their accumulators."""
         self._forget_context()
         self._context = CURRENT.context
         if self._context is None:
@@ -126,7 +126,7 @@ class Reducer:
         self._forget_context()
 
     def ignore_next(self) -> None:
-        """Expect no pass: gradients of the next one stay local (`no_sync`)."""
+        """Expect no averaging in the next pass: its gradients stay local (`no_sync`)."""
         self._disarm()
 
     # -- during a pass -------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Reducer:
         return parameter._grad if self._context is None else self._context.gradients.get(parameter)
 
     def _arrived(self, parameter: Tensor) -> None:
-        """The hook: a gradient is complete."""
+        """The hook of a parameter, called when its gradient is complete."""
         with self._lock:
             if not self._armed or self._has_arrived(parameter):
                 return
@@ -186,7 +186,9 @@ class Reducer:
         self._disarm()
 
     def _used_anywhere(self) -> dict[str, bool] | None:
-        """Which parameters are used on any rank; None if all are. Others keep the gradient that they have."""
+        """For each parameter, whether it is used on any rank; None if all are. Parameters that are used nowhere keep their
+        gradient.
+        """
         if not self._find_unused:
             return None
         unused = {id(each) for each in self._unused}
@@ -220,7 +222,7 @@ class Reducer:
 
     # -- ranks without input -------------------------------------------------------------------------------------------
     def shadow(self) -> None:
-        """Take part in the reductions of a pass of other ranks, with zeros."""
+        """Take part in the reductions of other ranks' passes, with zeros as gradients."""
         for bucket in self.buckets:
             bucket.reset()
             for place in range(len(bucket.parameters)):

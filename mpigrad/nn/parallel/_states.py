@@ -33,7 +33,9 @@ def copy_from(rank: int, tensors: Sequence[Tensor], group: Any) -> None:
 
 
 def check_same(named: Sequence[tuple[str, Tensor]], group: Any) -> None:
-    """RuntimeError that names the rank and the first parameter, unless all ranks have parameters of the same shapes and types."""
+    """Raise a RuntimeError that names a rank and its first differing parameter, unless all ranks have parameters of the same
+    shapes and types.
+    """
     mine = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
     all_of_them: list[Any] = [None] * group.size()
     all_gather_object(all_of_them, mine, group)

@@ -21,7 +21,7 @@ _FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 
 
 class DistributedDataParallel(Module):
-    """Wrap a module whose copies on all ranks of a group train together.
+    """Wrap a module that is trained on all ranks of a group together; each rank has a copy of it and its own data.
 
     Parameters and buffers are copied from the first rank. A backward pass averages the gradients over the ranks while it runs,
     also inside a `dist_autograd` context. Buffers are copied from the first rank before each forward.
@@ -107,7 +107,7 @@ class DistributedDataParallel(Module):
         copy_from(rank, state + (self._buffers_to_copy() if buffers else []), self.process_group)
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward copies the buffers of the first rank."""
+        """Whether the next forward copies the buffers from the first rank."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_copy())
 
     # -- forward -------------------------------------------------------------------------------------------------------
@@ -129,7 +129,8 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients of passes in this context stay local, and add up; the next pass outside of it averages the sum.
+        """A context manager in which gradients stay local and add up; the next pass outside of it averages the sums over the
+        ranks.
 
         >>> import mpigrad, mpigrad.distributed as dist
         >>> from mpigrad import nn
@@ -182,7 +183,7 @@ class DistributedDataParallel(Module):
 
 
 def _check(named: list[tuple[str, Tensor]], device_ids: Any) -> None:
-    """PyTorch's errors for modules that cannot be wrapped."""
+    """Raise PyTorch's errors for modules that cannot be wrapped."""
     if not named:
         raise RuntimeError(
             "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
@@ -207,7 +208,7 @@ def _with_sparse_gradients(module: Module) -> set[int]:
 
 
 def _tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors in a forward's result."""
+    """The tensors in the result of a forward."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, dict):

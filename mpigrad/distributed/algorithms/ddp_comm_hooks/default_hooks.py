@@ -1,4 +1,4 @@
-"""Hooks that average a bucket as it is, or in a shorter type."""
+"""Communication hooks that average a bucket of gradients unchanged, or in a shorter type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _averaged(group: Any, tensor: Tensor) -> Future:
 
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket, as without a hook."""
+    """Average the bucket over all ranks, as `DistributedDataParallel` does without a hook."""
     return _averaged(process_group, bucket.buffer())
 
 
@@ -45,12 +45,12 @@ def _compressed(kind: Any, process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket in half precision: half the bytes on the way."""
+    """Average the bucket in half precision, which halves the size of messages."""
     return _compressed(float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket as bfloat16: half the bytes, and the range of float32."""
+    """Average the bucket in bfloat16, which halves the size of messages and keeps the range of float32."""
     return _compressed(bfloat16, process_group, bucket)
 
 
@@ -70,12 +70,12 @@ def _wrapper(kind: Any, hook: Hook) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that gives `hook` the bucket in half precision."""
+    """Wrap `hook`, so that it gets the bucket in half precision."""
     return _wrapper(float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that gives `hook` the bucket as bfloat16."""
+    """Wrap `hook`, so that it gets the bucket in bfloat16."""
     return _wrapper(bfloat16, hook)
 
 

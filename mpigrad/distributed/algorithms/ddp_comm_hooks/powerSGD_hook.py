@@ -23,7 +23,7 @@ __all__ = ["PowerSGDState", "powerSGD_hook"]
 
 
 class PowerSGDState:
-    """The state of `powerSGD_hook`: what earlier steps leave for later ones.
+    """The state of `powerSGD_hook`: its settings, and the tensors that it keeps between steps.
 
     - `matrix_approximation_rank`: the number of columns of the thin matrices.
     - `start_powerSGD_iter`: the first steps average whole gradients.
@@ -59,13 +59,13 @@ class PowerSGDState:
         self.iter = 0
 
     def maybe_increase_iter(self, bucket: GradBucket) -> None:
-        """Count the step after its last bucket."""
+        """Count a step, after its last bucket."""
         if bucket.is_last():
             self.iter += 1
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
-    """Average a bucket, its matrices by PowerSGD. For tensors in host memory."""
+    """Average a bucket; the gradients of matrices are compressed by PowerSGD. Only for tensors in host memory."""
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
@@ -110,7 +110,7 @@ def _parts(flat: np.ndarray, bucket: GradBucket) -> list[np.ndarray]:
 
 
 def _divided(state: PowerSGDState, bucket: GradBucket) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Gradients that are averaged as they are, and matrices; views of the bucket."""
+    """Divide a bucket into gradients that are averaged unchanged, and matrices to be compressed; both are views of the bucket."""
     whole, matrices = [], []
     for each in bucket.gradients():
         array = each._array
@@ -125,7 +125,7 @@ def _divided(state: PowerSGDState, bucket: GradBucket) -> tuple[list[np.ndarray]
 
 
 def _start(state: PowerSGDState, index: int, matrices: list[np.ndarray]) -> list[np.ndarray]:
-    """Q of the last step, or random columns, the same on all ranks."""
+    """The matrix Q of the last step, or random columns that are the same on all ranks."""
     if state.warm_start and index in state.q_memory_dict:
         return [_orthonormal(q, state.orthogonalization_epsilon) for q in state.q_memory_dict[index]]
     columns = [min(state.matrix_approximation_rank, *m.shape) for m in matrices]
