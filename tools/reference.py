@@ -30,6 +30,7 @@ MODULES = (
     "mpigrad.distributed.nn",
     "mpigrad.distributed.nn.functional",
     "mpigrad.distributed.optim",
+    "mpigrad.distributed.pipelining",
     "mpigrad.distributed.rpc",
     "mpigrad.distributed.rpc.functions",
     "mpigrad.distributions",

@@ -98,7 +98,7 @@ def is_mpi_available() -> bool:
     return is_available()
 
 
-_LAZY = {"algorithms", "autograd", "checkpoint", "domain", "nn", "optim", "rpc"}
+_LAZY = {"algorithms", "autograd", "checkpoint", "domain", "nn", "optim", "pipelining", "rpc"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,86 @@
+"""Batches cut into micro-batches, and outputs of micro-batches joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._ops.shape.joining import cat
+from mpigrad._tensor import Tensor
+
+
+class TensorChunkSpec:
+    """The dimension along which an argument is cut.
+
+    >>> from mpigrad.distributed.pipelining.microbatch import TensorChunkSpec
+    >>> str(TensorChunkSpec(1))
+    'TensorChunkSpec(1)'
+    """
+
+    def __init__(self, split_dim: int) -> None:
+        self.split_dim = split_dim
+
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.{type(self).__name__}({self.split_dim})"
+
+    def __str__(self) -> str:
+        return f"TensorChunkSpec({self.split_dim})"
+
+    @staticmethod
+    def from_tuple(chunk_dims: tuple[int, ...]) -> tuple[TensorChunkSpec, ...]:
+        """One specification for each argument."""
+        return tuple(map(TensorChunkSpec, chunk_dims))
+
+    @staticmethod
+    def from_dict(chunk_dims: dict[str, int]) -> dict[str, TensorChunkSpec]:
+        """One specification for each keyword argument."""
+        return {name: TensorChunkSpec(dim) for name, dim in chunk_dims.items()}
+
+
+def split_tensor(tensor: Tensor, dim: int, chunks: int) -> list[Tensor]:
+    """The micro-batches of one tensor."""
+    if tensor.shape[dim] < chunks:
+        raise RuntimeError(f"a batch of {tensor.shape[dim]} along dimension {dim} cannot be cut into {chunks} micro-batches")
+    return list(tensor.tensor_split(chunks, dim=dim))
+
+
+def split_args_kwargs_into_chunks(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    chunks: int,
+    args_chunk_spec: tuple[Any, ...] | None = None,
+    kwargs_chunk_spec: dict[str, Any] | None = None,
+) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
+    """Cut arguments into micro-batches: tensors along their first dimension, or as specified; all get other arguments whole."""
+    kwargs = kwargs or {}
+    specs = args_chunk_spec or (None,) * len(args)
+    if len(specs) != len(args):
+        raise ValueError(f"args_chunk_spec has {len(specs)} entries for {len(args)} arguments")
+    columns = [_chunks(each, spec, chunks) for each, spec in zip(args, specs)]
+    named = {name: _chunks(each, (kwargs_chunk_spec or {}).get(name), chunks) for name, each in kwargs.items()}
+    return (
+        [tuple(column[at] for column in columns) for at in range(chunks)],
+        [{name: column[at] for name, column in named.items()} for at in range(chunks)],
+    )
+
+
+def _chunks(value: Any, spec: TensorChunkSpec | None, chunks: int) -> list[Any]:
+    if not isinstance(value, Tensor):
+        return [value] * chunks
+    return split_tensor(value, 0 if spec is None else spec.split_dim, chunks)
+
+
+def merge_chunks(chunks: list[Any], chunk_spec: Any = None) -> Any:
+    """Join the outputs of micro-batches: tensors along their first dimension, or as specified; scalars become a vector."""
+    if isinstance(chunks[0], (tuple, list)):
+        specs = chunk_spec or (None,) * len(chunks[0])
+        return type(chunks[0])(merge_chunks(list(column), spec) for column, spec in zip(zip(*chunks), specs))
+    if isinstance(chunks[0], dict):
+        return {name: merge_chunks([each[name] for each in chunks], (chunk_spec or {}).get(name)) for name in chunks[0]}
+    if not isinstance(chunks[0], Tensor):
+        return chunks[0]
+    if not chunks[0].ndim:
+        return cat([each.reshape(1) for each in chunks])
+    return cat(chunks, dim=0 if chunk_spec is None else chunk_spec.split_dim)
+
+
+__all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
