@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
+import json
 import re
 import runpy
 import sys
@@ -35,6 +37,15 @@ def test_conda_environment(setup) -> None:
     missing = set(asked) | {"python" + setup["options"]["python_requires"]} | {"openmpi>=5"}
     assert missing - set(wanted) == set()
     assert [(PACKAGING / path).resolve() for path in pip] == [ROOT]
+
+
+def test_conda_recipe(setup) -> None:
+    text = (PACKAGING / "conda" / "recipe.yaml").read_text()
+    assert f'version: "{__version__}"' in text
+    host, run = (re.findall(r"^    - (.*)$", part, re.MULTILINE) for part in re.split(r"  (?:run|host):\n", text)[1:])
+    asked = {re.sub(">=", " >=", word) for word in lines(setup, "options", "install_requires")}
+    assert asked | {"python " + setup["options"]["python_requires"], "${{ mpi }}"} == set(run[: len(asked) + 2])
+    assert {re.sub(r"^py-(\w+)@(.*):$", r"\1 >=\2", word) for word in built_with()} <= set(host)
 
 
 class Recipe:
@@ -76,7 +87,7 @@ def test_spack_recipe(setup, monkeypatch: pytest.MonkeyPatch, since_1_0: bool) -
     always = {spec for spec, options in recipe.dependencies.items() if "when" not in options}
     spack_names = {re.sub(r"^(\w+)(?:>=(.*))?$", _spec, word) for word in lines(setup, "options", "install_requires")}
     python = "python@" + setup["options"]["python_requires"].removeprefix(">=") + ":"
-    assert always == {*spack_names, python, *built_with(), "c", "mpi"}
+    assert always == {*spack_names, python, *built_with(), "c", "cxx", "mpi"}
     made().__class__.prefix = SimpleNamespace(bin=SimpleNamespace(mpigrad="/bin/mpigrad"))
     made().test_doctor()
     assert recipe.commands == [["/bin/mpigrad", "doctor", "-n", "2"]]
@@ -99,9 +110,52 @@ def test_apptainer_definition(setup) -> None:
     copied = dict(line.split() for line in sections["files"].splitlines())
     assert all((ROOT / source).exists() for source in copied), copied
     needed = {"setup.cfg", "setup.py", "pyproject.toml", "mpigrad", setup["metadata"]["license_files"]}
-    needed.add(setup["metadata"]["long_description"].removeprefix("file: "))
+    needed |= {"README.md", *(f"{name}.py" for name in lines(setup, "options", "py_modules"))}
     assert needed == set(copied)
     extras = re.search(r"/opt/mpigrad\[(.*?)\]", sections["post"])
     assert extras is not None
     assert set(extras[1].split(",")) <= set(setup["options.extras_require"])
     assert {"test", "runscript"} <= set(sections)
+
+
+def readme_of(source: str) -> str:
+    index_page = _functions(ROOT / "setup.py")["index_page"]
+    return index_page((ROOT / "README.md").read_text(), source)
+
+
+def _functions(path: Path) -> dict:
+    """The functions of setup.py, without running it."""
+    tree = ast.parse(path.read_text())
+    tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ImportFrom) and node.col_offset == 0]
+    tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "__future__"]
+    names: dict = {"re": re}
+    exec(compile(tree, str(path), "exec"), names)
+    return names
+
+
+def test_an_index_page_has_no_link_to_a_file_that_it_does_not_have() -> None:
+    relative = re.compile(r"\[[^\]]*\]\((?!https?://|#)[^)]*\)")
+    assert relative.search((ROOT / "README.md").read_text())
+    assert not relative.search(readme_of(""))
+    linked = readme_of("https://example.org/mpigrad/main/")
+    assert not relative.search(linked)
+    assert "](https://example.org/mpigrad/main/docs/tutorial.md)" in linked
+    assert "![" not in readme_of("")
+
+
+def test_the_source_archive_holds_what_git_knows() -> None:
+    """All that the checkout has: MANIFEST.in names it by folder."""
+    grafted = re.findall(r"^(?:graft|include) (.*)$", (ROOT / "MANIFEST.in").read_text(), re.MULTILINE)
+    words = {word for line in grafted for word in line.split()}
+    assert {path.name for path in ROOT.iterdir()} >= words
+    for needed in ("examples", "docs", "tests", "tools", "CHANGELOG.md", "setup.py"):
+        assert needed in words
+
+
+def test_the_page_of_what_was_verified_is_that_of_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    matrix = runpy.run_path(str(ROOT / "tools" / "matrix.py"), run_name="matrix")
+    text = (ROOT / "docs" / "verified.md").read_text()
+    results = json.loads((ROOT / "docs" / "verified.json").read_text())
+    assert matrix["page"](text, results) == text, "run tools/matrix.py --write"
+    assert not [result for result in results if result["code"]]

@@ -18,6 +18,11 @@ static inline void __syncthreads() {}
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
+// libm's functions under versions that every glibc has: a wheel that is built on a new system must load on an old one.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)
+__asm__(".symver exp,exp@GLIBC_2.2.5\n.symver expf,expf@GLIBC_2.2.5\n.symver log,log@GLIBC_2.2.5\n.symver logf,logf@GLIBC_2.2.5");
+#endif
+
 // Single precision without branches, so that loops become vectors: within 3 units in the last place. Double is libm's.
 INLINE double sqrt(double x) { return __builtin_sqrt(x); }
 INLINE float sqrt(float x) { return __builtin_sqrtf(x); }

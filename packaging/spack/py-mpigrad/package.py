@@ -22,6 +22,7 @@ class PyMpigrad(PythonPackage):
 
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("c", type="build")
+    depends_on("cxx", type="build")
     depends_on("py-setuptools@64:", type="build")
     depends_on("py-cython@3.1:", type="build")
     depends_on("py-numpy@2:", type=("build", "run"))
