@@ -6,6 +6,6 @@ are added with `register_adapter`, for the class of their tensors and a `TensorA
 
 from __future__ import annotations
 
-from ._adapters import Graph, TensorAdapter, adapter_of, register_adapter
+from ._adapters import Graph, Received, TensorAdapter, adapter_of, register_adapter
 
-__all__ = ["Graph", "TensorAdapter", "adapter_of", "register_adapter"]
+__all__ = ["Graph", "Received", "TensorAdapter", "adapter_of", "register_adapter"]

@@ -15,15 +15,22 @@ from typing import Any, NamedTuple
 ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index of one of its outputs
 
 
+class Received(NamedTuple):
+    """An end of a framework's graph: the output `places[nr]` of a mpigrad node is the output `nr` of the framework's."""
+
+    node: Any
+    places: Sequence[int]
+
+
 class Graph(NamedTuple):
     """The part of a framework's graph below some nodes.
 
-    `below` has, for each node that can be run, its edges (None for inputs without gradient). `ends` has the other nodes: for a
-    leaf the pair (leaf, 0); for a node that `attach` has made, the pair (mpigrad node, index of its first output).
+    `below` has, for each node that can be run, its edges (None for inputs without gradient). `ends` has the others: the leaf, for
+    the node of a leaf; `Received`, for a node that `attach` has made.
     """
 
     below: Mapping[Any, Sequence[ForeignEdge | None]]
-    ends: Mapping[Any, tuple[Any, int]]
+    ends: Mapping[Any, Any]
 
 
 class TensorAdapter(ABC):
@@ -38,7 +45,7 @@ class TensorAdapter(ABC):
     - The nodes are the framework's own: any hashable objects. mpigrad finds out by `graph_of` which of them lie between tensors
       that were received and tensors that are sent, and lets the framework `run` them, as few times as possible.
 
-    Gradients are tensors of the framework, or NumPy arrays if they come from another worker. They are added with `+`.
+    Gradients are tensors of the framework; those of a leaf may also come as a NumPy array. They are added with `+`.
     """
 
     name: str  #: The framework's name in messages, the same on all workers.
@@ -75,13 +82,32 @@ class TensorAdapter(ABC):
         """Whether a tensor has a place in a graph. Frameworks without graphs keep False."""
         return False
 
-    def edge_of(self, tensor: Any) -> ForeignEdge:
-        """The node of a tensor that requires grad, and the index of the tensor among the node's outputs."""
+    def recording(self) -> bool:
+        """Whether this thread records at present (PyTorch's `no_grad` stops it)."""
+        return True
+
+    def edge_of(self, tensor: Any) -> ForeignEdge | None:
+        """The node of a tensor that requires grad, and which output of it the tensor is; None for a leaf."""
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
-    def attach(self, tensors: Sequence[Any], node: Any, first: int) -> None:
-        """Make tensors that `make` has created the outputs `first`, `first + 1`, ... of `node`, a node of mpigrad's graph."""
+    def attach(self, tensors: Sequence[Any], node: Any, places: Sequence[int]) -> Any:
+        """Make tensors that `make` has just made outputs of `node`, a node of mpigrad's graph: its outputs `places`.
+
+        The result, the framework's node, is shown to users who ask for recv functions; None shows `node`.
+        """
         raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
+
+    def gradient(self, array: Any, description: bytes) -> Any:
+        """The gradient of a tensor with this description, from an array."""
+        return self.make(array, description, False)
+
+    def root_gradient(self, root: Any) -> Any:
+        """The gradient of a root, a tensor with one element, with respect to itself: one."""
+        raise NotImplementedError(f"tensors of {self.name} cannot be roots of a backward pass")
+
+    def has_hooks(self, tensor: Any) -> bool:
+        """Whether a tensor has hooks that must be called once in a pass, with its whole gradient."""
+        return False
 
     def graph_of(self, nodes: Sequence[Any]) -> Graph:
         """The graph below some nodes, including them."""
@@ -103,10 +129,14 @@ class TensorAdapter(ABC):
         """
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
-    def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool, hooks: bool) -> Any:
-        """Add a gradient of a leaf to its gradient in a context (None for the first one), and return the sum.
+    def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
+        """The whole gradient of a leaf in one pass, changed by the leaf's hooks; `grad` may be a NumPy array."""
+        return grad
 
-        A gradient that is kept must share no memory with others. `hooks`: call the leaf's hooks, which `quiet` has put off.
+    def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool) -> Any:
+        """Add a gradient of a leaf to the one that a context holds (None at first), and return the sum.
+
+        What is kept must share no memory with others.
         """
         return grad if held is None else held + grad
 

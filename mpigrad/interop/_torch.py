@@ -6,14 +6,20 @@ belongs to the framework's graph and knows mpigrad's recv function, where gradie
 
 from __future__ import annotations
 
+import importlib
+import io
+import sys
+import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd.graph import GradientEdge
 
 from .._array.device import cupy
 from .._array.sparse.array import SparseArray
-from ._adapters import TensorAdapter, register_adapter
+from ._adapters import ForeignEdge, Graph, Received, TensorAdapter, register_adapter
 
 # Element types that NumPy does not have, sent as integers of the same size.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -83,8 +89,6 @@ class TorchAdapter(TensorAdapter):
         return made.requires_grad_() if requires_grad else made
 
     def reduce(self, obj: Any) -> Any:
-        if not isinstance(obj, torch.Tensor):
-            return _reduce_script(obj)
         if obj.is_quantized:
             raise TypeError(
                 f"a quantized torch tensor ({obj.dtype}) cannot be sent by RPC: send x.int_repr() with its scale and zero point, "
@@ -98,7 +102,183 @@ class TorchAdapter(TensorAdapter):
 
     # -- graphs --------------------------------------------------------------------------------------------------------
     def requires_grad(self, tensor: Any) -> bool:
-        return bool(tensor.requires_grad)
+        return tensor.requires_grad  # type: ignore[no-any-return]
+
+    def recording(self) -> bool:
+        return torch.is_grad_enabled()
+
+    def edge_of(self, tensor: Any) -> ForeignEdge | None:
+        node = tensor.grad_fn
+        return None if node is None else (node, tensor.output_nr)
+
+    def attach(self, tensors: Sequence[Any], node: Any, places: Sequence[int]) -> Any:
+        for tensor in tensors:
+            tensor.requires_grad_(False)
+        if torch.is_grad_enabled():
+            RecvRpc.apply(_ORIGIN, Received(node, places), *tensors)
+            return tensors[0].grad_fn
+        return None
+
+    def gradient(self, array: Any, description: bytes) -> Any:
+        return self.make(array, description.removeprefix(_PARAMETER), False)
+
+    def root_gradient(self, root: Any) -> Any:
+        return torch.ones_like(root, requires_grad=False)
+
+    def has_hooks(self, tensor: Any) -> bool:
+        return bool(tensor._backward_hooks)
+
+    def graph_of(self, nodes: Sequence[Any]) -> Graph:
+        below: dict[Any, Any] = {}
+        ends: dict[Any, Any] = {}
+        stack = list(nodes)
+        pop, push = stack.pop, stack.append
+        while stack:
+            node = pop()
+            if node in below or node in ends:
+                continue
+            if type(node) is _RECV_NODE:
+                ends[node] = node.received
+                continue
+            edges = node.next_functions
+            if not edges:
+                leaf = getattr(node, "variable", None)
+                if leaf is not None:
+                    ends[node] = leaf
+                    continue
+            below[node] = edges = [edge if edge[0] is not None else None for edge in edges]
+            for edge in edges:
+                if edge is not None:
+                    push(edge[0])
+        return Graph(below, ends)
+
+    def run(
+        self,
+        outputs: Sequence[ForeignEdge],
+        grads: Sequence[Any],
+        inputs: Sequence[ForeignEdge],
+        keep: bool,
+        create: bool,
+        quiet: Sequence[Any] = (),
+    ) -> Sequence[Any]:
+        if not inputs:
+            return ()
+        starts, given = [], []
+        for edge, grad in zip(outputs, grads):
+            if grad is not None:
+                starts.append(GradientEdge(*edge))
+                given.append(grad)
+        if not given:
+            return [None] * len(inputs)
+        if quiet:
+            before, _QUIET.tensors = _QUIET.tensors, _put_off(quiet)
+        try:
+            ends = tuple([GradientEdge(*edge) for edge in inputs])
+            found = list(_run_backward(tuple(starts), tuple(given), keep or create, create, ends, True, accumulate_grad=False))
+        finally:
+            if quiet:
+                _QUIET.tensors = before
+        if not create:
+            del grad, given
+            _separate(found)
+        return found
+
+    def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
+        if type(grad) is np.ndarray:
+            if grad.nbytes <= _SMALL:  # a view of a received frame, which it would keep
+                grad = grad.copy()
+            grad = self.gradient(grad, _NAMES.get(leaf.dtype) or b"")
+        elif type(grad) is SparseArray:
+            grad = self.gradient(grad, _NAMES.get(leaf.dtype) or b"")
+        hooks = leaf._backward_hooks
+        if hooks:
+            with torch.set_grad_enabled(create):
+                for hook in list(hooks.values()):
+                    changed = hook(grad)
+                    grad = grad if changed is None else changed
+        return grad
+
+    def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool) -> Any:
+        if create:
+            return grad if held is None else held + grad
+        if held is not None:
+            if held.layout is grad.layout:
+                return held.add_(grad)
+            return held + grad if grad.is_sparse else grad + held
+        if grad.layout is torch.strided and leaf.layout is torch.strided and grad.stride() != leaf.stride():
+            return torch.empty_like(leaf, dtype=grad.dtype, requires_grad=False).copy_(grad)
+        return grad
+
+
+# What `torch.autograd.grad` calls after its checks, which cost as much as a small graph: shapes are checked here, too.
+_run_backward: Any = torch.autograd.graph._engine_run_backward
+
+
+# -- received tensors --------------------------------------------------------------------------------------------------
+class RecvRpc(torch.autograd.Function):
+    """The node below received tensors. Gradients are taken out of the graph before it: it never runs."""
+
+    @staticmethod
+    def forward(ctx: Any, origin: Any, received: Received, *tensors: Any) -> Any:
+        ctx.mark_dirty(*tensors)  # the tensors themselves become its outputs
+        ctx.received = received
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(
+            "a graph that begins on another worker needs mpigrad.distributed.autograd.backward instead of a local backward pass"
+        )
+
+
+_ORIGIN = torch.empty(0, requires_grad=True)  # an input that requires grad, for the sake of recording
+_RECV_NODE: Any = RecvRpc._backward_cls  # type: ignore[attr-defined]
+
+
+# -- hooks that are put off --------------------------------------------------------------------------------------------
+class _Quiet(threading.local):
+    tensors: frozenset[int] = frozenset()  # ids of the tensors whose hooks are not called at present
+
+
+_QUIET = _Quiet()
+
+
+class _Hook:
+    """A hook of a tensor that may be put off."""
+
+    def __init__(self, hook: Any, tensor: Any) -> None:
+        self.hook, self.tensor = hook, id(tensor)
+
+    def __call__(self, grad: Any) -> Any:
+        return None if self.tensor in _QUIET.tensors else self.hook(grad)
+
+
+def _put_off(tensors: Sequence[Any]) -> frozenset[int]:
+    for tensor in tensors:
+        hooks = tensor._backward_hooks
+        for key, hook in list(hooks.items()):
+            if type(hook) is not _Hook:
+                hooks[key] = _Hook(hook, tensor)
+    return _QUIET.tensors.union(map(id, tensors))
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+_SMALL = 32 * 1024  # bytes; larger arrays have their own memory when they arrive
+
+
+def _separate(grads: list[Any]) -> None:
+    """Copy those gradients whose memory has other users: what is left may be kept and changed."""
+    for place in range(len(grads)):  # `enumerate` would have a reference of its own
+        grad = grads[place]
+        if grad is None:
+            continue
+        if sys.getrefcount(grad) > 3 or grad._use_count() > 1:
+            grads[place] = grad.clone()
+        elif grad.layout is torch.strided and _storage_users(grad.untyped_storage()._cdata) > 2:
+            grads[place] = grad.clone()
+
+
+_storage_users: Any = getattr(torch._C, "_storage_Use_Count", lambda data: 3)
 
 
 def _wastes(tensor: Any) -> bool:
@@ -164,9 +344,55 @@ def _compressed(outer: Any, inner: Any, values: Any, shape: tuple[int, ...], lay
     return made.requires_grad_() if requires_grad else made
 
 
-def _reduce_script(obj: Any) -> Any:
-    return NotImplemented
+# -- scripts -----------------------------------------------------------------------------------------------------------
+class ScriptAdapter(TensorAdapter):
+    """Scripted functions travel by name where the name leads to them, otherwise with their code, as scripted modules do."""
+
+    name = "torch.jit"
+
+    def array_of(self, tensor: Any) -> Any:
+        raise TypeError(f"{type(tensor).__name__} has no array")
+
+    def describe(self, tensor: Any) -> None:
+        return None
+
+    def make(self, array: Any, description: bytes, requires_grad: bool) -> Any:
+        raise ValueError("malformed message: scripts do not travel as arrays")
+
+    def reduce(self, obj: Any) -> Any:
+        if isinstance(obj, torch.jit.ScriptFunction):
+            name = obj.qualified_name.removeprefix("__torch__.")
+            return (_named, (name,)) if _find(name) is obj else (_load_function, (obj.save_to_buffer(),))
+        buffer = io.BytesIO()
+        torch.jit.save(obj, buffer)
+        return _load, (buffer.getvalue(),)
+
+
+def _find(name: str) -> Any:
+    """What a qualified name (without `__torch__`) leads to; None if it leads nowhere."""
+    module, _, rest = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module or "__main__"), rest, None)
+    except ImportError:
+        return None
+
+
+def _named(name: str) -> Any:
+    found = _find(name)
+    if found is None:
+        raise AttributeError(f"Can't get the scripted function {name!r} on this worker: define it in a module that both import")
+    return found
+
+
+def _load(data: bytes) -> Any:
+    return torch.jit.load(io.BytesIO(data))
+
+
+def _load_function(data: bytes) -> Any:
+    return _load(data).forward
 
 
 ADAPTER = TorchAdapter()
 register_adapter(torch.Tensor, ADAPTER)
+for _cls in (torch.jit.ScriptFunction, torch.jit.ScriptModule):
+    register_adapter(_cls, ScriptAdapter())

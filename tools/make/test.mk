@@ -28,6 +28,7 @@ test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plai
 
 test-oracle: env-torch  ## comparisons with PyTorch, tensors of other frameworks
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle tests/interop
+	tools/mpirun.sh $(TORCH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests/interop
 
 test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle

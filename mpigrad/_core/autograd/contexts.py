@@ -42,6 +42,7 @@ from ..rpc.agent import Agent, RawMessage
 from ..rpc.payload import origins_of
 from ..tensor import GuestTensor, wrap
 from .graph import Batches, MessageGradients, Parts, RecvRpcBackward, SendRpcBackward, Source
+from .guests import GuestLeaf
 
 if TYPE_CHECKING:
     from .engine import RootBranch
@@ -98,7 +99,7 @@ class DistAutogradContext:
         return dict(self.sends)
 
     def _recv_functions(self) -> dict[int, RecvRpcBackward]:
-        return dict(self.recvs)
+        return {key: node if node.shown is None else node.shown() or node for key, node in self.recvs.items()}
 
     def _known_worker_ids(self) -> set[int]:
         return set(self.known_workers)
@@ -162,6 +163,18 @@ class DistAutogradContext:
             self.lock.release()
             leave(before)
 
+    def accumulate_guest(self, leaf: GuestLeaf, grad: Any, create: bool) -> None:
+        """`accumulate` for a leaf of another framework."""
+        adapter, variable = leaf.adapter, leaf.variable
+        grad = adapter.leaf_gradient(grad, variable, create)
+        before = enter()
+        self.lock.acquire()
+        try:
+            self.gradients[variable] = adapter.accumulate(self.gradients.get(variable), grad, variable, create)
+        finally:
+            self.lock.release()
+            leave(before)
+
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember the sender's devices of a message's tensors, to which their gradients return."""
         with self.lock:
@@ -185,7 +198,7 @@ class Sink:
 
     def __call__(self, node: Node, grad: Any, owned: bool = False) -> None:
         hooks = node.hooks
-        if self.discard and type(node) is AccumulateGrad:
+        if self.discard and (type(node) is AccumulateGrad or type(node) is GuestLeaf):
             return
         if hooks is not None and (hooks.pre or hooks.post) and grad is not None:
             self._watched(node, grad)
@@ -194,6 +207,9 @@ class Sink:
                 self.context.accumulate(node.variable, grad, self.F, owned)  # type: ignore[attr-defined]
         elif isinstance(node, RecvRpcBackward):
             self._leave(node, grad)
+        elif type(node) is GuestLeaf:
+            if grad is not None:
+                self.context.accumulate_guest(node, grad, self.F is not RAW)
         elif grad is not None:
             node.run(self.F, grad)
 
@@ -428,7 +444,7 @@ extensions.quiet_hooks.append(_is_idle)
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
     needing = []
     for tensor in tensors:
-        if tensor._requires and type(tensor) is not GuestTensor:
+        if tensor._requires:
             needing.append(tensor)
     return needing
 
@@ -436,7 +452,7 @@ def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
     """Create the send function of a message, above those of its tensors that require grad."""
     needing = _needing(tensors)
-    if not needing:
+    if not needing or type(needing[0]) is GuestTensor and not needing[0].adapter.recording():
         return None
     made = context.sends[message_id] = SendRpcBackward(needing)
     context.parts.add(message_id)

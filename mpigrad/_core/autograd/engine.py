@@ -25,6 +25,7 @@ from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.interop._adapters import adapter_of
 
 from ..engine import Captures, as_array
 from ..future import Future
@@ -32,9 +33,11 @@ from ..guard import edge, enter, leave
 from ..node import Edge, edge_of
 from ..rpc.agent import RawMessage
 from ..rpc.calls import INSTRUMENTS, CallFuture, tell
-from ..tensor import wrap
+from ..rpc.payload import stand_in
+from ..tensor import GuestTensor, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
+from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
 from .passes import (
     Branch,
     Pass,
@@ -307,6 +310,7 @@ class DistEngine:
         _check_types(roots)
         context = worker.container.retrieve(context_id)
         context.check_whole()
+        roots = [stand_in(root) for root in roots]
         edges = _edges_of(roots, leaves=capture is not None)
         pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
@@ -316,7 +320,7 @@ class DistEngine:
             pass_.captures = _captures(capture)
         grads = [_ones_like(root) for root in roots]
         if create_graph:
-            grads = [wrap(grad) for grad in grads]
+            grads = [wrap(grad) if type(root) is not GuestTensor else grad for root, grad in zip(roots, grads)]
         branch = RootBranch(worker, context, pass_, context.source_of_roots(edges))
         seconds = worker.agent.rpc_timeout if worker.agent is not None else 0
         deadline = time.monotonic() + seconds + _GRACE if seconds else None
@@ -359,7 +363,7 @@ def _check_types(roots: Any) -> None:
     if not isinstance(roots, (list, tuple)):
         raise TypeError(f"{wrong}roots must be a list of Tensors, not {type(roots).__name__}")
     for place, root in enumerate(roots):
-        if not isinstance(root, Tensor):
+        if not isinstance(root, Tensor) and adapter_of(type(root)) is None:
             raise TypeError(f"{wrong}element {place} of roots must be a Tensor, not {type(root).__name__}")
 
 
@@ -373,6 +377,11 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
             raise RuntimeError("requires_grad not set on root")
         if root._array.size != 1:
             raise RuntimeError(f"{_name(root)} is not a scalar, all roots need to be scalar")
+        if type(root) is GuestTensor:
+            edge = edge_of_guest(root.adapter, root.tensor)
+            if type(edge[0]) is not GuestLeaf or leaves:
+                edges.append(edge)
+                continue
         if root._grad_fn is None and not leaves:
             raise RuntimeError(f"{_name(root)} does not have a valid gradient function.")
         edge = edge_of(root)
@@ -382,7 +391,7 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
 
 
 def _name(root: Tensor) -> str:
-    return f"root of shape {list(root.shape)}"
+    return f"root of shape {list(root._array.shape)}"
 
 
 _ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as creating one
@@ -390,6 +399,8 @@ _ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as c
 
 def _ones_like(root: Tensor) -> Any:
     """Ones like a root: the gradient of the root with respect to itself, with which the pass starts."""
+    if type(root) is GuestTensor:
+        return root.adapter.root_gradient(root.tensor)
     array = root._array
     if array.ndim or type(array) is not np.ndarray:
         with guard(array):
@@ -403,11 +414,27 @@ def _ones_like(root: Tensor) -> Any:
 def _captures(inputs: Sequence[Tensor]) -> Captures:
     found: Captures = {}
     for place, tensor in enumerate(inputs):
-        edge = edge_of(tensor)
+        edge = edge_of(tensor) if isinstance(tensor, Tensor) else _edge_of_input(tensor)
         if edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         found.setdefault(edge[0], []).append((edge[1], place))
     return found
+
+
+def _edge_of_input(tensor: Any) -> Edge | None:
+    """The edge of a tensor of another framework with respect to which `grad` differentiates."""
+    adapter = adapter_of(type(tensor))
+    if adapter is None:
+        raise TypeError(f"grad(): inputs must be Tensors, not {type(tensor).__name__}")
+    if not adapter.requires_grad(tensor):
+        return None
+    edge = edge_of_guest(adapter, tensor)
+    guests = guests_of([edge])
+    if guests:
+        (((edge,),), _) = divide([guests])
+        if type(edge[0]) is Segment:
+            raise RuntimeError(f"grad(): a tensor of {adapter.name} among the inputs must be a leaf, or have been received")
+    return edge
 
 
 # -- gradients from other workers -------------------------------------------------------------------------------------
@@ -570,8 +597,8 @@ def grad(
     (tensor([6., 6.]),)
     >>> rpc.shutdown()
     """
-    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    roots: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    wanted: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     keep = create_graph if retain_graph is None else retain_graph
     found = ENGINE.execute(context_id, roots, keep, create_graph, wanted)
     if not allow_unused and any(each is None for each in found):
@@ -579,7 +606,17 @@ def grad(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
             "the desired behavior."
         )
-    return tuple(None if each is None else each if isinstance(each, Tensor) else wrap(as_array(each)) for each in found)
+    return tuple(_given_to(tensor, each) for tensor, each in zip(wanted, found))
+
+
+def _given_to(tensor: Any, found: Any) -> Any:
+    """A captured gradient as a tensor of the framework of the input."""
+    if found is None or isinstance(found, Tensor):
+        return found
+    if isinstance(tensor, Tensor):
+        return wrap(as_array(found))
+    held = stand_in(tensor)
+    return found if type(found) is not np.ndarray else held.adapter.gradient(found, held.description)
 
 
 def _backward_of_rref(context_id: int, roots: list[Tensor], retain_graph: bool) -> None:

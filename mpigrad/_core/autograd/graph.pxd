@@ -29,7 +29,7 @@ cpdef Path path_below(Node start)
 cdef list _ends(Node node)
 
 cdef class Source:
-    cdef public object _counts, _hooks, below, message_id, reach_id
+    cdef public object _counts, _hooks, below, foreign, given, guests, message_id, reach_id
     cdef public list _edges, nodes
     cdef public int inputs
     cdef public Path path
@@ -39,7 +39,7 @@ cdef class Source:
     @cython.locals(node=Node)
     cpdef bint runs_user_code(self) except? -1
     @cython.locals(edges=list)
-    cpdef feed(self, GraphTask task, grads)
+    cpdef feed(self, GraphTask task, grads, entry=*)
     cpdef list recvs(self)
     @cython.locals(node=Node, found=list)
     cpdef list shared(self)

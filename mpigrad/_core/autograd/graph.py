@@ -23,19 +23,21 @@ Invariants
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy import ndarray, zeros
 
 from mpigrad._array.device import device_of, is_loaded, module_for, on_device
 from mpigrad._graph.namespace import RAW
 from mpigrad._tensor import Tensor
+from mpigrad.interop._adapters import adapter_of
 
 from ..engine import GraphTask, count_dependencies
 from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of, next_sequence
 from ..objects import Mutex, sole
-from ..tensor import wrap
+from ..tensor import GuestTensor, wrap
+from .guests import GuestLeaf, GuestOutput, attach, divide, edge_of_guest, guests_of, wire_array
 
 if TYPE_CHECKING:
     from .passes import JoinedPart
@@ -57,16 +59,53 @@ Batches = dict[int, list[MessageGradients]]  # by the rank of the worker that se
 class SendRpcBackward(Node):
     """The send function above tensors that were sent. Its gradients come from a message, not from the local graph."""
 
-    __slots__ = ("_grads", "outputs")
+    __slots__ = ("_grads", "guests", "outputs")
     outputs: int  # type: ignore[misc]
+    guests: list[Any] | None  # adapter and description of each guest, None for ours; None if there are no guests
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.edges, self.hooks, self._sequence = tuple(map(edge_of, tensors)), None, next_sequence()
+        self.hooks = self.guests = None
+        self._sequence = next_sequence()
+        edges = []
+        for tensor in tensors:
+            if type(tensor) is GuestTensor:
+                self.guests = [(each.adapter, each.description) if type(each) is GuestTensor else None for each in tensors]
+                edges.append(edge_of_guest(tensor.adapter, tensor.tensor))
+            else:
+                edges.append(edge_of(tensor))  # type: ignore[arg-type]
+        self.edges = tuple(edges)
         self.outputs = len(self.edges)
         self._grads: Sequence[Tensor | None] = ()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        if self.guests is not None:
+            grad = self._to_guests(grad)
         return (grad,) if self.outputs == 1 else tuple(grad)
+
+    def with_edges(self, edges: Sequence[Edge | None]) -> SendRpcBackward:
+        """A copy of this node with other edges."""
+        made = SendRpcBackward(())
+        made.edges, made.hooks, made.guests, made.outputs = tuple(edges), self.hooks, self.guests, self.outputs
+        return made
+
+    def kinds(self) -> list[Any]:
+        """For each tensor None, or adapter and description if it is a guest."""
+        return [None] * self.outputs if self.guests is None else self.guests
+
+    def _to_guests(self, grad: Any) -> Any:
+        """Gradients that come from another worker are arrays."""
+        assert self.guests is not None
+        made = [
+            each if guest is None or each is None or adapter_of(type(each)) is not None else guest[0].gradient(each, guest[1])
+            for each, guest in zip([grad] if self.outputs == 1 else grad, self.guests)
+        ]
+        return made[0] if self.outputs == 1 else made
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple(
+            edge[0].edge if edge is not None and type(edge[0]) is GuestOutput else edge or (None, 0) for edge in self.edges
+        )
 
     def name(self) -> str:
         return "torch::distributed::autograd::SendRpcBackward"
@@ -92,15 +131,17 @@ class SendRpcBackward(Node):
 class RecvRpcBackward(Node):
     """The recv function below tensors that were received: an end of this worker's graph."""
 
-    __slots__ = ("message_id", "metas", "outputs", "worker")
+    __slots__ = ("message_id", "metas", "outputs", "shown", "worker")
     outputs: int  # type: ignore[misc]
+    shown: Any  # a weak reference to another framework's node, or None
     worker: int  # the rank that sent the tensors
     message_id: int  # identifies the send function on that worker
-    metas: list[Any]  # shape, dtype, and device (None for the host) of each tensor
+    metas: list[Any]  # shape, dtype, and device (None for the host) of each tensor; a guest's adapter and description
 
     def __init__(self, worker: int, message_id: int, tensors: Sequence[Tensor]) -> None:
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
         self.worker, self.message_id, self.outputs = worker, message_id, len(tensors)
+        self.shown = None
         self.metas = _attach(self, tensors)
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -114,18 +155,27 @@ class RecvRpcBackward(Node):
         grads = [grad] if self.outputs == 1 else [None] * self.outputs if grad is None else grad
         for place, value in enumerate(grads):
             if value is None:
-                made = _zeros(*self.metas[place])
-                grads[place] = made if F is RAW else wrap(made)
+                shape, kind, device, guest = self.metas[place]
+                made = _zeros(shape, kind, device)
+                grads[place] = made if F is RAW else wrap(made) if guest is None else guest[0].gradient(made, guest[1])
+            elif F is RAW and type(value) is not ndarray:
+                grads[place] = wire_array(value)
         return grads
 
 
 def _attach(node: RecvRpcBackward, tensors: Sequence[Tensor]) -> list[Any]:
     """Make tensors outputs of a node; returns shape, dtype and device of each, for zero gradients."""
     metas = []
+    guests = False
     for nr, tensor in enumerate(tensors):
         tensor._grad_fn, tensor._nr, tensor._requires = node, nr, True
         array = tensor._array
-        metas.append((array.shape, array.dtype, None if type(array) is ndarray else device_of(array)))
+        guest = None
+        if type(tensor) is GuestTensor:
+            guests, guest = True, (tensor.adapter, tensor.description)
+        metas.append((array.shape, array.dtype, None if type(array) is ndarray else device_of(array), guest))
+    if guests:
+        node.shown = attach(tensors, node)
     return metas
 
 
@@ -246,6 +296,7 @@ def _ends(node: Node) -> list[tuple[Node, Place]] | None:
 
 
 # -- parts ---------------------------------------------------------------------------
+Entry = tuple[list[Node], list[Edge] | None]  # the nodes at which gradients enter, and the edges unless they are a node's outputs
 _AT_ONCE = 256  # passes of one context that are remembered in `ran`
 
 
@@ -255,11 +306,20 @@ class Source:
     `inputs` gradients enter at `nodes`: along `edges` for roots, one for each output for a send function, which has a message id.
     """
 
-    __slots__ = ("_counts", "_edges", "_hooks", "_user_code", "below", "inputs", "message_id", "nodes", "path", "ran", "reach_id")
+    __slots__ = (
+        "_counts", "_edges", "_hooks", "_user_code", "below", "foreign", "given", "guests", "inputs", "message_id", "nodes",
+        "path", "ran", "reach_id",
+    )  # fmt: skip
 
     def __init__(self, nodes: list[Node], inputs: int, edges: list[Edge] | None, message_id: int | None = None) -> None:
-        self.nodes, self.inputs, self.message_id = nodes, inputs, message_id
-        self._edges = edges
+        self.given = nodes, edges  # with guests, which are replaced in `nodes` and `_edges`
+        self.inputs, self.message_id = inputs, message_id
+        self.guests = guests_of(nodes[0].edges if edges is None else edges)
+        self.foreign: list[Any] = []  # nodes of other frameworks
+        if self.guests:
+            (found,), self.foreign = divide([self.guests])
+            nodes, edges = replaced(nodes, edges, found)
+        self.nodes, self._edges = nodes, edges
         self.path = path_below(nodes[0]) if inputs == 1 or message_id is not None else None
         self._counts = count_dependencies(self.nodes) if self.path is None else None
         self.below: Collection[Node] = self._counts if self.path is None else self.path.nodes()  # type: ignore[assignment]
@@ -278,15 +338,17 @@ class Source:
             self._counts = count_dependencies(self.nodes)
         return self._counts
 
-    def feed(self, task: GraphTask, grads: list[Any]) -> None:
-        """Pass gradients to a task. They are removed from the list, so that the task may have the only reference to each."""
-        edges = self._edges
+    def feed(self, task: GraphTask, grads: list[Any], entry: Entry | None = None) -> None:
+        """Pass gradients to a task. They are removed from the list, so that the task may have the only reference to each.
+
+        `entry` replaces the source's nodes and edges, for guests that share nodes with other sources."""
+        nodes, edges = (self.nodes, self._edges) if entry is None else entry
         if edges is None:
-            edges = [(self.nodes[0], nr) for nr in range(self.inputs)]
+            edges = [(nodes[0], nr) for nr in range(self.inputs)]
         while grads:
             node, nr = edges[len(grads) - 1]
             task.feed(node, nr, grads.pop())
-        for node in self.nodes:
+        for node in nodes:
             if task.dependencies[node] == 0:
                 task.start(node)
 
@@ -313,9 +375,12 @@ class Source:
         found = []
         for node in self.below:
             kind = type(node)  # no edge leads to a send function
-            if kind is not SendRpcBackward and (kind is not AccumulateGrad or node.hooks is not None):
+            if kind is GuestLeaf:
+                if node.hooked():  # type: ignore[attr-defined]
+                    found.append(node)
+            elif kind is not SendRpcBackward and (kind is not AccumulateGrad or node.hooks is not None):
                 found.append(node)
-        return found
+        return found + self.foreign if self.foreign else found
 
 
 class Parts:
@@ -403,8 +468,8 @@ class Parts:
         if not owner:
             return []
         found: dict[Source, None] = {}
-        for node in roots.below:
-            if node in owner and (type(node) is not AccumulateGrad or node.hooks is not None):
+        for node in roots.shared():
+            if node in owner:
                 found.update(dict.fromkeys(self.joined_with(self.sources[owner[node]])))
         return list(found)
 
@@ -446,6 +511,24 @@ class Parts:
         return found
 
 
-def merged_counts(sources: Iterable[Source]) -> dict[Any, int]:
-    """The number of gradients that each node receives if exactly these sources get gradients."""
-    return count_dependencies([node for source in sources for node in source.nodes])
+def merged_counts(sources: Sequence[Source]) -> tuple[dict[Any, int], dict[Source, Entry]]:
+    """The number of gradients that each node receives if exactly these sources get gradients; and what replaces the nodes of
+    sources with guests, which may share nodes with others."""
+    guests = [each for each in sources if each.guests]
+    if len(guests) < 2:
+        return count_dependencies([node for source in sources for node in source.nodes]), {}
+    edges, _ = divide([each.guests for each in guests])
+    entries = {each: replaced(*each.given, found) for each, found in zip(guests, edges)}
+    nodes = [node for each in sources for node in (entries[each][0] if each in entries else each.nodes)]
+    return count_dependencies(nodes), entries
+
+
+def replaced(nodes: list[Node], edges: list[Edge] | None, found: Sequence[Edge]) -> Entry:
+    """The nodes and edges of a source with other edges instead of its guests."""
+    rest = iter(found)
+    if edges is None:  # a send function: a copy of it, as others may divide the graph in another way
+        return [cast(SendRpcBackward, nodes[0]).with_edges(
+            [next(rest) if edge is not None and type(edge[0]) is GuestOutput else edge for edge in nodes[0].edges]
+        )], None  # fmt: skip
+    edges = [next(rest) if type(edge[0]) is GuestOutput else edge for edge in edges]
+    return list(dict.fromkeys([edge[0] for edge in edges])), edges

@@ -55,8 +55,8 @@ from ..guard import resume, suspend
 from ..objects import Mutex
 from ..rpc.agent import RawMessage
 from ..rpc.calls import INSTRUMENTS, CallFuture, tell
-from ..rpc.payload import ArrayForDevice, ReceivedValues, origins_of
-from ..tensor import wrap
+from ..rpc.payload import ArrayForDevice, ReceivedValues, origins_of, stand_in
+from ..tensor import GuestTensor, guest, wrap
 from .contexts import DistAutogradContext, Running, Sink, record_recv, record_send, this_worker, worker_left
 from .graph import MessageGradients, merged_counts
 
@@ -174,6 +174,8 @@ def _encode(
     """`encode` in the general case."""
     head = _COUNT.pack(len(batch)) + b"".join(_MESSAGE.pack(each.message_id, len(each.grads)) for each in batch)
     flat = [grad for each in batch for grad in each.grads]
+    if pass_.F is not RAW:
+        flat = [stand_in(grad) for grad in flat]
     values = [as_array(grad) for grad in flat] if pass_.F is RAW else [grad._array for grad in flat]
     if pass_.F is not RAW:
         head += _record(flat, context)
@@ -236,7 +238,7 @@ def _decode(
     if len(values) != total:
         raise RuntimeError(f"a gradient message from rank {src} names {total} gradients and carries {len(values)}")
     if pass_.F is not RAW:
-        values = _received(record, values, src, context)
+        values = _received(record, values, src, context, [head[0] for head in heads])
     batch, taken = [], 0
     for message_id, many in heads:
         batch.append(MessageGradients(message_id, values[taken : taken + many]))
@@ -262,16 +264,22 @@ def _unflattened(body: bytes, place: int, arrays: list[Any], total: int) -> list
     return made
 
 
-def _received(record: bytes, arrays: list[Any], src: int, context: DistAutogradContext) -> list[Tensor]:
+def _received(
+    record: bytes, arrays: list[Any], src: int, context: DistAutogradContext, message_ids: list[int]
+) -> list[Tensor]:
     (message_id,) = _RECORDED.unpack_from(record)
-    tensors = [wrap(array) for array in arrays]
+    kinds = [kind for each in message_ids for kind in context.retrieve_send_function(each).kinds()]
+    tensors: list[Any] = [
+        wrap(array) if kind is None else guest(kind[0], kind[0].gradient(array, kind[1]), array, kind[1], False)
+        for array, kind in zip(arrays, kinds)
+    ]
     if type(arrays) is ReceivedValues:
         tensors = ReceivedValues(tensors)
         tensors.origins = arrays.origins
     for tensor, needs in zip(tensors, record[_RECORDED.size :]):
         tensor._requires = bool(needs)
     record_recv(context, src, message_id, tensors)
-    return tensors
+    return [each.tensor if type(each) is GuestTensor else each for each in tensors]
 
 
 # -- the reach phase ---------------------------------------------------------------------------------------------------
@@ -521,6 +529,7 @@ class JoinedPart:
 
     __slots__ = (
         "_aborted",
+        "_entries",
         "_lock",
         "_missing",
         "_over",
@@ -543,6 +552,7 @@ class JoinedPart:
         self._missing: set[Source] = set()  # sources whose gradients have not arrived
         self._sink = Sink(branch.context, branch.pass_.F, branch.pass_.discard)
         self._task: GraphTask | None = None
+        self._entries: dict[Source, Any] = {}  # where gradients of sources with guests enter
         self._lock = threading.Lock()
         self._running = self._over = self._aborted = self._settled = False
         self._user_code = any(source.runs_user_code() for source in sources)
@@ -569,7 +579,8 @@ class JoinedPart:
                 expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
                 pass_ = branch.pass_
                 self._missing = set(expected)
-                self._task = GraphTask(pass_.F, merged_counts(expected), pass_.keep, self._sink, pass_.captures)
+                counts, self._entries = merged_counts(expected)
+                self._task = GraphTask(pass_.F, counts, pass_.keep, self._sink, pass_.captures)
         self._work()
 
     def abort(self) -> None:
@@ -608,7 +619,7 @@ class JoinedPart:
         if source not in self._missing:
             raise RuntimeError(f"pass {branch.pass_.id} brought unexpected gradients for message {source.message_id}")
         self._missing.discard(source)
-        source.feed(task, grads)
+        source.feed(task, grads, self._entries.get(source))
         branch.pass_.run_task(task, user_code=True)
         outgoing, self._sink.outgoing = self._sink.outgoing, {}
         if not self._aborted:

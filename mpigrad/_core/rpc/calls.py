@@ -173,6 +173,9 @@ def _name_anew(func: Any) -> bytes | None:
     if not module or not qualname or "<" in qualname:
         return None
     space, name = _place(module, qualname)
+    if space is None and type(func) is BuiltinFunctionType:  # such as torch.add, whose class is not in its module
+        qualname = func.__name__
+        space, name = _place(module, qualname)
     if space is None:
         return None
     found = space.get(name, _MISSING)

@@ -168,6 +168,12 @@ def _guest_for(adapter: TensorAdapter, tensor: Any) -> GuestTensor | None:
     return guest(adapter, tensor, adapter.array_of(tensor), description, adapter.requires_grad(tensor))
 
 
+def stand_in(tensor: Any) -> Any:
+    """A tensor of ours itself, or the stand-in of one of another framework."""
+    adapter = None if isinstance(tensor, Tensor) else adapter_of(type(tensor))
+    return tensor if adapter is None else _guest_for(adapter, tensor)
+
+
 _tags: dict[tuple[str, bytes], bytes] = {}
 
 

@@ -1,0 +1,248 @@
+"""Graphs of other frameworks as parts of a distributed graph.
+
+What a framework has recorded between tensors that were received and tensors that are sent is one node here, a `Segment`, which
+lets the framework run the whole of it at once. Its edges lead to recv functions and to leaves, `GuestLeaf`. A tensor that was
+sent, or a root, is a `GuestOutput` until the graph below it is needed; `divide` then replaces it by an edge to its segment.
+
+Sources that share nodes of a framework (a tensor is sent and also used here) cannot always wait for each other: the gradient of
+the one may depend on what the other sends. `divide` therefore finds out which set of sources is above each recv function, and
+makes one segment for each set: it runs the graph from the outputs of these sources to these recv functions, as soon as all of
+them have their gradients. One more segment, for all sources, brings the gradients of leaves, last. So every node that runs has
+its whole gradient, and nothing waits in a circle; nodes that lead to several recv functions may run more than once.
+
+Hooks of leaves are put off (`quiet`) until all gradients of the leaf in this part are added up.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from mpigrad._graph.namespace import RAW
+from mpigrad.interop._adapters import ForeignEdge, Received, TensorAdapter, adapter_of
+
+from ..node import Edge, Node, next_sequence
+from ..tensor import GuestTensor
+
+
+class GuestLeaf(Node):
+    """A leaf of another framework: its gradients are added up in the context."""
+
+    __slots__ = ("adapter", "variable")
+    adapter: TensorAdapter
+    variable: Any
+
+    def __init__(self, adapter: TensorAdapter, variable: Any) -> None:
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
+        self.adapter, self.variable = adapter, variable
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError(f"a local backward pass cannot add up gradients of a tensor of {self.adapter.name}")
+
+    def hooked(self) -> bool:
+        """Whether the leaf has hooks, which must get the sum of its gradients."""
+        return self.adapter.has_hooks(self.variable)
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+
+class GuestOutput(Node):
+    """The place of a tensor that was sent, or is a root, until `divide` replaces it."""
+
+    __slots__ = ("adapter", "edge", "tensor")
+    adapter: TensorAdapter
+    edge: ForeignEdge
+    tensor: weakref.ref[Any]  # weak: sending a tensor does not keep its memory
+
+    def __init__(self, adapter: TensorAdapter, tensor: Any, edge: ForeignEdge) -> None:
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
+        self.adapter, self.edge, self.tensor = adapter, edge, weakref.ref(tensor)
+
+
+# One object for each leaf and output, so that sources that share one see that they do. The values keep what the keys are ids of.
+_leaves: weakref.WeakValueDictionary[int, GuestLeaf] = weakref.WeakValueDictionary()
+_outputs: weakref.WeakValueDictionary[tuple[int, int], GuestOutput] = weakref.WeakValueDictionary()
+
+
+def leaf_of(adapter: TensorAdapter, variable: Any) -> GuestLeaf:
+    """The node of a leaf."""
+    found = _leaves.get(id(variable))
+    if found is None:
+        found = _leaves[id(variable)] = GuestLeaf(adapter, variable)
+    return found
+
+
+def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
+    """The edge of a tensor of another framework that requires grad."""
+    edge = adapter.edge_of(tensor)
+    if edge is None:
+        return leaf_of(adapter, tensor), 0
+    if isinstance(edge[0], Node):
+        return edge
+    found = _outputs.get((id(edge[0]), edge[1]))
+    if found is None:
+        found = _outputs[id(edge[0]), edge[1]] = GuestOutput(adapter, tensor, edge)
+    return found, 0
+
+
+def attach(tensors: Sequence[Any], node: Node) -> Any:
+    """Make the guests among received tensors outputs of a recv function; returns a weak reference to the framework's node."""
+    shown = None
+    by_adapter: dict[Any, list[int]] = {}
+    for nr, tensor in enumerate(tensors):
+        if type(tensor) is GuestTensor:
+            by_adapter.setdefault(tensor.adapter, []).append(nr)
+    for adapter, places in by_adapter.items():
+        made = adapter.attach([tensors[nr].tensor for nr in places], node, places)
+        if made is not None and len(places) == len(tensors):
+            shown = weakref.ref(made)
+    return shown
+
+
+def wire_array(value: Any) -> Any:
+    """A gradient as an array for the wire."""
+    adapter = adapter_of(type(value))
+    return value if adapter is None else adapter.array_of(value)
+
+
+class Segment(Node):
+    """A part of another framework's graph, run at once."""
+
+    __slots__ = ("adapter", "entries", "exits", "frees", "outputs")
+    outputs: int  # type: ignore[misc]
+    user_code = True  # hooks and functions of users cannot be seen from here
+    uses_up = True
+
+    def __init__(self, adapter: TensorAdapter) -> None:
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
+        self.adapter, self.outputs = adapter, 0
+        self.entries: dict[ForeignEdge, int] = {}  # where gradients come in
+        self.exits: dict[ForeignEdge, Edge] = {}  # where they leave
+        self.frees = True  # whether it runs last, so that what the framework has saved may be freed
+
+    def enter(self, edge: ForeignEdge) -> Edge:
+        """The edge by which gradients come in."""
+        place = self.entries.setdefault(edge, len(self.entries))
+        self.outputs = len(self.entries)
+        return self, place
+
+    def leave(self, edge: ForeignEdge, target: Edge) -> None:
+        """Add an exit."""
+        self.exits[edge] = target
+        self.edges = tuple(self.exits.values())
+
+    def precede(self, last: Segment) -> None:
+        """Run before another segment, which gets no gradient from this one."""
+        self.edges = (*self.edges, last.enter((self, 0)))
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return self._run(F, grad, True)
+
+    def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return self._run(F, grad, not self.frees)
+
+    def _run(self, F: Any, grad: Any, keep: bool) -> tuple[Any, ...]:
+        grads = [grad] if self.outputs == 1 else grad
+        leaves = [edge[0] for edge in self.edges if edge is not None and type(edge[0]) is GuestLeaf]
+        quiet = [leaf.variable for leaf in leaves if leaf.hooked()]  # type: ignore[attr-defined]
+        found = self.adapter.run(list(self.entries), grads, list(self.exits), keep, F is not RAW, quiet)
+        return tuple(found) if len(self.exits) == len(self.edges) else (*found, None)
+
+    def name(self) -> str:
+        return f"{self.adapter.name}::Segment"
+
+
+class Fan(Node):
+    """Passes the gradient of an output on to several segments."""
+
+    __slots__ = ()
+
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        self.edges, self.hooks, self._sequence = tuple(edges), None, next_sequence()
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        return (grad,) * len(self.edges)
+
+
+# -- dividing a graph --------------------------------------------------------------------------------------------------
+def guests_of(edges: Sequence[Edge | None]) -> list[GuestOutput]:
+    """The guests among edges."""
+    return [edge[0] for edge in edges if edge is not None and type(edge[0]) is GuestOutput]  # type: ignore[misc]
+
+
+class Division:
+    """The segments below the guests of some sources; `edges` has what replaces each guest of each source."""
+
+    __slots__ = ("_ends", "adapter", "edges", "nodes")
+
+    def __init__(self, adapter: TensorAdapter, sources: Sequence[Sequence[GuestOutput]]) -> None:
+        self.adapter = adapter
+        self.nodes: dict[Any, None] = {}  # the framework's nodes
+        self._ends: dict[Any, Any] = {}
+        above: dict[ForeignEdge, int] = {}  # ends -> set of the sources above them, as bits
+        for place, guests in enumerate(sources):
+            graph = adapter.graph_of([guest.edge[0] for guest in guests])
+            self._ends.update(graph.ends)
+            self.nodes.update(dict.fromkeys(graph.below))
+            bit, ends = 1 << place, graph.ends
+            for edges in graph.below.values():
+                for edge in edges:
+                    if edge is not None and edge[0] in ends:
+                        above[edge] = above.get(edge, 0) | bit
+            for guest in guests:
+                if guest.edge[0] in ends and not self._goes_straight(guest):
+                    above[guest.edge] = above.get(guest.edge, 0) | bit
+        segments = self._segments(above, (1 << len(sources)) - 1)
+        self.edges = [
+            [self._edge(guest, [segment for bits, segment in segments if bits >> place & 1]) for guest in guests]
+            for place, guests in enumerate(sources)
+        ]
+
+    def _segments(self, above: dict[ForeignEdge, int], everyone: int) -> list[tuple[int, Segment]]:
+        found: dict[int, Segment] = {}
+        for edge, bits in above.items():
+            target = self._target(edge)
+            if type(target[0]) is GuestLeaf:
+                bits = everyone
+            segment = found.get(bits)
+            if segment is None:
+                segment = found[bits] = Segment(self.adapter)
+                segment.frees = bits == everyone
+            segment.leave(edge, target)
+        last = found.get(everyone)
+        if last is not None:
+            for segment in found.values():
+                if segment is not last:
+                    segment.precede(last)
+        return list(found.items())
+
+    def _goes_straight(self, guest: GuestOutput) -> bool:
+        """Whether a received tensor was sent on, without hooks that the framework would have to call."""
+        tensor = guest.tensor()
+        return guest.edge[0] in self._ends and (tensor is None or not self.adapter.has_hooks(tensor))
+
+    def _edge(self, guest: GuestOutput, segments: list[Segment]) -> Edge:
+        if self._goes_straight(guest):
+            return self._target(guest.edge)
+        found = [segment.enter(guest.edge) for segment in segments]
+        return found[0] if len(found) == 1 else (Fan(found), 0)
+
+    def _target(self, edge: ForeignEdge) -> Edge:
+        """The edge of our graph for an end of the framework's."""
+        end = self._ends[edge[0]]
+        return (end.node, end.places[edge[1]]) if type(end) is Received else (leaf_of(self.adapter, end), 0)
+
+
+def divide(sources: Sequence[Sequence[GuestOutput]]) -> tuple[list[list[Edge]], list[Any]]:
+    """The edges that replace the guests of each source, and all nodes of other frameworks below them."""
+    edges: list[dict[GuestOutput, Edge]] = [{} for _ in sources]
+    nodes: list[Any] = []
+    for adapter in dict.fromkeys([guest.adapter for guests in sources for guest in guests]):
+        mine = [[guest for guest in guests if guest.adapter is adapter] for guests in sources]
+        division = Division(adapter, mine)
+        nodes += division.nodes
+        for place, guests in enumerate(mine):
+            edges[place].update(zip(guests, division.edges[place]))
+    return [[found[guest] for guest in guests] for found, guests in zip(edges, sources)], nodes
