@@ -233,6 +233,7 @@ class RecvRpc(torch.autograd.Function):
 
 _ORIGIN = torch.empty(0, requires_grad=True)  # an input that requires grad, for the sake of recording
 _RECV_NODE: Any = RecvRpc._backward_cls  # type: ignore[attr-defined]
+_RECV_NODE.__name__ = "torch::distributed::autograd::RecvRpcBackward"  # what `grad_fn.name()` is in PyTorch
 
 
 # -- hooks that are put off --------------------------------------------------------------------------------------------
