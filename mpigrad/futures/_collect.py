@@ -10,10 +10,10 @@ from mpigrad._core.future import Future
 
 
 def collect_all(futures: Iterable[Future]) -> Future:
-    """Return a future of the list `futures`, completed once every one of them is (with the first error, if any failed).
+    """Return a future of the list `futures`, which is completed when all of them are; it fails if one of them fails.
 
-    It fails as soon as a call (or a callback of `then`) has failed, with that error. An error that was given to a future by
-    `set_exception` counts as a value until all are done.
+    A remote call, or a callback of `then`, that fails makes it fail at once, with the same error. As in PyTorch, errors given by
+    `set_exception` do not: they are raised when all futures are done.
 
     >>> from mpigrad.futures import Future, collect_all
     >>> a, b = Future(), Future()

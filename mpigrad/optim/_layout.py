@@ -26,7 +26,7 @@ def saved_state(state: Any, groups: Groups) -> dict[str, Any]:
 
 
 def check_groups(saved: dict[str, Any], groups: Groups) -> None:
-    """Convert a saved state and groups for loading: numbers are replaced by this optimizer's parameters."""
+    """Raise PyTorch's errors unless a saved state has the same numbers of groups and of parameters in each group."""
     given = saved["param_groups"]
     if len(groups) != len(given):
         raise ValueError("loaded state dict has a different number of parameter groups")
@@ -37,7 +37,7 @@ def check_groups(saved: dict[str, Any], groups: Groups) -> None:
 
 
 def load_state(saved: dict[str, Any], groups: Groups) -> tuple[Any, Groups]:
-    """State and groups with our parameters in place of numbers."""
+    """Convert a saved state and groups for loading: numbers are replaced by this optimizer's parameters."""
     check_groups(saved, groups)
     given = saved["param_groups"]
     ours_by_number = {

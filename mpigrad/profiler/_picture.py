@@ -47,7 +47,7 @@ def draw_trace(events: list[Json]) -> str:
 
 
 def _phases(events: list[Json]) -> list[Json]:
-    """Begin and end of each phase as one slice."""
+    """Join the begin and the end event of each phase to one slice."""
     ends = {event.get("id"): event["ts"] for event in events if event["ph"] == "e"}
     begun = [event for event in events if event["ph"] == "b" and event.get("id") in ends]
     return [{**event, "dur": ends[event.get("id")] - event["ts"], "cat": "phase"} for event in begun]

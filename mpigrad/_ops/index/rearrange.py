@@ -139,7 +139,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copies of this tensor, concatenated: as many along each dimension as `sizes` says.
+    """Copies of this tensor, concatenated: `repeats` has the number of copies along each dimension.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat(2, 2)

@@ -21,7 +21,7 @@ from .function import ScriptFunction
 
 
 def class_values(cls: type) -> dict[str, Any]:
-    """The class attributes of users' module classes."""
+    """The class attributes that a user's module class and its bases define."""
     own = [each for each in reversed(cls.__mro__) if not f"{each.__module__}.".startswith(("mpigrad.", "builtins."))]
     every = {name: each for each in own for name, each in vars(each).items() if not name.startswith("__")}
     return {name: each for name, each in every.items() if not callable(each) and not hasattr(type(each), "__get__")}

@@ -16,7 +16,7 @@ POLL_SECONDS = 0.0005
 
 
 class PeerFailedError(Exception):
-    """Raised if another rank's test has failed, so that this rank may wait forever."""
+    """Raised if another rank's test has failed, because this rank might otherwise wait for it forever."""
 
 
 class Channel:
