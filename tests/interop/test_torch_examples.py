@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 import jax_stage  # noqa: E402
 import torch_parameter_server  # noqa: E402
+import torch_pipeline  # noqa: E402
 
 pytestmark = [pytest.mark.mpi(min_size=2), pytest.mark.deadline(120)]
 tqdm.tqdm.monitor_interval = 0  # its thread would outlive the tests
@@ -22,6 +23,13 @@ tqdm.tqdm.monitor_interval = 0  # its thread would outlive the tests
 
 def near(wanted: list[float]) -> object:
     return pytest.approx(wanted, rel=1e-4, abs=1e-6)
+
+
+def test_a_transformer_of_torch_in_a_pipeline(rpc_world) -> None:
+    if rpc_world.rank == 0:
+        wanted = torch_pipeline.train(torch_pipeline.Whole(), steps=8, batch=8, quiet=True)
+        found = torch_pipeline.train(torch_pipeline.Pipeline(rpc_world.world_size, 2), steps=8, batch=8, quiet=True)
+        assert found == near(wanted) and found[-1] < found[0]
 
 
 def test_a_parameter_server_for_torch(rpc_world) -> None:

@@ -1,51 +1,12 @@
-"""A torch module as one node of a mpigrad graph, as docs/interop.md shows it."""
+"""Where tensors of torch and of mpigrad meet."""
 
 from __future__ import annotations
-
-import re
-import textwrap
-from pathlib import Path
 
 import pytest
 
 import mpigrad
-import mpigrad.distributed.autograd as dist_autograd
-import mpigrad.distributed.rpc as rpc
 
 torch = pytest.importorskip("torch")
-
-PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
-
-
-def layer() -> type:
-    """The class of the page."""
-    (code,) = re.findall(r"^    class TorchLayer.*?(?=^\S)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    names = {"mpigrad": mpigrad, "torch": torch}
-    exec(textwrap.dedent(code), names)
-    return names["TorchLayer"]
-
-
-def test_gradients_go_through_a_torch_module() -> None:
-    module = torch.nn.Linear(3, 2)
-    x = mpigrad.ones(4, 3, requires_grad=True)
-    (layer().apply(x, module) ** 2).sum().backward()
-    same = torch.ones(4, 3, requires_grad=True)
-    (module(same) ** 2).sum().backward()
-    assert mpigrad.allclose(x.grad, mpigrad.from_dlpack(same.grad))
-
-
-def test_the_same_in_a_context() -> None:
-    module = torch.nn.Linear(3, 2)
-    rpc.init_rpc("solo", rank=0, world_size=1)
-    try:
-        x = mpigrad.ones(4, 3, requires_grad=True)
-        with dist_autograd.context() as context_id:
-            y = rpc.rpc_sync("solo", mpigrad.mul, args=(x, 2))
-            dist_autograd.backward(context_id, [layer().apply(y, module).sum()])
-            found = dist_autograd.get_gradients(context_id)[x]
-    finally:
-        rpc.shutdown()
-    assert mpigrad.allclose(found, mpigrad.from_dlpack(2 * module.weight.detach().sum(0)).expand(4, 3))
 
 
 @pytest.mark.parametrize("meet", [

@@ -16,7 +16,7 @@ Hooks of leaves are put off (`quiet`) until all gradients of the leaf in this pa
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpigrad._graph.namespace import RAW
@@ -54,11 +54,18 @@ class GuestOutput(Node):
     __slots__ = ("adapter", "edge", "tensor")
     adapter: TensorAdapter
     edge: ForeignEdge
-    tensor: weakref.ref[Any]  # weak: sending a tensor does not keep its memory
+    tensor: Callable[[], Any]  # weak if possible: sending a tensor does not keep its memory
 
     def __init__(self, adapter: TensorAdapter, tensor: Any, edge: ForeignEdge) -> None:
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
-        self.adapter, self.edge, self.tensor = adapter, edge, weakref.ref(tensor)
+        self.adapter, self.edge, self.tensor = adapter, edge, _reference(tensor)
+
+
+def _reference(tensor: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(tensor)
+    except TypeError:  # a class of a framework without weak references
+        return lambda: tensor
 
 
 # One object for each leaf and output, so that sources that share one see that they do. The values keep what the keys are ids of.
