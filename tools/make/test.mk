@@ -57,15 +57,20 @@ recipes:  ## read the recipes for conda and Apptainer with the parsers of rattle
 wheel:  ## wheels for every Python of this machine and a source archive in dist/, each tried where there is no compiler
 	@$(PYTHON) tools/wheels.py
 
-# Not part of `make test`, which has a few seconds of each: attacks for a quarter of an hour.
+# Not part of `make test`, which has a few seconds of each: attacks for 20 minutes.
 .PHONY: test-attack
-test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs: Ctrl-C at any time, broken frames, 100,000 mutated files
+test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs: Ctrl-C at any time, broken frames, mutated files, everything at once
 	MPIGRAD_ATTACKS=100000 $(PLAIN) $(OMPI)/bin/python $(PYTEST) tests/ops/test_file_attacks.py
 	$(COMPILED) tools/mpirun.sh $(OMPI) 2 400 -m tests.attack.interrupts --interrupts 20000 --seconds 300 --all
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
 	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.interrupts --interrupts 20000 --seconds 200 --all
 	$(COMPILED) tools/mpirun.sh $(OMPI) 3 200 -m tests.attack.frames --frames 40000 --seconds 100
 	$(COMPILED) tools/mpirun.sh $(MPICH) 2 200 -m tests.attack.frames --frames 40000 --seconds 100
+	$(COMPILED) $(OMPI)/bin/python -m tests.attack.storm --memory --seconds 60
+	$(COMPILED) tools/mpirun.sh $(OMPI) 3 300 -m tests.attack.storm --seconds 60
+	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.storm --seconds 60
+	$(PLAIN) tools/mpirun.sh $(OMPI) 3 300 -m tests.attack.storm --seconds 60 --dynamic
+	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.storm --seconds 60 --dynamic
 
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 import struct
 import threading
+import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -347,8 +348,17 @@ def seconds_of(agent: Agent, timeout: float) -> float:
 
 
 def value_of(number: int) -> Any:
-    """The value of an RRef that this worker owns; waits for it."""
-    owner = table_of(get_agent()).owner(number)  # kept while waiting for the call that creates it
+    """The value of an RRef that this worker owns; waits for it.
+
+    RuntimeError if the call that creates it does not arrive within the time of a call: the value has been freed, because the
+    caller gave up (a timeout, an interrupt) and dropped the RRef before this call was served.
+    """
+    agent = get_agent()
+    owner = table_of(agent).owner(number)  # kept while waiting for the call that creates it
+    if owner.awaited and agent.rpc_timeout:
+        agent.wait(owner.value, time.monotonic() + agent.rpc_timeout)
+        if owner.awaited and not owner.value.done():
+            raise RuntimeError(f"the value of RRef {_id(number)} has been freed: its last user dropped it during this call")
     return owner.value.wait()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any
 
@@ -39,7 +40,7 @@ class RRefProxy:
             return self._call_once_known(name, arguments)
         invoke = _invoker(rref._get_type(timeout=self.rpc_timeout), name)
         if self.rpc_api == "rpc_sync":
-            return api.rpc_sync(rref.owner(), invoke, arguments, None, self.rpc_timeout)
+            return api.rpc_sync(rref.owner(), invoke.for_value_of(rref), arguments, None, self.rpc_timeout)
         made = remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
         made._get_future()._add(lambda fut: rref)  # keeps the RRef alive until the call is done
         return made
@@ -82,11 +83,18 @@ class _MethodCall:
         self._function, self._wire_name = function, name_of(function)
         self.__module__, self.__qualname__ = function.__module__, method
         self.__name__ = method.rpartition(".")[2]
+        self.rref: RRef | None = None
         if hasattr(function, "_wrapped_async_rpc_function"):
             self._wrapped_async_rpc_function = function
 
     def __call__(self, *args: Any) -> Any:
         return self._function(*args)
+
+    def for_value_of(self, rref: RRef) -> _MethodCall:
+        """The same with the RRef, so that a pending call keeps it alive, even if the caller was interrupted and dropped it."""
+        made = copy.copy(self)
+        made.rref = rref
+        return made
 
 
 @functools.lru_cache(1024)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import mpigrad.distributed.rpc as rpc
+from mpigrad.distributed.rpc import rref_proxy
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._testing.faults import Faults
@@ -223,3 +224,21 @@ def test_of_a_rank_that_comes_and_goes_only_the_latest_loss_is_kept() -> None:
             assert table.has_lost(7, epoch) and not table.has_lost(7, epoch % 65_535 + 1)
         assert table.has_lost(7, 65_500) and table.has_lost(7, 5) and not table.has_lost(6, 5)
         assert table.lost == {7: 99}
+
+
+def test_a_pending_method_call_keeps_its_rref_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its caller may have been interrupted: the frame of `rpc_sync` is gone, the call is not."""
+    with world_in_memory(1) as agents, acting_as(agents[0]):
+        rref, pending = rpc.RRef([1, 2]), []
+        monkeypatch.setattr(rref_proxy.api, "rpc_sync", lambda to, func, *rest: pending.append(func))
+        rref.rpc_sync().count(2)
+        assert pending[0].rref is rref
+        monkeypatch.undo()
+        assert rref.rpc_sync().count(2) == 1 and rref_proxy._invoker(list, "count").rref is None
+
+
+def test_a_call_to_a_value_that_was_freed_ends() -> None:
+    """The caller gave up and dropped the RRef before the call was served."""
+    with world_in_memory(2, rpc_timeout=0.2) as agents, acting_as(agents[0]):
+        with pytest.raises(RuntimeError, match="has been freed"):
+            rpc.rpc_sync("worker1", rref_proxy._local_invoke, args=(777, "count", (2,), {}), timeout=20)
