@@ -1035,7 +1035,7 @@ class Tensor(TensorBase):
     def renorm_(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Self:
         """In-place version of `renorm`."""
     def repeat(self, *repeats: Any) -> Tensor:
-        """Copies of this tensor, concatenated: as many along each dimension as `sizes` says."""
+        """Copies of this tensor, concatenated: `repeats` has the number of copies along each dimension."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Repeat each element of the flattened tensor (or each slice of a dimension); the copies follow each other."""
     @property
