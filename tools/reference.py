@@ -33,6 +33,7 @@ MODULES = (
     "mpigrad.distributed.pipelining",
     "mpigrad.distributed.rpc",
     "mpigrad.distributed.rpc.functions",
+    "mpigrad.distributed.tensor.parallel",
     "mpigrad.distributions",
     "mpigrad.fft",
     "mpigrad.func",

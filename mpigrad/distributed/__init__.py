@@ -63,6 +63,7 @@ from ._process_group.point_to_point import P2POp, batch_isend_irecv, irecv, isen
 from ._process_group.reduce_op import ReduceOp
 from ._process_group.subgroups import new_subgroups, new_subgroups_by_enumeration
 from ._process_group.work import Work
+from .device_mesh import DeviceMesh, init_device_mesh
 
 __all__ = [
     "Backend", "GradBucket", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
@@ -70,7 +71,7 @@ __all__ = [
     "batch_isend_irecv", "bind_device", "broadcast", "broadcast_object_list", "default_pg_timeout",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_default_backend_for_device",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "group", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
+    "group", "init_device_mesh", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
     "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
     "is_xccl_available", "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
     "recv", "recv_object_list", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter",
@@ -98,7 +99,7 @@ def is_mpi_available() -> bool:
     return is_available()
 
 
-_LAZY = {"algorithms", "autograd", "checkpoint", "domain", "nn", "optim", "pipelining", "rpc"}
+_LAZY = {"algorithms", "autograd", "checkpoint", "domain", "nn", "optim", "pipelining", "rpc", "tensor"}
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 PAGE = Path(__file__).parents[2] / "docs" / "porting.md"
 WHOLE = ["distributed.rpc", "distributed.autograd", "distributed.optim", "distributed.nn", "futures"]  # _private names, too
-PUBLIC = ["distributed", "distributed.pipelining", "multiprocessing"]
+PUBLIC = ["distributed", "distributed.pipelining", "distributed.tensor.parallel", "multiprocessing"]
 
 
 def ours(module: str) -> Any:

@@ -1,0 +1,98 @@
+"""The four maps between tensors that all ranks of a group have and tensors that are cut along their last dimension.
+
+A gradient of a tensor that all ranks have is itself had by all of them: the ranks compute the same loss, once, together. (In
+`distributed.nn.functional` the ranks' losses are added.) So each map is the adjoint of another one here: `shared` of `total`,
+`gathered` of `own_part`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpigrad._core.tensor import wrap
+from mpigrad._ops.create.create import empty, zeros
+from mpigrad._ops.shape.joining import cat
+from mpigrad._tensor import Tensor
+from mpigrad.autograd.function import Function
+
+from .._process_group.all_reduce import all_reduce
+from .._process_group.collectives import all_gather
+from .._process_group.groups import ProcessGroup
+
+
+class _Shared(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
+        ctx.group = group
+        return wrap(x._array)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return _Total.apply(g, ctx.group), None
+
+
+class _Total(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
+        ctx.group = group
+        made = x.clone()
+        all_reduce(made, group=group)
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return _Shared.apply(g, ctx.group), None
+
+
+class _Gathered(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup, length: int) -> Tensor:
+        ctx.group = group
+        step = part_of(length, group.size(), 0)[1]
+        mine = zeros((*x.shape[:-1], step), dtype=x.dtype, device=x.device)  # the last piece may be shorter
+        mine[..., : x.shape[-1]] = x
+        parts = [empty(mine.shape, dtype=x.dtype, device=x.device) for _ in range(group.size())]
+        all_gather(parts, mine, group)
+        return cat(parts, dim=-1)[..., :length].clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return _OwnPart.apply(g, ctx.group), None, None
+
+
+class _OwnPart(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
+        ctx.group, ctx.length = group, x.shape[-1]
+        start, stop = part_of(ctx.length, group.size(), group.rank())
+        return x[..., start:stop].clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return _Gathered.apply(g, ctx.group, ctx.length), None
+
+
+def part_of(length: int, parts: int, at: int) -> tuple[int, int]:
+    """Start and end of a piece, as `Tensor.chunk` cuts."""
+    step = -(-length // parts)
+    return min(at * step, length), min((at + 1) * step, length)
+
+
+def shared(x: Tensor, group: ProcessGroup) -> Tensor:
+    """A tensor that all ranks have, for different work on each; its gradient is the sum of theirs."""
+    return _Shared.apply(x, group)
+
+
+def total(x: Tensor, group: ProcessGroup) -> Tensor:
+    """The sum over ranks, on every rank."""
+    return _Total.apply(x, group)
+
+
+def gathered(x: Tensor, group: ProcessGroup, length: int) -> Tensor:
+    """The pieces of all ranks, joined along the last dimension of this length."""
+    return _Gathered.apply(x, group, length)
+
+
+def own_part(x: Tensor, group: ProcessGroup) -> Tensor:
+    """This rank's piece of the last dimension."""
+    return _OwnPart.apply(x, group)
