@@ -7,7 +7,7 @@ from mpigrad._core.objects cimport sole
 from mpigrad._core.tensor cimport wrap
 
 cdef class GraphTask:
-    cdef public object F, captures, needed, sink
+    cdef public object F, captures, needed, ordered, sink
     cdef public dict buffers, captured, dependencies
     cdef public set own
     cdef public list ready

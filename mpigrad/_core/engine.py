@@ -123,6 +123,27 @@ def _pop(heap: list[Node]) -> Node:
     return first
 
 
+def add_in_order(terms: list[tuple[bytes, Any]], grad: Any) -> Any:
+    """Add a gradient to a list of terms; returns their sum. Its bits do not depend on the order of the calls: terms are added in
+    the order of their bytes."""
+    terms.append((_bytes_of(grad), grad))
+    terms.sort(key=_first)
+    total = terms[0][1]
+    for _, each in terms[1:]:
+        total = sum_of_tensors(total, each)
+    return total
+
+
+def _bytes_of(grad: Any) -> bytes:
+    array = grad._array if isinstance(grad, Tensor) else as_array(grad)
+    parts = (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,)
+    return b"".join([(part if hasattr(part, "tobytes") else np.asarray(part.detach())).tobytes() for part in parts])
+
+
+def _first(term: tuple[bytes, Any]) -> bytes:
+    return term[0]
+
+
 class _Running(threading.local):
     """Holds the pass that this thread is running."""
 
@@ -148,6 +169,7 @@ class GraphTask:
         "dependencies",
         "keep",
         "needed",
+        "ordered",
         "own",
         "ready",
         "sink",
@@ -168,6 +190,8 @@ class GraphTask:
         self.ready: list[Node] = []  # a heap: the node with the highest sequence number is the first
         self.captures, self.captured = captures, {}  # type: ignore[var-annotated]
         self.needed = needed  # run only these; None runs all
+        # by node and output: the terms of sums whose bits must not depend on their order; None: add as gradients arrive
+        self.ordered: dict[tuple[Node, int], list[tuple[bytes, Any]]] | None = None
 
     def start(self, node: Node) -> None:
         """Add a node that has received all its gradients to those that are ready."""
@@ -183,11 +207,18 @@ class GraphTask:
         if held is None:
             held = self.buffers[node] = [None] * node.outputs
         if grad is not None:
-            held[nr] = grad if held[nr] is None else sum_of_tensors(held[nr], grad)
+            if held[nr] is None:
+                held[nr] = grad
+            elif self.ordered is not None:
+                held[nr] = self._sum_in_order(node, nr, held[nr], grad)
+            else:
+                held[nr] = sum_of_tensors(held[nr], grad)
 
     def _sum(self, node: Node, held: Any, grad: Any) -> Any:
         if grad is None:
             return held
+        if self.ordered is not None:
+            return self._sum_in_order(node, 0, held, grad)
         if self.F is not RAW:
             return sum_of_tensors(held, grad)
         if type(held) is not ndarray:
@@ -198,8 +229,18 @@ class GraphTask:
         self.own.add(node)
         return held + grad
 
+    def _sum_in_order(self, node: Node, nr: int, held: Any, grad: Any) -> Any:
+        assert self.ordered is not None
+        terms = self.ordered.get((node, nr))
+        if terms is None:
+            terms = self.ordered[node, nr] = []
+            add_in_order(terms, held)
+        return add_in_order(terms, grad)
+
     def _sum_alone(self, node: Node, held: Any, grad: Any, alone: bool) -> Any:
         """`_sum` inside the loop: a large array with no other reference (`alone`) is added to in place."""
+        if self.ordered is not None:
+            return self._sum(node, held, grad)
         if alone and type(held) is ndarray and held.size >= _LARGE and node not in self.own and owns_memory(held):
             if type(grad) is ndarray and held.dtype == grad.dtype and held.shape == grad.shape:
                 self.own.add(node)

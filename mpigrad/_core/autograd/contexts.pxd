@@ -14,7 +14,7 @@ cdef class DistAutogradContext:
     cdef public object context_id, origins
     cdef public dict gradients, joined, reached, recvs, roots, sends
     cdef public set known_workers
-    cdef public object missing
+    cdef public object missing, terms
     cdef public Mutex lock
     cdef public Parts parts
     cdef public bint released

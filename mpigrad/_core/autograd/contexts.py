@@ -27,13 +27,14 @@ from mpigrad._array.device import CPU, device, guard
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import RAW
 from mpigrad._graph.tracing import run_traced
+from mpigrad._settings import _Chosen
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from ..engine import as_array, check_hook_results
+from ..engine import add_in_order, as_array, check_hook_results
 from ..future import Future, set_carry_hook
 from ..guard import enter, leave
 from ..node import AccumulateGrad, Edge, Node, grown, keep, sum_of_tensors
@@ -74,6 +75,7 @@ class DistAutogradContext:
         "released",
         "roots",
         "sends",
+        "terms",
     )
 
     def __init__(self, context_id: int) -> None:
@@ -90,6 +92,7 @@ class DistAutogradContext:
         self.reached: dict[int, set[int]] = {}  # by reach id: message ids of the send functions that will get gradients
         self.roots: dict[tuple[Edge, ...], Source] = {}  # cache of the graphs below roots, which never change
         self.released = False
+        self.terms: dict[Tensor, list[tuple[bytes, Any]]] | None = None  # gradients of each leaf, if their order must not matter
 
     # -- PyTorch's methods for debugging ------------------------------------------------------------------------------
     def _context_id(self) -> int:
@@ -152,7 +155,9 @@ class DistAutogradContext:
         self.lock.acquire()
         try:
             held = self.gradients.get(variable)
-            if F is not RAW:
+            if _Chosen.deterministic:
+                self._add_in_order(variable, grad, F)
+            elif F is not RAW:
                 self.gradients[variable] = grad if held is None else sum_of_tensors(held, grad)
             elif held is None:
                 self.gradients[variable] = wrap(keep(grad, variable, owned))
@@ -174,6 +179,14 @@ class DistAutogradContext:
         finally:
             self.lock.release()
             leave(before)
+
+    def _add_in_order(self, variable: Tensor, grad: Any, F: Any) -> None:
+        """`accumulate` with a sum whose bits do not depend on the order of arrival."""
+        if self.terms is None:
+            self.terms = {}
+        terms = self.terms.setdefault(variable, [])
+        total = add_in_order(terms, grad.copy() if F is RAW else grad)
+        self.gradients[variable] = total if F is not RAW else wrap(keep(total, variable, False))
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember the sender's devices of a message's tensors, to which their gradients return."""

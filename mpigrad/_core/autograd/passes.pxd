@@ -8,7 +8,7 @@ from mpigrad._core.guard cimport resume, suspend
 from mpigrad._core.objects cimport Mutex
 
 cdef class Pass:
-    cdef public object F, captured, captures, id, initiator, thread
+    cdef public object F, captured, captures, id, initiator, terms, thread
     cdef public bint discard, keep
 
     @cython.locals(sink=Sink, path=Path, task=GraphTask, before=int)

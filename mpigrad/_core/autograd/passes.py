@@ -44,12 +44,13 @@ from mpigrad._array.device import CPU, device
 from mpigrad._array.sparse.array import SparseArray
 from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
+from mpigrad._settings import _Chosen
 from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError, pack_error, unpack_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler, worker_lost_hooks
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
-from ..engine import Captures, GraphTask, as_array
+from ..engine import Captures, GraphTask, add_in_order, as_array
 from ..future import Future
 from ..guard import resume, suspend
 from ..objects import Mutex
@@ -77,7 +78,7 @@ _capturing = threading.Lock()  # several threads of a pass may add to a captured
 class Pass:
     """One backward pass: its id (which contains the initiator's rank), and its options."""
 
-    __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "thread")
+    __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "terms", "thread")
 
     def __init__(self, pass_id: int) -> None:
         self.id = pass_id  # includes the flags; in the header of every message of the pass
@@ -87,6 +88,7 @@ class Pass:
         self.discard = bool(pass_id & _DISCARD)  # for `grad`: contexts accumulate nothing, and the initiator captures gradients
         self.captures: Captures | None = None  # on the initiator: the nodes whose gradients are captured
         self.captured: dict[int, Any] = {}
+        self.terms: dict[int, list[tuple[bytes, Any]]] = {}  # of captured gradients, if their order must not matter
         self.thread = 0  # on the initiator: the calling thread, the only one on which interrupts are allowed during the pass
 
     @classmethod
@@ -111,6 +113,7 @@ class Pass:
                 resume(before)
         else:
             task = GraphTask(self.F, source.counts.copy(), self.keep, sink, self.captures)
+            task.ordered = {} if _Chosen.deterministic else None
             source.feed(task, grads)
             self.run_task(task, user_code)
         return sink.outgoing
@@ -140,7 +143,9 @@ class Pass:
         """Add the gradients of captured nodes from one task."""
         with _capturing:
             for place, grad in found.items():
-                if grad is not None:
+                if grad is not None and _Chosen.deterministic:
+                    self.captured[place] = add_in_order(self.terms.setdefault(place, []), grad)
+                elif grad is not None:
                     held = self.captured.get(place)
                     self.captured[place] = grad if held is None else held + grad
 
@@ -581,6 +586,7 @@ class JoinedPart:
                 self._missing = set(expected)
                 counts, self._entries = merged_counts(expected)
                 self._task = GraphTask(pass_.F, counts, pass_.keep, self._sink, pass_.captures)
+                self._task.ordered = {} if _Chosen.deterministic else None
         self._work()
 
     def abort(self) -> None:

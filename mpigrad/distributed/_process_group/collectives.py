@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import guard, is_loaded
+from mpigrad._settings import are_deterministic_algorithms_enabled
 from mpigrad._tensor import Tensor
 
 from .. import _mpi
@@ -125,6 +126,47 @@ def _for_reduction(tensor: Tensor) -> Any:
         return array.astype(_WIDER.get(array.dtype.name, array.dtype), copy=False)
 
 
+def _needs_order(op: ReduceOp, kind: Any) -> bool:
+    """Whether a result depends on the order of additions or products, and the same bits in every run were asked for."""
+    return are_deterministic_algorithms_enabled() and kind.kind in "fc" and op in _ORDERED
+
+
+_ORDERED = (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
+
+
+def _ordered_reduction(
+    name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, async_op: bool, *root: int
+) -> Work | None:
+    """`_reduction` that gathers the terms of all ranks and combines them in the order of ranks."""
+    mine, size, comm = not root or root[0] == found.rank(), found.size(), found.comm
+    scattered = given.size != output._array.size or name == "reduce_scatter"
+    given = given.reshape(size, -1) if scattered else given.reshape(1, -1)
+    rows = space((size, given.shape[1]), given.dtype, given) if mine else None
+
+    def begin() -> Any:
+        if root:
+            return comm.Igather(as_bytes(given), None if rows is None else as_bytes(rows), root[0])
+        return (comm.Ialltoall if scattered else comm.Iallgather)(as_bytes(given), as_bytes(rows))
+
+    def finish() -> None:
+        with guard(rows):
+            made = rows[0].copy()
+            for row in rows[1:]:
+                if op is ReduceOp.PRODUCT:
+                    made *= row
+                else:
+                    made += row
+            if op is ReduceOp.AVG:
+                made /= size
+            arrived(output, made.reshape(output._array.shape).astype(output._array.dtype, copy=False))
+
+    operation(op, output._array.dtype)  # its errors
+    return _start(
+        name, found, begin, finish if mine else None, (given, rows), async_op, [output],
+        alike=(output, op.name, *(f"root {rank}" for rank in root)),
+    )  # fmt: skip
+
+
 def _reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
     *root: int,
@@ -133,6 +175,8 @@ def _reduction(
 
     The memory of `output` is used if it is of the right kind; if it is that of `given`, too, MPI reduces in place.
     """
+    if _needs_order(op, given.dtype):
+        return _ordered_reduction(name, found, output, given, op, async_op, *root)
     mine = not root or root[0] == found.rank()
     kind = output._array.dtype
     how = operation(op, kind)
