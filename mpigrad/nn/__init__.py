@@ -15,6 +15,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "parallel":  # built on process groups, so loaded when it is used
-        return importlib.import_module(f"{__name__}.{name}")
+    """Load what is built on process groups when it is used."""
+    if name == "parallel":
+        return importlib.import_module(f"{__name__}.parallel")
+    if name == "SyncBatchNorm":
+        return importlib.import_module(f"{__name__}.parallel").SyncBatchNorm
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,8 @@
-"""Modules on several ranks: `DistributedDataParallel`."""
+"""Modules on several ranks: `DistributedDataParallel`, `SyncBatchNorm`."""
 
 from __future__ import annotations
 
+from ._sync_batch_norm import SyncBatchNorm
 from .distributed import DistributedDataParallel
 
-__all__ = ["DistributedDataParallel"]
+__all__ = ["DistributedDataParallel", "SyncBatchNorm"]

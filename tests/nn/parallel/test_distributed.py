@@ -238,6 +238,30 @@ def test_different_models_are_an_error(group) -> None:
         DDP(nn.ReLU())
 
 
+@pytest.mark.mpi(min_size=2)
+def test_batch_norm_over_all_ranks(group) -> None:
+    """Batches of different sizes, inside DDP: as one process with the whole batch."""
+    rank, size = group.rank, group.world_size
+    sizes = [each + 2 for each in range(size)]
+    whole = mpigrad.tensor(np.random.default_rng(0).normal(size=(sum(sizes), 3, 2)), dtype=mpigrad.float64)
+    mine = whole.split(sizes)[rank]
+
+    def network() -> nn.Sequential:
+        mpigrad.manual_seed(0)
+        return nn.Sequential(nn.BatchNorm1d(3), nn.Flatten(), nn.Linear(6, 1)).double()
+
+    model, alone = DDP(nn.SyncBatchNorm.convert_sync_batchnorm(network())), network()
+    assert isinstance(model.module[0], nn.SyncBatchNorm) and list(model.module.state_dict()) == list(alone.state_dict())
+    for _ in range(2):
+        (model(mine) ** 2).sum().backward()
+        (alone(whole) ** 2).sum().backward()
+    assert_near([each * size for each in grads(model)], grads(alone), 1e-9)
+    for ours, theirs in zip(model.module[0].buffers(), alone[0].buffers()):
+        assert np.allclose(ours.numpy(), theirs.numpy())
+    model.eval(), alone.eval()
+    assert np.allclose(model(mine).detach().numpy(), alone(mine).detach().numpy())
+
+
 def _look_up(table: Any, ids: mpigrad.Tensor) -> mpigrad.Tensor:
     return table.local_value()(ids)
 
