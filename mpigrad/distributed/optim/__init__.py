@@ -5,5 +5,6 @@ from __future__ import annotations
 from ._clipping import clip_grad_norm_
 from ._scheduler import DistributedScheduler
 from .optimizer import DistributedOptimizer
+from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-__all__ = ["DistributedOptimizer", "DistributedScheduler", "clip_grad_norm_"]
+__all__ = ["DistributedOptimizer", "DistributedScheduler", "ZeroRedundancyOptimizer", "clip_grad_norm_"]

@@ -9,13 +9,13 @@ from typing import Any
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor
 from mpigrad.distributed._process_group.groups import new_group, resolve
+from mpigrad.distributed._process_group.states import check_same, copy_from
 
 from ..modules.module import Module
 from ..modules.sparse import Embedding, EmbeddingBag
 from ..parameter import is_uninitialized
 from ._join import Join
 from ._reducer import Reducer
-from ._states import check_same, copy_from
 
 _FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 

@@ -15,6 +15,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad import nn, optim
 from mpigrad.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from mpigrad.distributed.optim import ZeroRedundancyOptimizer
 from mpigrad.nn.parallel import DistributedDataParallel as DDP
 
 ROWS = 3  # per rank
@@ -236,6 +237,34 @@ def test_different_models_are_an_error(group) -> None:
         DDP(nn.Linear(4, group.rank + 1))
     with pytest.raises(RuntimeError, match="doesn't have any parameter that requires a gradient"):
         DDP(nn.ReLU())
+
+
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.host
+def test_an_optimizer_whose_state_is_divided(group) -> None:
+    """As Adam on every rank, with a share of its state each; the whole state can be saved and loaded."""
+    model, alone = DDP(network(seed=0)), network(seed=0)
+    ours = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=optim.Adam, lr=0.1)
+    theirs = optim.Adam(alone.parameters(), lr=0.1)
+    schedulers = [optim.lr_scheduler.StepLR(each, 1, 0.5) for each in (ours, theirs)]
+    for step in range(4):
+        for net, optimizer, x in ((model, ours, batch(group.rank, step)), (alone, theirs, whole_batch(group.world_size, step))):
+            optimizer.zero_grad()
+            loss_of(net(x)).backward()
+            optimizer.step()
+        for each in schedulers:
+            each.step()
+        assert_near([p.detach().numpy() for p in model.parameters()], [p.detach().numpy() for p in alone.parameters()], 1e-4)
+        if step == 1:
+            assert len(ours.state) < 6 or group.world_size == 1
+            ours.consolidate_state_dict(to=0)
+            saved = [ours.state_dict() if group.rank == 0 else None]
+            dist.broadcast_object_list(saved, src=0)
+            assert sorted(saved[0]["state"]) == list(range(6)) == sorted(theirs.state_dict()["state"])
+            if group.rank:
+                with pytest.raises(RuntimeError, match="has not been consolidated on this rank"):
+                    ours.state_dict()
+            ours.load_state_dict(saved[0])
 
 
 @pytest.mark.mpi(min_size=2)

@@ -8,8 +8,9 @@ from typing import Any
 from mpigrad._array.device import array_module, guard
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, counter
-from mpigrad.distributed._process_group.collectives import broadcast
-from mpigrad.distributed._process_group.objects import all_gather_object
+
+from .collectives import broadcast
+from .objects import all_gather_object
 
 
 def copy_from(rank: int, tensors: Sequence[Tensor], group: Any) -> None:

@@ -1,0 +1,115 @@
+"""`ZeroRedundancyOptimizer`: each rank keeps the optimizer's state of a part of the parameters, and updates that part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad._tensor import Tensor
+from mpigrad.optim.optimizer import Optimizer
+
+from .._process_group.groups import ProcessGroup, resolve
+from .._process_group.objects import gather_object
+from .._process_group.states import copy_from
+
+__all__ = ["ZeroRedundancyOptimizer"]
+
+
+class ZeroRedundancyOptimizer(Optimizer):
+    """An optimizer whose state is divided among the ranks of a group (stage 1 of ZeRO, Rajbhandari et al., 2020).
+
+    All ranks need the same gradients, as `DistributedDataParallel` gives them. A step updates this rank's share of parameters,
+    then every rank gets the shares of all others. `consolidate_state_dict` before `state_dict` collects the state on one rank.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> from mpigrad import nn, optim
+    >>> from mpigrad.distributed.optim import ZeroRedundancyOptimizer
+    >>> dist.init_process_group("mpi")
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=optim.Adam, lr=0.1)
+    >>> model(mpigrad.ones(1, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.consolidate_state_dict()
+    >>> sorted(optimizer.state_dict()["state"])
+    [0, 1]
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
+        if overlap_with_ddp:
+            raise RuntimeError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported; leave it out")
+        found = resolve(process_group)
+        if found is None:
+            raise ValueError("ZeroRedundancyOptimizer: this rank is not a member of process_group")
+        self.process_group: ProcessGroup = found
+        self.optim = optimizer_class(params, **defaults)  # type: ignore[call-arg]
+        self.defaults, self.param_groups, self.state = self.optim.defaults, self.optim.param_groups, self.optim.state
+        self._start()
+        self._consolidated: dict[int, Any] | None = None
+        self._divide()
+
+    def _divide(self) -> None:
+        """Give each parameter, the largest first, to the rank that has least."""
+        self._shares: list[list[Tensor]] = [[] for _ in self.process_group.ranks]
+        sizes = [0] * len(self._shares)
+        every = [each for group in self.param_groups for each in group["params"]]
+        for each in sorted(every, key=lambda one: -one.numel()):
+            rank = sizes.index(min(sizes))
+            self._shares[rank].append(each)
+            sizes[rank] += each.numel()
+        self._own = {id(each) for each in self._shares[self.process_group.rank()]}
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a parameter group. The parameters are divided anew, so it should come before the first step."""
+        self.optim.add_param_group(param_group)
+        self._divide()
+
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
+        """Update this rank's share, and copy all shares to all ranks."""
+        self._consolidated = None
+        groups = [group["params"] for group in self.param_groups]
+        for group in self.param_groups:
+            group["params"] = [each for each in group["params"] if id(each) in self._own]
+        try:
+            made = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)  # type: ignore[call-arg]
+        finally:
+            for group, params in zip(self.param_groups, groups):
+                group["params"] = params
+        for rank, share in enumerate(self._shares):
+            if share:
+                copy_from(rank, share, self.process_group)
+        return made
+
+    def consolidate_state_dict(self, to: int = 0) -> None:
+        """Collect the state of all ranks on rank `to`, for `state_dict` there. All ranks call it."""
+        root = self.process_group.place(to)
+        mine = self.process_group.rank() == root
+        parts: list[Any] | None = [None] * self.process_group.size() if mine else None
+        gather_object(self.optim.state_dict()["state"], parts, group=self.process_group, group_dst=root)
+        if parts is not None:
+            self._consolidated = {index: state for part in parts for index, state in part.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of the optimizer as if it were not divided; after `consolidate_state_dict`, on the rank that it named."""
+        if self._consolidated is None:
+            raise RuntimeError(
+                f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
+                f"{self.process_group.ranks[self.process_group.rank()]})` on all ranks beforehand if you meant to save the "
+                "global state."
+            )
+        return {**self.optim.state_dict(), "state": dict(sorted(self._consolidated.items()))}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load a whole state; this rank keeps its share."""
+        every = [each for group in self.param_groups for each in group["params"]]
+        kept = {index: state for index, state in state_dict["state"].items() if id(every[index]) in self._own}
+        self.optim.load_state_dict({**state_dict, "state": kept})
+        self.param_groups, self.state = self.optim.param_groups, self.optim.state
