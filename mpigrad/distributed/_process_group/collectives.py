@@ -141,7 +141,7 @@ def _ordered_reduction(
     mine, size, comm = not root or root[0] == found.rank(), found.size(), found.comm
     scattered = given.size != output._array.size or name == "reduce_scatter"
     given = given.reshape(size, -1) if scattered else given.reshape(1, -1)
-    rows = space((size, given.shape[1]), given.dtype, given) if mine else None
+    rows: Any = space((size, given.shape[1]), given.dtype, given) if mine else None
 
     def begin() -> Any:
         if root:
@@ -180,6 +180,7 @@ def _reduction(
     mine = not root or root[0] == found.rank()
     kind = output._array.dtype
     how = operation(op, kind)
+    made: Any
     own = incoming(output) if mine and kind == given.dtype else None
     in_place = own is not None and own is given
     if own is None or own is not output._array or not in_place and may_share(own, given):

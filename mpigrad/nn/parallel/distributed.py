@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,7 +86,7 @@ class DistributedDataParallel(Module):
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._join: Join | None = None
         self._ignored = ignored
-        sizes = bucket_cap_mb_list or ([_FIRST_MB, _MB] if bucket_cap_mb is None else [bucket_cap_mb])
+        sizes: Sequence[float] = bucket_cap_mb_list or ([_FIRST_MB, _MB] if bucket_cap_mb is None else [bucket_cap_mb])
         check_same(named, self.process_group)
         if init_sync:
             self._copy_state(0, buffers=broadcast_buffers is not False or forward_sync_buffers is not None)
@@ -182,7 +182,7 @@ class DistributedDataParallel(Module):
         module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore  # type: ignore[assignment]
 
 
-def _check(named: list[tuple[str, Tensor]], device_ids: Any) -> None:
+def _check(named: Sequence[tuple[str, Tensor]], device_ids: Any) -> None:
     """Raise PyTorch's errors for modules that cannot be wrapped."""
     if not named:
         raise RuntimeError(

@@ -89,8 +89,8 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
         state.q_memory_dict[index] = qs
     if state.use_error_feedback:
         left = given
-        for each, part in zip(bucket.gradients(), _parts(left, bucket)):
-            if any(np.shares_memory(each._array, w) for w in whole):
+        for view, part in zip(bucket.gradients(), _parts(left, bucket)):
+            if any(np.shares_memory(view._array, w) for w in whole):
                 part[...] = 0
         for m, p, q in zip(matrices, ps, own):
             place = (m.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // flat.itemsize
