@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ from torch import nn
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad._core.autograd import guests
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.nn import RemoteModule
 from tests.interop import torch_scripts as scripts
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 
@@ -75,6 +78,24 @@ def test_a_remote_operator() -> None:
         found = remote(1, torch.add, x, y)
         assert found.grad_fn.name() == "torch::distributed::autograd::RecvRpcBackward" and not found.is_leaf
         found += 1  # as with PyTorch
+
+
+def test_graphs_are_freed_without_the_garbage_collector() -> None:
+    x = leaf(3)
+
+    def step() -> None:
+        with dist_autograd.context() as context_id:
+            h = torch.sin(x)
+            dist_autograd.backward(context_id, [(remote(1, torch.tanh, h) * h).sum()])
+
+    step()
+    gc.collect()
+    gc.disable()
+    try:
+        step()
+        assert eventually(lambda: not len(guests._outputs)) and not gc.collect()
+    finally:
+        gc.enable()
 
 
 def test_a_tensor_that_is_sent_and_also_used_here() -> None:

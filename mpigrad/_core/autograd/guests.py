@@ -142,7 +142,7 @@ class Segment(Node):
 
     def precede(self, last: Segment) -> None:
         """Run before another segment, which gets no gradient from this one."""
-        self.edges = (*self.edges, last.enter((self, 0)))
+        self.edges = (*self.edges, last.enter((None, len(last.entries))))  # a name only: no node, no reference back
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         return self._run(F, grad, True)
