@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -36,14 +37,16 @@ class Predicted(nn.Linear):
 
 
 STAGES: list[Any] = [Embedded, Layer, Layer, Predicted]
+MAKING = threading.Lock()  # a rank with two stages makes them on two threads, and torch has one generator
 
 
 class Part:
     """One stage and its optimizer, on its rank."""
 
     def __init__(self, stage: int) -> None:
-        torch.manual_seed(stage)
-        self.module = STAGES[stage]()
+        with MAKING:
+            torch.manual_seed(stage)
+            self.module = STAGES[stage]()
         self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.1)
 
     def forward(self, x: Any) -> Any:
