@@ -131,6 +131,7 @@ def alone(count: int, x, ids, target) -> tuple[float, list, mpigrad.Tensor]:
 
 
 @pytest.mark.mpi(min_size=1)
+@pytest.mark.host
 @pytest.mark.parametrize("chunks", [4, 6])
 @pytest.mark.parametrize("kind", SINGLE + SEVERAL)
 def test_losses_and_gradients_of_one_process(group, kind, chunks) -> None:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "examples"))
 
 import transformer_3d
 
-pytestmark = pytest.mark.mpi(min_size=1)
+pytestmark = [pytest.mark.mpi(min_size=1), pytest.mark.host]
 
 
 @pytest.fixture
@@ -109,7 +109,6 @@ def test_wrong_plans(group) -> None:
         RowwiseParallel(use_local_output=False)
 
 
-@pytest.mark.host
 def test_a_transformer_with_every_product_of_parallelisms(group) -> None:
     names = ("data", "pipe", "tensor")
     alone = DeviceMesh("cpu", [[[group.rank]]], mesh_dim_names=names)
