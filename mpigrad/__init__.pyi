@@ -1200,7 +1200,7 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """`unsqueeze` as a copy instead of a view."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
-    """Request deterministic results. No effect: all operators here are deterministic."""
+    """Request results that have the same bits in every run."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """The Vandermonde matrix: each row has the powers of one element of a vector."""
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:

@@ -21,8 +21,10 @@ class _Chosen:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Request the same bits in every run. All local operators are deterministic anyway. Reductions of process groups then add in
-    the order of ranks, and distributed passes add gradients in an order that does not depend on when messages arrive.
+    """Request results that have the same bits in every run.
+
+    Local operators are deterministic anyway. Reductions of process groups then add in the order of ranks, and distributed passes
+    add gradients in an order that does not depend on when messages arrive.
 
     >>> import mpigrad
     >>> mpigrad.use_deterministic_algorithms(True)
