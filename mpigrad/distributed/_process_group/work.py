@@ -8,7 +8,6 @@ and ends when there are none. With MPI_THREAD_SERIALIZED every MPI call takes th
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from .. import _mpi
 from .._mpi import mpi_turn
 
 _SHORTEST, _LONGEST = 20e-6, 1e-3  # pauses between two tests, in seconds
-_AT_ONCE = 100  # tests before the first pause; other processes may have the core in between
+_AT_ONCE = 100  # tests before the first pause; a core that is given away comes back milliseconds later if others compute
 
 
 class Work:
@@ -67,7 +66,6 @@ class Work:
         while not self.is_completed():
             tests += 1
             if tests < _AT_ONCE:
-                os.sched_yield()
                 continue
             if deadline is not None and time.monotonic() > deadline:
                 raise self._late(seconds)
