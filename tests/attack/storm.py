@@ -28,9 +28,9 @@ import numpy as np
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad.distributed.rpc._world.in_process import acting_as, in_process_world
 from mpigrad.futures import Future, collect_all
 from tests.support.eventually import eventually
+from tests.support.in_memory import acting_as, world_in_memory
 
 from . import interrupts
 
@@ -281,7 +281,7 @@ def in_memory(seed: int, seconds: float, size: int = 4) -> Counter[str]:
         return chance.random() * slow * (chance.random() < 0.2)
 
     names = [f"worker{rank}" for rank in range(size)]
-    with in_process_world(size, fate=fate, seed=seed) as agents:
+    with world_in_memory(size, fate=fate, seed=seed) as agents:
         storms = [Storm(agent, names, ACTIONS, seed * 100 + 10 * agent.rank, seconds) for agent in agents]
         count = sum((storm.finish() for storm in storms), Counter())
         nothing_left(agents)

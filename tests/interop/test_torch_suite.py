@@ -49,7 +49,7 @@ def suite(name: str) -> Any:
     return module
 
 
-def tests() -> list[Any]:
+def _tests() -> list[Any]:
     found = []
     for name, classes in SUITES.items():
         for cls in classes:
@@ -61,7 +61,7 @@ def tests() -> list[Any]:
 @pytest.mark.mpi(min_size=4)
 @pytest.mark.deadline(60)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("name", "cls", "test"), tests())
+@pytest.mark.parametrize(("name", "cls", "test"), _tests())
 def test_of_pytorch(rpc_world: World, monkeypatch: pytest.MonkeyPatch, name: str, cls: str, test: str) -> None:
     base = getattr(suite(name), cls)
     unused = dict.fromkeys(("rpc_backend", "rpc_backend_options", "get_shutdown_error_regex", "get_timeout_error_regex"))

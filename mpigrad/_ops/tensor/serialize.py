@@ -40,12 +40,13 @@ from mpigrad._array.sparse.array import SparseArray
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor
 
-from . import pickling, safetensors, torch_read, torch_write
+from . import pickling, safetensors
 from .file_names import moved, name_of, named
 from .makers import KIND, check_place
 from .safe_unpickler import SafeUnpickler, damaged
 
 _MAGIC = b"MPIGRAD"
+_ZIP_MAGIC = b"PK\x03\x04"  # of files of torch.save
 _FORMAT = 2
 _ALIGN = 64
 MapLocation = Callable[..., Any] | device | str | dict[Any, Any] | None
@@ -206,7 +207,13 @@ def _write(obj: Any, file: Any) -> None:
         file.write(block)
 
 
-_FORMATS = {"mpigrad": _write, "torch": torch_write.write}
+def _write_for_torch(obj: Any, file: Any) -> None:
+    from .torch_write import write  # here: it loads zipfile, which few programs need
+
+    write(obj, file)
+
+
+_FORMATS = {"mpigrad": _write, "torch": _write_for_torch}
 
 
 def load(
@@ -237,7 +244,9 @@ def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) 
     place = partial(_mapped, map_location=map_location)
     start = file.tell() if mapped else 0
     magic = file.read(len(_MAGIC) + 1)
-    if magic[: len(torch_read.MAGIC)] == torch_read.MAGIC:
+    if magic[: len(_ZIP_MAGIC)] == _ZIP_MAGIC:
+        from . import torch_read
+
         return torch_read.TorchUnpickler(torch_read.Archive(_whole(file, magic), mapped), place).load()
     if magic[:-1] == _MAGIC or not safetensors.is_header(magic := magic + file.read(1)):
         return _read_record(file, magic[: len(_MAGIC) + 1], place, safe, mapped, start)

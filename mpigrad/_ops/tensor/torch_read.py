@@ -31,8 +31,6 @@ from .makers import check_names, check_place
 from .pickling import array_in
 from .safe_unpickler import SafeUnpickler, Step, damaged
 
-MAGIC = b"PK\x03\x04"
-OLD_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF"  # of torch.save before 1.6
 STORAGES = {
     "DoubleStorage": dtypes.float64, "FloatStorage": dtypes.float32, "HalfStorage": dtypes.float16,
     "BFloat16Storage": dtypes.bfloat16, "LongStorage": dtypes.int64, "IntStorage": dtypes.int32, "ShortStorage": dtypes.int16,

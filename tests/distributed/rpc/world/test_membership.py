@@ -19,10 +19,10 @@ from mpigrad.distributed.rpc._transport.in_memory import MemoryNetwork
 from mpigrad.distributed.rpc._world import dynamic, leaving
 from mpigrad.distributed.rpc._world.device_profiles import encode_introduction
 from mpigrad.distributed.rpc._world.dynamic import join
-from mpigrad.distributed.rpc._world.in_process import acting_as
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from tests.support.eventually import eventually
+from tests.support.in_memory import acting_as
 
 
 @pytest.fixture
