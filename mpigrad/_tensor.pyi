@@ -1017,7 +1017,7 @@ class Tensor(TensorBase):
     def reciprocal_(self, *, out: Tensor | None = None) -> Self:
         """In-place version of `reciprocal`."""
     def record_stream(self, stream: Any) -> None:
-        """Record that `stream` uses this tensor, which belongs to another stream: its memory is not reused before that work is complete."""
+        """Record that `stream` uses this tensor, which belongs to another stream: when the tensor is freed, its memory is not reused before all work that `stream` has been given until then is complete."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:

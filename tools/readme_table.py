@@ -20,8 +20,8 @@ from benchmarks.report import in_units, line  # noqa: E402
 MARKERS = re.compile(r"(<!-- benchmark table -->\n).*?(<!-- end -->)", re.DOTALL)
 ROWS = {
     "calls.empty": "empty `rpc_sync`, there and back",
-    "calls.small_in_context": "Python function on 3x3 tensors, recorded",
-    "calls.in_flight": "one of 64 calls in flight",
+    "calls.small_in_context": "Python function on 3x3 tensors, in an autograd context",
+    "calls.in_flight": "time per call, with 64 in flight",
     "calls.echo_16": "echo of 16 MiB",
     "calls.echo_256": "echo of 256 MiB",
     "backward.remote_add": "context, remote add, backward",
@@ -46,7 +46,10 @@ def table(results: Rounds, units: dict[str, str], machine: str) -> str:
             continue
         cells = [in_units(value.median, units.get(measure, "s")) for value in values if value is not None]
         rows.append(line([title, *cells, f"{against.median:.2g}x"]))
-    source = f"{machine.strip().rstrip('.')}. Medians; every sample is in `benchmarks/results/latest.json`."
+    source = (
+        f"{machine.strip().rstrip('.')}. Medians of all rounds (the last column: of each round's ratio, so it may differ from "
+        "the ratio of the medians); every sample is in `benchmarks/results/latest.json`."
+    )
     return "\n".join([*rows, "", source, ""])
 
 

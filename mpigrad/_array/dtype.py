@@ -61,7 +61,7 @@ class NARROW:
 
 
 class _BFloat16(dtype):
-    """The type with float32's exponents and seven bits of precision, from ml_dtypes."""
+    """The type with float32's eight bits of exponent and seven bits of fraction; its NumPy dtype is that of ml_dtypes."""
 
     __slots__ = ()
 

@@ -71,7 +71,7 @@ def spread(g: Any, target: Any, classes: int) -> Any:
 
 
 def _nll(x: Any, target: Any, scale: Any, *, summed: bool) -> Any:
-    """The picked entries times their scales; their sum, if `summed`."""
+    """The entries of `x` at the target classes times `scale` (see `_scales`); the sum of these products, if `summed`."""
     found = pick(x, target)
     return (found.ravel() @ scale.ravel()).astype(x.dtype) if summed else found * scale
 

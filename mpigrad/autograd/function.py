@@ -89,7 +89,7 @@ class Function:
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Map over a batch dimension; not supported."""
+        """PyTorch's rule for batches; never called, because `mpigrad.vmap` runs a function on one slice after the other."""
         raise NotImplementedError("To use autograd.Function with vmap, you must define the vmap staticmethod.")
 
     @classmethod

@@ -347,7 +347,9 @@ def _compressed(outer: Any, inner: Any, values: Any, shape: tuple[int, ...], lay
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
 class ScriptAdapter(TensorAdapter):
-    """Scripted functions travel by name where the name leads to them, otherwise with their code, as scripted modules do."""
+    """Sends what `torch.jit.script` has made. A function is sent by its qualified name if the sender finds it under this name
+    in a module, otherwise with its code; a module is always sent with its code.
+    """
 
     name = "torch.jit"
 

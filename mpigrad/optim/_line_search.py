@@ -96,7 +96,9 @@ class Search:
 
 
 def _away_from_ends(step: float, a: float, b: float, stuck: bool) -> tuple[float, bool]:
-    """Keep a step inside the bracket: a step near an end is allowed once, and moved inwards the next time."""
+    """Keep a step inside the bracket from `a` to `b`. Returns the step, and whether it lies near an end (closer than a tenth
+    of the bracket). This is allowed once: if the step before was near an end too (`stuck`), this one is moved inwards.
+    """
     low, high = min(a, b), max(a, b)
     margin = 0.1 * (high - low)
     if min(high - step, step - low) >= margin:

@@ -23,7 +23,10 @@ def _trust(step: int, beta2: float) -> float | None:
 
 
 class RAdam(Optimizer):
-    """Rectified Adam: it divides by the root mean square of the gradient only when that is reliable.
+    """Rectified Adam: Adam whose first steps do not divide by the root mean square of the gradient.
+
+    So few gradients do not determine it well. With the default betas these are the first five steps; later ones divide by it, and
+    multiply by a factor that approaches 1.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

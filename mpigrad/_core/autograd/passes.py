@@ -76,7 +76,10 @@ _capturing = threading.Lock()  # several threads of a pass may add to a captured
 
 
 class Pass:
-    """One backward pass: its id (which contains the initiator's rank), and its options."""
+    """One backward pass. Its id contains the initiator's rank and the options, so that every worker can read them:
+
+    `keep` (the graph), `F` (which records the gradients with `create_graph=True`) and `discard`.
+    """
 
     __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "terms", "thread")
 
@@ -93,7 +96,7 @@ class Pass:
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
-        """Create a pass, numbered by its initiator."""
+        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins."""
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
         return cls(rank << _RANK_SHIFT | (number << _BITS) & ((1 << _RANK_SHIFT) - 1) | flags)
 
@@ -597,7 +600,7 @@ class JoinedPart:
 
     # -- running -------------------------------------------------------------------------------------------
     def deliver(self, source: Source, grads: list[Any]) -> None:
-        """Add the gradients of one source: run the nodes that become ready, or hold them until the reach phase is over."""
+        """Add the gradients of one source: run the nodes that become ready, or hold the gradients until the reach phase ends."""
         self._waiting.append(_Delivery(source, grads))
         self._work()
 

@@ -784,7 +784,8 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
 
 
 def _portable(agent: Agent, error: BaseException) -> Any:
-    """The error with its traceback as text: real frames would keep their objects alive, including this RRef."""
+    """A copy of the error, to be kept in an RRef, with its traceback as text: real frames would keep their objects alive, which
+    may include that RRef."""
     return unpack_error(pack_error(agent.info, error))
 
 

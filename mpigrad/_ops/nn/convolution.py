@@ -141,7 +141,10 @@ def _conv_input_backward(F: Any, node: Any, h: Any, g: Any, w: Any) -> Any:
 
 
 def _cut(F: Any, x: Any, shape: Ints) -> Any:
-    """Cut off windows that were not used: with much padding, an output may have room for more windows than it was computed from.
+    """Cut the result of a convolution to `shape`, the shape of the input for which it is the gradient.
+
+    It is larger if a transposed convolution had an `output_padding` of at least its stride: then the kernel fits into the output
+    at more places than the input has elements.
     """
     return x if x.shape == shape else F.take_key(x, key=tuple(slice(0, n) for n in shape))
 

@@ -201,8 +201,8 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Record that `stream` uses this tensor, which belongs to another stream: its memory is not reused before that work is
-    complete.
+    """Record that `stream` uses this tensor, which belongs to another stream: when the tensor is freed, its memory is not reused
+    before all work that `stream` has been given until then is complete.
     """
     used_by(self._array, stream._stream)
 

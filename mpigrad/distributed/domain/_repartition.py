@@ -1,4 +1,7 @@
-"""`repartition`: moves a global array from one layout to another. Its adjoint moves gradients back, and adds those of copies."""
+"""`repartition`: moves a global array from one layout to another. Its adjoint moves gradients back.
+
+If several ranks own an element in the new layout, their gradients are added.
+"""
 
 from __future__ import annotations
 
