@@ -47,6 +47,8 @@ FAMILIES = (
     Family("pipeline", 3, both("pipeline"), ("step",)),
     Family("torch_calls", 2, both("calls"), ("small_in_context",), tensors="torch"),
     Family("torch_backward", 2, both("backward"), ("remote_add", "retained"), tensors="torch"),
+    Family("own_calls", 2, {"mpigrad": "calls"}, ("small_in_context",)),  # beside the two before: what torch's tensors cost
+    Family("own_backward", 2, {"mpigrad": "backward"}, ("remote_add", "retained")),
     Family("torch_pipeline", 3, both("pipeline"), ("step",), tensors="torch"),
     Family("torch_parameter_server", 4, both("parameter_server"), ("step",), budget=1.0, tensors="torch"),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
