@@ -5,8 +5,8 @@
     RPC=torch mpigrad run -n 4 examples/torch_parameter_server.py     # the same program on torch's own RPC
 
 Rank 0 holds the model and its optimizer. Every other rank trains on its own part of each batch: it sends its gradients and gets
-the model back when all have come (`async_execution`: no thread of the server waits). The losses are those of one process that
-trains on whole batches, whatever the number of trainers.
+the model back when all have come (`async_execution`: no thread of the server waits). For any number of trainers, the losses are
+those of one process that trains on whole batches.
 """
 
 from __future__ import annotations

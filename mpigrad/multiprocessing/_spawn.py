@@ -59,7 +59,7 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """The same as `spawn`: ranks are new processes, whatever `start_method` is."""
+    """The same as `spawn`: ranks are always new processes; `start_method` has no effect."""
     multiprocessing.get_context(start_method)  # ValueError for unknown start methods
     note_ignored_addresses("spawn")
     size = launched_size()

@@ -23,7 +23,7 @@ def world() -> Iterator[None]:
         yield
 
 
-W = variable(np.linspace(0.1, 0.9, 9).reshape(3, 3))  # a parameter, on whatever worker uses it
+W = variable(np.linspace(0.1, 0.9, 9).reshape(3, 3))  # a parameter, on the worker that uses it
 
 
 def layer(w: Any, x: Any) -> Any:

@@ -15,6 +15,7 @@ Hooks of leaves are put off (`quiet`) until all gradients of the leaf in this pa
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -71,14 +72,16 @@ def _reference(tensor: Any) -> Callable[[], Any]:
 # One object for each leaf and output, so that sources that share one see that they do. The values keep what the keys are ids of.
 _leaves: weakref.WeakValueDictionary[int, GuestLeaf] = weakref.WeakValueDictionary()
 _outputs: weakref.WeakValueDictionary[tuple[int, int], GuestOutput] = weakref.WeakValueDictionary()
+_making = threading.RLock()  # one thread makes an object, the others find it; re-entrant: finalizers may run meanwhile
 
 
 def leaf_of(adapter: TensorAdapter, variable: Any) -> GuestLeaf:
     """The node of a leaf."""
-    found = _leaves.get(id(variable))
-    if found is None:
-        found = _leaves[id(variable)] = GuestLeaf(adapter, variable)
-    return found
+    with _making:
+        found = _leaves.get(id(variable))
+        if found is None:
+            found = _leaves[id(variable)] = GuestLeaf(adapter, variable)
+        return found
 
 
 def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
@@ -88,10 +91,11 @@ def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
         return leaf_of(adapter, tensor), 0
     if isinstance(edge[0], Node):
         return edge
-    found = _outputs.get((id(edge[0]), edge[1]))
-    if found is None:
-        found = _outputs[id(edge[0]), edge[1]] = GuestOutput(adapter, tensor, edge)
-    return found, 0
+    with _making:
+        found = _outputs.get((id(edge[0]), edge[1]))
+        if found is None:
+            found = _outputs[id(edge[0]), edge[1]] = GuestOutput(adapter, tensor, edge)
+        return found, 0
 
 
 def attach(tensors: Sequence[Any], node: Node) -> Any:

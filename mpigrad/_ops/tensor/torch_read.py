@@ -158,8 +158,8 @@ class TorchUnpickler(SafeUnpickler):
             return _DTYPES[name]
         if module.partition(".")[0] == "torch":
             raise pickle.UnpicklingError(
-                f"the file names {full}. mpigrad.load makes tensors and plain data of files of torch.save, whatever weights_only "
-                f"is: save the state_dict() of a module, or load the file with torch"
+                f"the file names {full}. mpigrad.load reads only tensors and plain data from files of torch.save, also with "
+                "weights_only=False: save the state_dict() of a module, or load the file with torch"
             )
         return super().find(module, name)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 import time
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from mpigrad._core.engine import current_task
 from .. import _mpi
 from .._mpi import mpi_turn
 from .groups import ProcessGroup
+from .monitored import ended
 
 _BYTES = 1024  # of a report and of a verdict
 _NUMBER = struct.Struct("<q")
@@ -53,7 +53,7 @@ def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
     with mpi_turn():
         requests = {rank: found.comm.Irecv(buffer, rank, tag) for rank, buffer in buffers.items()}
     deadline = time.monotonic() + seconds
-    missing = [rank for rank, request in requests.items() if not _ended(request, deadline)]
+    missing = [rank for rank, request in requests.items() if not ended(request, deadline)]
     for rank in missing:
         with mpi_turn():
             requests[rank].Cancel()
@@ -66,7 +66,7 @@ def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
     with mpi_turn():
         sent = [found.comm.Isend(answer, rank, tag) for rank in requests if rank not in missing]
     for request in sent:
-        _ended(request, time.monotonic() + seconds)
+        ended(request, time.monotonic() + seconds)
     return verdict
 
 
@@ -77,7 +77,7 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
     with mpi_turn():
         sending = found.comm.Isend(sent, 0, tag)
         request = found.comm.Irecv(answer, 0, tag)
-    if not _ended(request, time.monotonic() + 2 * seconds):  # the first rank may have come late, and waits itself
+    if not ended(request, time.monotonic() + 2 * seconds):  # the first rank may have come late, and waits itself
         with mpi_turn():
             request.Cancel()
             request.Wait()
@@ -85,21 +85,8 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
             f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not come to "
             f"it within {2 * seconds:.3g} s"
         )
-    _ended(sending, time.monotonic() + seconds)
+    ended(sending, time.monotonic() + seconds)
     return answer.tobytes().rstrip(b"\0").decode(errors="replace")
-
-
-def _ended(request: Any, deadline: float) -> bool:
-    pause = 0.0
-    while True:
-        late = time.monotonic() > deadline
-        with mpi_turn():
-            if request.Test():
-                return True
-        if late:
-            return False
-        time.sleep(pause)
-        pause = min(pause + 2e-5, 1e-3)
 
 
 def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) -> str:

@@ -45,21 +45,21 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: bool) -> None:
     waiting = {rank: _begin(partial(found.comm.Irecv, _nothing(), rank, tag)) for rank in range(1, found.size())}
     deadline = time.monotonic() + seconds
-    missing = [rank for rank, request in waiting.items() if not _ended(request, deadline)]
+    missing = [rank for rank, request in waiting.items() if not ended(request, deadline)]
     if missing:
         found.unanswered += [waiting[rank] for rank in missing]
         named = [found.ranks[rank] for rank in missing]
         who = f"Rank {named[0]}" if len(named) == 1 or not all_of_them else f"Ranks {', '.join(map(str, named))}"
         raise RuntimeError(f"[Rank {found.ranks[0]}]: {who} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms")
     for rank in waiting:
-        _ended(_begin(partial(found.comm.Isend, _nothing(), rank, tag)), deadline + seconds)
+        ended(_begin(partial(found.comm.Isend, _nothing(), rank, tag)), deadline + seconds)
 
 
 def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     sent = _begin(lambda: found.comm.Isend(_nothing(), 0, tag))
     answer = _begin(lambda: found.comm.Irecv(_nothing(), 0, tag))
-    if not _ended(sent, deadline) or not _ended(answer, deadline):
+    if not ended(sent, deadline) or not ended(answer, deadline):
         found.unanswered.append(answer)
         raise RuntimeError(
             f"Rank {found.ranks[found.rank()]} successfully reached monitoredBarrier, but received errors while waiting for "
@@ -77,8 +77,9 @@ def _begin(start: Callable[[], Any]) -> Any:
         return start()
 
 
-def _ended(request: Any, deadline: float) -> bool:
+def ended(request: Any, deadline: float) -> bool:
     """Wait for a request until the deadline; tests once more after it, as this thread may have slept past it."""
+    pause = 0.0
     while True:
         late = time.monotonic() > deadline
         with mpi_turn():
@@ -86,4 +87,5 @@ def _ended(request: Any, deadline: float) -> bool:
                 return True
         if late:
             return False
-        time.sleep(2e-4)
+        time.sleep(pause)
+        pause = min(pause + 2e-5, 1e-3)

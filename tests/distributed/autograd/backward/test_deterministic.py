@@ -1,4 +1,4 @@
-"""`use_deterministic_algorithms`: the same bits in every run, whatever the order in which messages arrive."""
+"""`use_deterministic_algorithms`: the same bits in every run, for every order in which messages arrive."""
 
 from __future__ import annotations
 
