@@ -202,6 +202,8 @@ def test(row: Row, folder: Path, tree: Path, quick: bool) -> list[dict[str, obje
 
 def table(results: list[dict[str, object]]) -> str:
     """The table of docs/verified.md: a line for each row and number of ranks, in the order of ROWS."""
+    if not results:
+        return "No row has been run yet.\n"
     lines = [
         "| what | MPI | Python | NumPy | mpi4py | ranks | tests passed | failed | time | date |",
         "|" + " --- |" * 10,
