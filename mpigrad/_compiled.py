@@ -36,7 +36,7 @@ def wanted() -> bool | None:
     """The environment's choice: compiled modules (True), plain Python (False), or whichever exists (None)."""
     text = os.environ.get(SETTING, "")
     if text not in ("", "0", "1"):
-        raise ValueError(f"{SETTING} is {text!r}: 0 runs plain Python, 1 demands compiled modules, nothing takes what there is")
+        raise ValueError(f"{SETTING} is {text!r}: it can be 0 (plain Python), 1 (compiled modules required) or unset (either)")
     return None if not text else text == "1"
 
 

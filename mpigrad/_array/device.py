@@ -201,7 +201,7 @@ def resolve(place: device | str | int | None) -> device:
         if found.index is None:
             return _device("cuda", cupy().cuda.runtime.getDevice())
         if found.index >= count:
-            raise RuntimeError(f"CUDA error: invalid device ordinal: {found} was asked for, this machine has {count}")
+            raise RuntimeError(f"CUDA error: invalid device ordinal: {found}, but this machine has {count} GPU(s)")
     return CPU if found.type == "cpu" else found
 
 
@@ -277,6 +277,7 @@ def _to_host(array: Any, here: device, non_blocking: bool) -> np.ndarray:
 def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
     with on_device(place):
         pinned = is_pinned(array)
+        # from pageable memory CUDA copies synchronously in any case
         made = cupy().asarray(array, blocking=pinned and not non_blocking)
         if pinned and non_blocking:
             keep_until_done(current_stream(place), array)
@@ -378,6 +379,7 @@ def keep_until_done(stream: Any, *objects: Any) -> None:
 def used_by(array: Any, stream: Any) -> None:
     """Record that `stream` uses a device array of another stream, so that its memory is not reused before `stream` is done."""
     for each in (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,):
+        # the memory is kept until `stream` has done what it has been given by the time the array is freed
         weakref.finalize(each, _retire, each.data, device_of(each), stream).atexit = False
 
 

@@ -31,8 +31,10 @@ class SharedBlock(mmap.mmap):
     handle: int
 
     def __new__(cls, handle: int, nbytes: int) -> SharedBlock:
+        # an empty file cannot be mapped
         made = super().__new__(cls, handle, max(nbytes, 1))
         made.handle, made.size_of_data = handle, nbytes
+        # not at exit: arrays may still use the memory then, and the kernel closes files anyway
         weakref.finalize(made, os.close, handle).atexit = False
         _known[_file_of(handle)] = made
         return made
@@ -95,6 +97,7 @@ def attach(reference: Reference) -> SharedBlock:
             f"the memory of a shared tensor cannot be opened ({error.strerror}): process {reference.pid} has ended, has freed "
             "it, or runs in another container"
         ) from None
+    # the number may have been reused for another file since the reference was made
     if _file_of(handle) != reference.file:
         os.close(handle)
         raise RuntimeError(f"process {reference.pid} has freed the memory of a shared tensor")

@@ -53,7 +53,7 @@ def check_outside_job() -> None:
 def check_script(args: argparse.Namespace) -> None:
     """Fail early if the script does not exist, rather than once in every rank."""
     if args.script is None:
-        raise ValueError("run what? Give a Python script, or -m and the name of a module: mpigrad run -n 4 train.py")
+        raise ValueError("no script: give a Python script, or -m and the name of a module: mpigrad run -n 4 train.py")
     if not args.module and not os.path.exists(args.script):
         raise ValueError(f"{args.script!r} is not a file; give a Python script, or -m and the name of a module")
 

@@ -27,7 +27,10 @@ MPIGRAD_TOP=DIRECTORY for all its ranks, a directory that the hosts share. Ctrl-
 def add_parser(commands: Any) -> None:
     """Declare the command-line arguments of `mpigrad top`."""
     parser = commands.add_parser(
-        "top", help="show what all ranks of a running job do", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        "top",
+        help="show what the ranks of a running job are doing",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("job", nargs="?", metavar="JOB", help="name or directory of a job; by default the newest")
     parser.add_argument("--once", action="store_true", help="print one table and exit (also if the output is not a terminal)")
@@ -115,7 +118,7 @@ def _waits(reports: Sequence[Report], now: float) -> list[str]:
         if not each["ended"] and _age(each, now) > LATE_SECONDS:
             lines.append(f"{name(each['rank'])} does not report: it is dead, stopped, or stuck outside of Python")
     circles = _circles({each["rank"]: [wait["rank"] for wait in each["waits"]] for each in reports})
-    lines += [f"a circle of calls: {', '.join(map(name, circle))}" for circle in circles]
+    lines += [f"deadlock, these workers wait for each other: {', '.join(map(name, circle))}" for circle in circles]
     places = [f"{name(each['rank'])} is at {', '.join(each['here'])}" for each in reports if each["here"] and not each["ended"]]
     return [line for part in (lines, places) if part for line in ("", *part)]
 

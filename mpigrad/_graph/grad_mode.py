@@ -72,6 +72,7 @@ class _Switch:
 
     def __init__(self, enabled: bool, inference: bool | None = None) -> None:
         self._new = (enabled, inference)
+        # a stack, because one object may be entered several times, nested
         self._old: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
@@ -93,6 +94,7 @@ class _Switch:
         _set_inference(inference)
 
     def _again(self) -> _Switch:
+        # a new object for each call: one decorated function may run in several threads at once
         made = _Switch.__new__(_Switch)
         made._new, made._old = self._new, []
         return made

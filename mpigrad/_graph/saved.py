@@ -47,6 +47,7 @@ _lock = threading.Lock()
 class _Slow:
     """A watcher that records nothing. It only makes operators avoid their fast paths, which cannot call pack hooks."""
 
+    # in all threads: hooks are thread-local, but watchers are global
     users = 0
 
     def operator(self, name: str, inputs: Any = ()) -> Any:
@@ -90,6 +91,7 @@ class Packed:
 
     def __init__(self, tensor: Tensor) -> None:
         pack, self.hook = PACKING.stack[-1]
+        # the hook may return another tensor, or bytes: the position in the graph is kept here
         self.edge = edge_of(tensor)
         stack, PACKING.stack = PACKING.stack, ()  # operations inside the hook must not pack again
         before, MODE.enabled = MODE.enabled, False
@@ -160,6 +162,7 @@ def raise_modified(node: Node, tensor: Tensor, version: int, output: int | None 
     """Raise PyTorch's error for a saved tensor that was modified in place."""
     if output is None:
         output = _output_number(node, tensor)
+    # a saved output is an alias without `grad_fn`: its creator is the node itself
     made_by = node if output is not None else tensor.grad_fn
     title = _TITLES.get(tensor.dtype.name, tensor.dtype.name)
     nr = tensor._nr if output is None else output

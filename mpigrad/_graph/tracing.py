@@ -47,6 +47,7 @@ def _change(change: Callable[[], None]) -> None:
 def around_operator(name: str, inputs: Any = ()) -> ExitStack:
     """A context manager for one forward operation; `inputs` may contain tensors, arrays, None and other values."""
     stack = ExitStack()
+    # a copy, because another thread may register or remove watchers meanwhile
     for watcher in list(_watchers):
         stack.enter_context(watcher.operator(name, inputs))
     return stack
@@ -66,5 +67,6 @@ def run_traced(node: Any, F: Any, grad: Any) -> Any:
             stack.enter_context(watcher.node(node))
         results = node.run(F, grad)
         for watcher in watchers:
+            # inside the context managers, so that an error raised here (a NaN was found) is attributed to this node
             watcher.ran(node, results, F)
     return results

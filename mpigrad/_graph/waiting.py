@@ -48,6 +48,7 @@ def settle() -> None:
     """Add all collected gradients of this thread."""
     if not WAITING.held:
         return
+    # taken out first: a failed launch must not add the same gradients again
     held, grads = WAITING.held, WAITING.grads
     WAITING.held, WAITING.grads, WAITING.places = [], [], set()
     places: dict[Any, list[int]] = {}

@@ -46,6 +46,7 @@ def _root_and_oversubscription(launcher: Launcher, ranks: int) -> dict[str, str]
         return {}
     settings = {}
     if os.geteuid() == 0:
+        # Open MPI 4 reads the first, Open MPI 5 the second
         for prefix in ("OMPI", "PRTE"):
             settings[f"{prefix}_ALLOW_RUN_AS_ROOT"] = settings[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     if current_allocation() is None and ranks > available_cores():
@@ -91,6 +92,7 @@ def job_for(
         raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
     tags = _tag_options(launcher) if tagged else []
     defaults = {**_root_and_oversubscription(launcher, ranks), **_threads(ranks)}
+    # the user's environment overrides our defaults
     environment = {**defaults, **os.environ, **variables, EXPECTED_SIZE: str(ranks)}
     command = [launcher.path, "-n", str(ranks), *tags, *options, *_exports(launcher, environment), *program]
     return Job(command, environment)

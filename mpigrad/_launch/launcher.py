@@ -76,12 +76,14 @@ def mpi_library() -> Library:
 def _beside_library(library: Library) -> Iterator[tuple[str, str]]:
     """Launchers in the bin directory of the library's installation prefix."""
     if library.path is not None:
+        # PREFIX/lib/libmpi.so, PREFIX/lib64/openmpi/lib/libmpi.so: the prefix is one to three folders up
         for parent in list(Path(library.path).resolve().parents)[1:4]:
             for name in NAMES:
                 yield str(parent / "bin" / name), f"beside {library.path}"
 
 
 def _candidates(library: Library) -> Iterator[tuple[str, str]]:
+    # The launcher beside the loaded library fits in any case; those on PATH often belong to another MPI.
     yield from _beside_library(library)
     scripts = sysconfig.get_path("scripts")
     for name in NAMES:
@@ -115,7 +117,7 @@ def find_launcher() -> Launcher:
         path = shutil.which(chosen)
         if path is None:
             raise LauncherError(f"{VARIABLE}={chosen!r} is not a program that can be run")
-        return Launcher(path, f"{VARIABLE} says so", library)
+        return Launcher(path, f"set by {VARIABLE}", library)
     refused: list[tuple[str, list[str]]] = []
     for path, found in _candidates(library):
         if not os.access(path, os.X_OK) or any(path == other for other, _ in refused):
@@ -124,6 +126,7 @@ def find_launcher() -> Launcher:
         if belongs(text, library):
             return Launcher(path, found, library)
         refused.append((path, text.strip().splitlines()[:1]))
+    # after mpiexec: srun needs a plugin that fits this MPI (--mpi=pmix), which cannot be seen from here
     srun = shutil.which("srun") if "SLURM_JOB_ID" in os.environ else None
     if srun is not None:
         return Launcher(srun, "the batch system's own, as no mpiexec was found", library)

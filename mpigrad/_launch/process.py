@@ -34,6 +34,7 @@ def start(job: Job, output: int | None = None) -> subprocess.Popen[str]:
 
     It ends with its ranks even if this process is killed and cannot forward a signal.
     """
+    # looked up before the fork: the child of a threaded process may only make system calls
     prctl = ctypes.CDLL(None).prctl
     return subprocess.Popen(
         job.command,
@@ -93,4 +94,5 @@ def run_job(job: Job, *, tagged: bool = False) -> int:
         code = process.wait()
         for copier in copiers:
             copier.join()
+    # subprocess reports a signal as its negative number; shells use 128 + number
     return 128 - code if code < 0 else code

@@ -49,6 +49,7 @@ def publish_place() -> None:
     """Set the environment variables of torchrun (RANK, WORLD_SIZE, ...) for programs that read them."""
     from mpi4py import MPI
 
+    # from MPI itself and not from the launcher's variables, whose names differ
     world = MPI.COMM_WORLD
     host = world.Split_type(MPI.COMM_TYPE_SHARED)
     os.environ |= {"RANK": str(world.rank), "WORLD_SIZE": str(world.size)}
@@ -63,6 +64,7 @@ def guarded(body: Callable[[], object]) -> None:
     try:
         body()
     except SystemExit as stop:
+        # as Python does: sys.exit(None) is success, sys.exit("text") prints the text and is a failure
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         if isinstance(stop.code, str):
             print(stop.code, file=sys.stderr)
@@ -76,6 +78,7 @@ def guarded(body: Callable[[], object]) -> None:
 def report(error: BaseException) -> None:
     """Print a traceback with the rank, in a single write, so that the output of ranks does not interleave."""
     own = (__file__, START, runpy.__file__, "<frozen runpy>")
+    # the user's program begins below these frames
     while error.__traceback__ is not None and error.__traceback__.tb_frame.f_code.co_filename in own:
         error.__traceback__ = error.__traceback__.tb_next
     text = "".join(traceback.format_exception(error))
@@ -110,6 +113,7 @@ def main(arguments: list[str]) -> None:
     start_reporting()
     sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
     if arguments[0] == "-m":
+        # mpigrad's own modules (doctor, bench) must not import a file of the current directory by mistake
         if not _is_own(arguments[1]):
             _go_first(os.getcwd())
         guarded(lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True))

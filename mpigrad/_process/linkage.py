@@ -30,6 +30,7 @@ def replace_import(path: str, name: str, by: str) -> bool:
     pointer = ctypes.cast(getattr(c, by), ctypes.c_void_p).value
     c.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     for place in places:
+        # with full RELRO the table is read-only after loading
         page = place - place % mmap.PAGESIZE
         if c.mprotect(page, place + 8 - page, _READ_WRITE):
             return False
@@ -47,6 +48,7 @@ def _pointers(c: ctypes.CDLL, path: str, name: bytes) -> Iterator[int]:
     for table, size in ((_CALLS, _CALLS_SIZE), (_RELOCATIONS, _RELOCATIONS_SIZE)):
         if dynamic.get(table):
             for offset, info, _ in _RELOCATION.iter_unpack(ctypes.string_at(address(table), dynamic[size])):
+                # the upper half of r_info is the index of the symbol
                 symbol = info >> 32
                 at = ctypes.c_uint32.from_address(address(_SYMBOLS) + symbol * _SYMBOL_SIZE) if symbol else None
                 if at is not None and ctypes.string_at(address(_STRINGS) + at.value) == name:

@@ -19,6 +19,7 @@ _signal, _getsignal = signal.signal, signal.getsignal
 
 def protect() -> None:
     """Defer signals in guarded sections, from the next section of the main thread on. Any thread may call it."""
+    # an earlier `unprotect` may still be waiting for the main thread
     guard.when_left(None)
     guard.when_entered(_install)
 
@@ -38,6 +39,7 @@ def _arrived(number: int, frame: Any) -> None:
 def _set(signalnum: Any, handler: Any) -> Any:
     before = guard.enter()
     try:
+        # SIG_IGN and SIG_DFL are not called by Python, so they need no replacement
         previous = _signal(signalnum, _arrived if callable(handler) else handler)  # raises for invalid arguments
         if previous is _arrived:
             previous = guard.given.pop(int(signalnum))

@@ -25,7 +25,7 @@ log = get_logger("top")
 
 JOB = "MPIGRAD_JOB"  # the name of the job, set by `mpigrad run`
 THREAD_NAME = "mpigrad top"
-SECONDS = 1.0  # to answer
+SECONDS = 1.0  # the time in which a rank must answer
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _PREFIX = "mpigrad-top-"
 _LISTENING = "00010000"  # flags of a socket in /proc/net/unix
@@ -56,6 +56,7 @@ def _own_job() -> str:
 
 
 def _address(rank: Rank) -> str:
+    # a name that begins with a zero byte is in the abstract namespace
     return f"\0{_PREFIX}{os.getuid()}/{rank.job}/{rank.rank}.{rank.pid}"
 
 
@@ -84,6 +85,8 @@ def _serve(listener: socket.socket, report: Callable[[], dict[str, Any]]) -> Non
             return
         try:
             with asking:
+                # abstract sockets have no file permissions: any user of the host can connect, so the kernel is asked
+                # who it is
                 if _peer(asking)[1] in (os.getuid(), 0):
                     asking.settimeout(SECONDS)
                     asking.sendall(json.dumps(report()).encode())
@@ -129,6 +132,7 @@ def running() -> list[Rank]:
 def ask(ranks: Sequence[Rank]) -> Iterator[tuple[Rank, dict[str, Any] | None]]:
     """The reports of ranks that are alive; None for one that does not answer. All are asked at the same time."""
     limit = time.monotonic() + SECONDS
+    # first connect to all, then read: the slowest rank delays the table, not the sum of all
     connections = [(rank, _connect(rank)) for rank in ranks]
     for rank, connection in connections:
         if connection is not None:

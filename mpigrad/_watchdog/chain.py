@@ -9,8 +9,8 @@ from mpigrad._watchdog.view import View, Wait, view
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
 
-ANSWER_SECONDS = 5.0
-MOST_STEPS = 64
+ANSWER_SECONDS = 5.0  # longer than a busy worker needs, shorter than a user waits
+MOST_STEPS = 64  # a chain may grow while it is followed
 
 
 class Link(NamedTuple):
@@ -25,6 +25,7 @@ def ask(agent: Agent, rank: int) -> View | None:
     """A worker's report of its state; None if it does not answer in time."""
     try:
         answer: View = agent.call(rank, view, (), {}, ANSWER_SECONDS).wait()
+    # any failure to answer is an answer: a watchdog must not fail itself
     except Exception:
         return None
     return answer
@@ -39,9 +40,11 @@ def follow(agent: Agent, wait: Wait) -> tuple[list[Link], bool]:
         links.append(Link(wait, wait.rank, answer))
         if answer is None or not answer.waits:
             return links, False
+        # asked before: the chain has come back to one of its workers
         if wait.rank in seen:
             return links, True
         seen.add(wait.rank)
+        # the oldest call: the worker may wait for several, and the oldest has been stuck the longest
         wait = answer.waits[0]
     return links, False
 
@@ -57,12 +60,12 @@ def explain(agent: Agent, seconds: float, links: list[Link], circle: bool) -> st
         lines.append(f"  {name(before.rank)} waits for {link.wait.function} on {name(link.rank)}")
     last = links[-1]
     if circle:
-        lines.append("  these workers wait for each other")
+        lines.append("  these workers wait for each other: a deadlock")
     if last.answer is None:
-        lines.append(f"  {name(last.rank)} gives no answer: it is dead, cut off, or stuck outside of Python")
+        lines.append(f"  {name(last.rank)} does not answer: it is dead, cut off, or stuck outside of Python")
         return "\n".join(lines)
     if not circle:
-        lines.append(f"  everyone waits for {name(last.rank)}, which is here:")
+        lines.append(f"  all of them wait for {name(last.rank)}, which is here:")
     for thread, stack in last.answer.stacks:
         lines.append(f"  thread {thread} of {name(last.rank)}:")
         lines += [f"  {line}" for line in stack.rstrip().splitlines()]

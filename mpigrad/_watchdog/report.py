@@ -97,6 +97,7 @@ class Reporter:
 
 def of_rpc() -> Report:
     """The worker's name, its counters, and the calls that it waits for; all empty before `init_rpc`."""
+    # not imported here: a program that never uses RPC should not load it for a report
     module = sys.modules.get("mpigrad.distributed.rpc._agent.current")
     agent = None if module is None else module.current.agent
     if agent is None:
@@ -115,6 +116,7 @@ def of_rpc() -> Report:
 def memory() -> int:
     """The memory of this process, in bytes."""
     with open("/proc/self/statm") as file:
+        # resident pages
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

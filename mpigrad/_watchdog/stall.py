@@ -32,12 +32,14 @@ class StallWatch:
     def stop(self) -> None:
         """End the thread of the watch."""
         self._end.set()
+        # the agent may be stopped by a function that this thread called
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _run(self) -> None:
         while not self._end.wait(min(1.0, self._seconds / 4)):
             wait = self.stalled()
+            # during shutdown unanswered calls are normal
             if wait is not None and current.current.agent is self._agent:
                 self._reported.add(wait.call_id)
                 self._report(wait)
@@ -45,7 +47,9 @@ class StallWatch:
     def stalled(self) -> Wait | None:
         """The first call that has been pending for too long and has not been reported."""
         now = time.monotonic()
+        # the watch's own calls are left out: they wait for the same worker
         waits = [wait for wait in waits_of(self._agent) if wait.function != view.__qualname__]
+        # The time is counted from the first look, because calls without a timeout do not store when they began.
         self._first_seen = {wait.call_id: self._first_seen.get(wait.call_id, now) for wait in waits}
         self._reported &= self._first_seen.keys()
         for wait in waits:

@@ -42,6 +42,7 @@ def waits_of(agent: Agent) -> list[Wait]:
     for call_id, fut in list(agent.calls.pending.items()):
         seconds = now - (fut.deadline - fut.timeout) if fut.timeout else None
         waits.append(Wait(call_id, fut.dst, fut.func if isinstance(fut.func, str) else label(fut.func), seconds))
+    # call ids grow with time
     return sorted(waits)
 
 

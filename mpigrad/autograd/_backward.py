@@ -63,11 +63,13 @@ def _backward_into(roots: Any, grads: Any, keep: bool, create_graph: bool, targe
     for (node, _), target in zip(edges, targets):
         if not isinstance(node, AccumulateGrad):
             _keep_gradient(target)
+    # a dict, so that a tensor that is listed twice gets its gradient once
     owners = dict(zip(edges, targets))
     found = run_backward(roots, grads, keep, create_graph, tuple(owners.values()))
     with set_grad_enabled(create_graph):
         for (node, _), each in zip(owners, found):
             if each is not None and isinstance(node, AccumulateGrad):
+                # a copy: the array may also be the gradient of another target, and `.grad` is changed in place later
                 node.run(DIFF if create_graph else RAW, each if create_graph else as_array(each).copy())
 
 
@@ -136,6 +138,7 @@ def _batched(
     for i in range(count):
         last = i == count - 1
         row = [None if each is None else each[i] for each in batches]
+        # one pass for each gradient of the batch; the graph is freed by the last one
         rows.append(grad(roots, targets, row, keep or not last, create, True, rest[0], False, rest[1]))
     return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))  # type: ignore[misc]
 
@@ -156,8 +159,10 @@ def run_backward(
     for (node, nr), grad in zip(edges, grads):
         task.feed(node, nr, grad)
     for node in dict.fromkeys(nodes):
+        # a root below another root must wait for the gradients that come from above
         if counts[node] == 0:
             task.start(node)
+    # hooks and custom functions run inside, and must not record unless a graph of the pass is wanted
     before, MODE.enabled = MODE.enabled, create_graph
     try:
         task.run()

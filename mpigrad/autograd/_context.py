@@ -87,12 +87,12 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _RESERVED and "_outputs" in self.__dict__ and not isinstance(value, Hooks):
-            raise AttributeError(f"ctx.{name} is the engine's own; give the attribute another name")
+            raise AttributeError(f"ctx.{name} is used by the engine; give the attribute another name")
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         if name in _RESERVED:
-            raise AttributeError(f"ctx.{name} is the engine's own and stays")
+            raise AttributeError(f"ctx.{name} is used by the engine and cannot be deleted")
         object.__delattr__(self, name)
 
     # -- saved tensors -----------------------------------------------------------------------------------------------
@@ -114,8 +114,10 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # -- the gradients -----------------------------------------------------------------------------------------------
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        # user code may read `.grad`: add the gradients that are still collected for a joint launch (GPUs only)
         settle()
         given = grad if self.outputs != 1 else [grad]
+        # no output has a gradient; `backward` is called nevertheless (`runs_on_none`)
         if grad is None:
             given = [None] * self.outputs
         out = self._forward_cls._gradient_function()(self, *map(self._incoming, given, self._outputs))
@@ -124,6 +126,8 @@ class BackwardCFunction(Node, FunctionCtx):
         for nr, (place, meta, edge) in enumerate(zip(self._places, self._inputs, self.edges)):
             value = self._outgoing(results[place], meta, nr, F)
             values.append(None if edge is None else value)
+        # Local passes copy when they add to `.grad`; a distributed pass (it has a sink) keeps gradients and adds to
+        # them in place.
         task = current_task() if F is RAW else None
         return tuple(values) if task is None or task.sink is None else tuple(_apart(values))
 
@@ -135,6 +139,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _checked_count(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         expected = self._arguments
+        # as in PyTorch, surplus Nones at the end are ignored
         if len(results) > expected and all(each is None for each in results[expected:]):
             results = results[:expected]
         if len(results) != expected:

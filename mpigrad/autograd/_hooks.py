@@ -53,6 +53,7 @@ def retain_grad(self: Tensor) -> None:
     if self._grad_fn is not None:
         node, nr = edge
         extra(self).retains_grad = True
+        # weak: the graph must not keep its own results alive
         hooks_of(node).retained[nr] = weakref.ref(self)
 
 

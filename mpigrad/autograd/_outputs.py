@@ -32,6 +32,7 @@ def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> A
     _check_saved(ctx)
     if ctx.dirty_tensors or ctx.non_differentiable:
         _check_marks(ctx, outs)
+    # before saving: a tensor that `forward` changed and saved is saved in its new version
     for tensor in ctx.dirty_tensors:
         counter(tensor)[0] += 1
     if recorded:
@@ -93,8 +94,10 @@ def _wrap(ctx: Any, args: tuple[Any, ...], outs: tuple[Any, ...], nr: int, recor
             _wrap_dirty(ctx, out, place, nr, len(outs))
         return out
     of = None if out._view is None else out._view.base
+    # `forward` ran without recording, so its views are views without a graph; the Function's node takes their place
     if of is not None and place is None:
         forget_view(out)
+    # An input was returned as it is: return a view of it, so that input and output have different `grad_fn`s.
     if place is not None:
         of, out = out, wrap(out._array[...])
     if recorded:
@@ -117,6 +120,7 @@ def _wrap_dirty(ctx: Any, out: Tensor, place: int | None, nr: int, count: int) -
     if view.base._requires and view.base._grad_fn is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     assert place is not None
+    # the base gets a CopySlices node, which expects the gradient of the changed view first
     rebase(out, _first(ctx, ctx._places.index(place)))
 
 

@@ -11,7 +11,7 @@ Shapes = Sequence[Sequence[int]]
 
 
 def _product(shapes: Shapes) -> int:
-    """The cost of the matrix product of the last two inputs, with broadcasting over stacks."""
+    """The cost of the matrix product of the last two inputs, with broadcasting over batches."""
     first, second = shapes[-2:]
     rows, columns = prod(first[-2:-1]), prod(second[-1:]) if len(second) > 1 else 1
     return 2 * prod(np.broadcast_shapes(tuple(first[:-2]), tuple(second[:-2]))) * rows * prod(first[-1:]) * columns

@@ -39,6 +39,7 @@ class _Anomaly:
         import traceback  # imported late, to keep `import mpigrad` fast
 
         node.stack = "".join(traceback.format_list(_outside(traceback.extract_stack(sys._getframe(1)))))
+        # recorded while a node runs: this is a graph of gradients (create_graph=True)
         above = getattr(self.running, "node", None)
         if above is not None:
             _PARENTS[node] = above
@@ -51,6 +52,7 @@ class _Anomaly:
             yield
         except BaseException as error:
             if not getattr(error, "_mpigrad_shown", False):
+                # the error passes through all nested nodes on its way up: show the innermost only
                 error._mpigrad_shown = True  # type: ignore[attr-defined]
                 show(node)
             raise

@@ -115,6 +115,7 @@ class Function:
 
 def _apply(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     separate = cls.setup_context is not Function.setup_context
+    # without `__init__`: `_begin` sets all fields
     ctx = Node.__new__(cls._backward_cls)
     if separate:
         args = _bound(cls.forward, args, kwargs, defaults=True)
@@ -164,6 +165,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             out = fn(ctx, *args)
         finally:
             MODE.enabled = recording
+        # first derivatives stay usable: the error is raised only if a gradient flows back through them
         wants = any(isinstance(each, Tensor) and each.requires_grad for each in args)
         return out if not (recording and wants) else _cut(out, args)
 

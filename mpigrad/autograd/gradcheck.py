@@ -182,6 +182,7 @@ class _Check:
             analytical = self._analytical(out)
             for place, (found, expected) in enumerate(zip(analytical, numerical)):
                 self._compare(nr, place, expected[nr], found)
+            # a second time with the same inputs: the derivative must be deterministic
             again = self._analytical(out)
             self._same(analytical, again)
 
@@ -301,10 +302,12 @@ def _numerical(check: _Check, by: Tensor, outputs: Callable[[], Any]) -> list[np
     flat = by._array.reshape(-1) if by._array.flags.c_contiguous else None
     columns: list[list[np.ndarray]] = []
     for place in range(by._array.size):
+        # a copy by reshape would not change the input, so elements of other layouts are addressed by coordinates
         at = place if flat is not None else np.unravel_index(place, by._array.shape)
         target = flat if flat is not None else by._array
         slope = _slope(target, at, check.eps, outputs)
         if by._array.dtype.kind == "c":
+            # two real directions for each complex element, see the top of this file
             slope = [a + 1j * b for a, b in zip(slope, _slope(target, at, check.eps * 1j, outputs))]
         columns.append(slope)
     sizes = [_parts(out).size for out in outputs()]

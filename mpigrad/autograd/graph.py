@@ -105,6 +105,7 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
     def hook(grad: Tensor) -> None:
         with lock:
             task = current_task()
+            # compared by identity: each pass is a new task
             first = served[0] is not task
             served[0] = task
         if first:
@@ -126,6 +127,7 @@ def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
             with lock:
                 if task not in waiting:
                     nodes = [edge_of(each)[0] for each in tensors]  # type: ignore[index]
+                    # this pass may not reach all tensors: wait only for those that it will
                     waiting[task] = [sum(task.will_run(node) for node in nodes), [None] * len(tensors)]
                 entry = waiting[task]
                 entry[0], entry[1][place] = entry[0] - 1, grad

@@ -107,6 +107,7 @@ class _Memory:
         with _lock:
             cls.users += 1
             if cls.users == 1 and not tracemalloc.is_tracing():
+                # tracemalloc has no nesting: leave it running if the program had started it
                 tracemalloc.start()
                 cls.started = True
 
@@ -127,6 +128,7 @@ _INNER = tuple(os.path.join(_PACKAGE, name) for name in ("_graph", "_ops", os.pa
 
 def _stack(frame: FrameType | None) -> tuple[str, ...]:
     """The call stack, innermost first, starting at the caller of the operator."""
+    # frames of operators and of this profiler are skipped: the caller is what users look for
     found = []
     while frame is not None and frame.f_code.co_filename.startswith(_INNER):
         frame = frame.f_back

@@ -37,7 +37,7 @@ def _instead(module: Any, given: dict[str, Tensor]) -> Iterator[None]:
             owner = module.get_submodule(path)
             home = next((each for each in (owner._parameters, owner._buffers) if last in each), None)
             if home is None:
-                raise KeyError(f"{name!r} is no parameter or buffer of {type(module).__name__}")
+                raise KeyError(f"{name!r} is not a parameter or buffer of {type(module).__name__}")
             before.append((home, last, home[last]))
             home[last] = value
         yield

@@ -21,7 +21,7 @@ SECONDS_BETWEEN_LOOKS = 0.002
 def run_here(fn: Callable[..., object], args: tuple[Any, ...], nprocs: int, size: int) -> None:
     """Call the function in this rank; a failure aborts the whole job, as other ranks may wait for this one."""
     if nprocs != size:
-        raise ValueError(f"spawn was asked for nprocs={nprocs}, but this job was launched with {size} ranks")
+        raise ValueError(f"spawn was called with nprocs={nprocs}, but this job was launched with {size} ranks")
     refuse_pythons(args)
     from mpi4py import MPI
 

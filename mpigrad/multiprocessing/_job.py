@@ -78,7 +78,7 @@ class StartedJob:
         """A file descriptor that becomes ready when a rank of this host ends."""
         pid = self.pid(rank)
         if pid is None:
-            raise RuntimeError(f"rank {rank} has ended before it began")
+            raise RuntimeError(f"rank {rank} ended before it started")
         return os.pidfd_open(pid)
 
     def exit_code(self, rank: int) -> int | None:

@@ -15,7 +15,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is built on process groups when it is used."""
+    """Import `SyncBatchNorm` and `parallel` on first use: they need process groups, and these need MPI."""
     if name == "parallel":
         return importlib.import_module(f"{__name__}.parallel")
     if name == "SyncBatchNorm":

@@ -7,5 +7,5 @@ from typing import Any
 
 
 def tuple_of(value: Any, count: int) -> tuple[Any, ...]:
-    """`value` as a tuple of `n` numbers; a single number is repeated for all dimensions."""
+    """`value` as a tuple of `count` numbers; a single number is repeated for all dimensions."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count

@@ -29,10 +29,10 @@ def read_trace(path: str) -> list[Json]:
         with opened(path, "rt") as file:
             content = json.load(file)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is no trace that can be read: {error}") from error
+        raise ValueError(f"{path} cannot be read as a trace: {error}") from error
     events = content.get("traceEvents") if isinstance(content, dict) else content
     if not isinstance(events, list) or not all(isinstance(each, dict) and "ph" in each for each in events):
-        raise ValueError(f"{path} is no trace: it has no list of events")
+        raise ValueError(f"{path} is not a trace: it has no list of events")
     return events
 
 
@@ -77,7 +77,7 @@ class _Drawing:
     def __init__(self, events: list[Json]) -> None:
         shown = [{**event, "dur": event.get("dur", 0)} for event in events if event["ph"] == "X"] + _phases(events)
         if not shown:
-            raise ValueError("the trace has nothing in it that takes time")
+            raise ValueError("the trace has no events with a duration")
         self.start = min(each["ts"] for each in shown)
         self.end = max(max(each["ts"] + each["dur"] for each in shown) - self.start, 1e-3)
         self.names = {

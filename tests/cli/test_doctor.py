@@ -120,7 +120,7 @@ def test_healthy_means_silence() -> None:
         (lambda f: f["machine"].update(mpi={"error": "no library"}), "error", "no library"),
         (lambda f: f["job"]["latency"].update(small_us=4000.0), "hint", "4000 us for 8 bytes on one host"),
         (lambda f: f["job"].update(ranks=[{"host": "a", "cores": [0]}] * 3), "hint", "3 ranks share 1 cores"),
-        (lambda f: f["job"].update(copying={"works": False, "why": "not permitted"}), "hint", "cannot copy from each other"),
+        (lambda f: f["job"].update(copying={"works": False, "why": "not permitted"}), "hint", "cannot read each other's memory"),
         (lambda f: f["machine"].update(shared_memory_bytes=64 << 20), "hint", "only 64 MiB"),
         (lambda f: f["machine"]["gpu"].update(devices=2), "hint", "2 GPU(s), but no CuPy"),
         (lambda f: f["machine"]["gpu"].update(cupy="cupy 14"), "hint", "there is no GPU here"),
@@ -141,7 +141,7 @@ def test_each_problem_is_found(change, level: str, words: str) -> None:
 @pytest.mark.parametrize("why", ["plain Python", "MPIGRAD_HOST_TRANSFERS=mpi"])
 def test_who_copies_large_arrays(why: str) -> None:
     facts = healthy()
-    assert "large arrays are copied by both ends" in page.render(facts, [])
+    assert "large arrays are copied by cross-memory attach" in page.render(facts, [])
     facts["job"].update(copying={"works": False, "why": why})
     assert findings(facts) == []  # known, and wanted
     assert f"large arrays are sent by MPI ({why})" in page.render(facts, [])

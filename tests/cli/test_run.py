@@ -132,7 +132,7 @@ def test_without_an_mpi_the_error_says_what_to_do(python) -> None:
 
 def test_mistakes_are_explained(python, program: str) -> None:
     done = python("-m", "mpigrad", "run", "-n", "2")
-    assert (done.returncode, "mpigrad: run what? Give a Python script" in done.stderr) == (2, True)
+    assert (done.returncode, "mpigrad: no script: give a Python script" in done.stderr) == (2, True)
     done = python("-m", "mpigrad", "run", "-n", "2", "missing.py")
     assert (done.returncode, "'missing.py' is not a file" in done.stderr) == (2, True)
     done = python("-m", "mpigrad", "run", "-n", "0", program)

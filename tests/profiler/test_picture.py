@@ -82,8 +82,8 @@ def test_the_command_draws_any_trace(tmp_path: Path, capsys) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "is no trace that can be read"), ("{", "is no trace that can be read"), ("{}", "it has no list of events"),
-     ("[]", "the trace has nothing in it that takes time"), ("[3]", "it has no list of events")],
+    [(None, "cannot be read as a trace"), ("{", "cannot be read as a trace"), ("{}", "it has no list of events"),
+     ("[]", "the trace has no events with a duration"), ("[3]", "it has no list of events")],
 )  # fmt: skip
 def test_files_that_are_no_traces(tmp_path: Path, capsys, text: str | None, said: str) -> None:
     if text is not None:

@@ -68,7 +68,7 @@ def test_names_whom_everyone_waits_for(reports, rpc_world) -> None:
         text = reports[0]
         assert "for pass_on on worker1" in text
         assert "worker1 waits for held_up_here on worker2" in text
-        assert "everyone waits for worker2, which is here:" in text
+        assert "all of them wait for worker2, which is here:" in text
         assert "release.wait(40)" in text
         assert "_progress" not in text
     rpc_world.barrier()
@@ -98,8 +98,8 @@ def test_words_for_a_circle_and_for_silence() -> None:
     text = explain(agent, 9, circle, True)
     first, second, last = text.splitlines()
     assert (first, second) == ("a has waited 9 s for f on b", "  b waits for g on a")
-    assert last == "  these workers wait for each other"
-    assert "c gives no answer: it is dead" in explain(agent, 9, [Link(to_c, 2, None)], False)
+    assert last == "  these workers wait for each other: a deadlock"
+    assert "c does not answer: it is dead" in explain(agent, 9, [Link(to_c, 2, None)], False)
 
 
 @pytest.mark.parametrize("text", ["soon", "-1"])

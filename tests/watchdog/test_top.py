@@ -44,7 +44,7 @@ def test_the_table_has_a_line_for_each_rank_and_says_who_waits_for_whom() -> Non
     assert "no report of rank(s) 2" in text
     assert "worker0 waits for 6 s for f on worker1\nworker1 waits for g on worker0\n" in text
     assert "worker1 does not report: it is dead, stopped, or stuck outside of Python" in text
-    assert "a circle of calls: worker0, worker1" in text
+    assert "deadlock, these workers wait for each other: worker0, worker1" in text
     assert "worker0 is at train.py:22 answer" in text
 
 

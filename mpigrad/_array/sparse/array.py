@@ -215,7 +215,7 @@ class SparseArray:
         if getattr(other, "ndim", 0) == 0:
             return self.with_values(self.values * other)
         if other.ndim > self.ndim:
-            raise RuntimeError(f"mul: a sparse tensor of size {list(self.shape)} cannot grow to the size {list(other.shape)}")
+            raise RuntimeError(f"mul: a sparse tensor of size {list(self.shape)} cannot be broadcast to {list(other.shape)}")
         return self.with_values(self.values * dense_at(other, self))
 
     __rmul__ = __mul__

@@ -36,12 +36,12 @@ def _calls_by_size(to: str, seconds: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _everyone_to_the_next(comm: Any, seconds: float) -> dict[str, Any]:
+def _each_to_the_next(comm: Any, seconds: float) -> dict[str, Any]:
     """All workers call their neighbours at the same time."""
     comm.Barrier()
     times = repeat(lambda: rpc.rpc_sync(f"worker{(comm.rank + 1) % comm.size}", cases.nothing), seconds)
     medians = comm.gather(times.median)
-    row = {"name": "rpc_sync, all call their next", **_numbers(times)}
+    row = {"name": "rpc_sync, each to the next", **_numbers(times)}
     return {**row, "per_second": sum(1e6 / median for median in medians)} if medians else row
 
 
@@ -82,7 +82,7 @@ def measure_in_job(args: argparse.Namespace) -> int:
     seconds = QUICK_SECONDS if args.quick else args.seconds
     hosts = comm.allgather(socket.gethostname())
     rpc.init_rpc(f"worker{comm.rank}", rank=comm.rank, world_size=comm.size)
-    together = _everyone_to_the_next(comm, seconds)
+    together = _each_to_the_next(comm, seconds)
     if comm.rank == 0:
         result = _measure(comm, hosts, seconds)
         result["kinds"].append(together)

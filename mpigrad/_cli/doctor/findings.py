@@ -64,7 +64,7 @@ def slurm_agrees(facts: Facts) -> Iterator[Finding]:
 def threads_are_allowed(facts: Facts) -> Iterator[Finding]:
     job = facts["job"]
     if job and job["thread_level"] in ("SINGLE", "FUNNELED"):
-        text = f"MPI gives thread level {job['thread_level']}; RPC needs SERIALIZED or MULTIPLE"
+        text = f"MPI provides thread level {job['thread_level']}; RPC needs SERIALIZED or MULTIPLE"
         yield Finding("error", text, "use an MPI built with thread support, and do not lower mpi4py.rc.thread_level")
 
 
@@ -95,7 +95,7 @@ def latency_is_normal(facts: Facts) -> Iterator[Finding]:
 def ranks_may_copy(facts: Facts) -> Iterator[Finding]:
     copying = facts["job"] and facts["job"]["copying"]
     if copying and not copying["works"] and copying["why"] not in ("plain Python", "MPIGRAD_HOST_TRANSFERS=mpi"):
-        text = f"ranks on one host cannot copy from each other ({copying['why']}): large arrays between them are slower"
+        text = f"ranks on one host cannot read each other's memory ({copying['why']}): large arrays between them are slower"
         remedy = "containers: one for all ranks of a host, with --cap-add=SYS_PTRACE; hosts: sysctl kernel.yama.ptrace_scope=0"
         yield Finding("hint", text, remedy)
 

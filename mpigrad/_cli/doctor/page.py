@@ -42,7 +42,7 @@ def _job(job: dict[str, Any]) -> Iterator[Row]:
     aware = {True: "yes", False: "no", None: "MPI does not say"}[job["cuda_aware"]]
     yield "CUDA-aware", aware
     if copying := job["copying"]:
-        how = "copied by both ends" if copying["works"] else f"sent by MPI ({copying['why']})"
+        how = "copied by cross-memory attach" if copying["works"] else f"sent by MPI ({copying['why']})"
         yield "on one host", f"large arrays are {how}"
     if latency := job["latency"]:
         where = "same host" if latency["same_host"] else "two hosts"

@@ -47,6 +47,8 @@ def _kind(each: Any) -> tuple[dtype, bool | None]:
 def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
     """Convert tensors and numbers to arrays of one type; next to GPU arrays, numbers stay NumPy scalars, which CuPy accepts."""
     wanted = kind.numpy
+    # NumPy would convert Python numbers by its own promotion rules, which differ from PyTorch's: so they get the
+    # wanted type first
     made = [
         (each._array if each._array.dtype == wanted else each._array.astype(wanted))
         if isinstance(each, Tensor)
@@ -109,6 +111,7 @@ class Binary:
                     f"{self.operator.name}(): argument '{title}' (position {place}) must be {instead_of_tensor(each)}"
                 )
             found.append(each if as_tensor is None else as_tensor)
+        # two numbers: make one of them a tensor, so that `add(1, 2)` gives a tensor
         if not any(isinstance(each, Tensor) for each in found):
             found[0] = wrap(np.asarray(found[0], scalar_dtype(found[0]).numpy))
         return found[0], found[1]
@@ -148,6 +151,8 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
         if a.__class__ not in PLAIN or TRACING.detour:
             return general(a, b)
         x = a._array
+        # classes and dtypes are compared by `is`, which is faster than isinstance and ==: it counts for small
+        # tensors
         kind = x.__class__ is ndarray and x.dtype
         if kind is not F32 and kind is not F64:
             return general(a, b)
@@ -158,10 +163,12 @@ def _fast(binary: Binary, general: Callable[[Any, Any], Any]) -> Callable[[Any, 
             if x.shape != y.shape:
                 return broadcast(a, b, x, y)
         elif b.__class__ is float or b.__class__ is int:
+            # the array has the tensor's type, so that a Python number never promotes it, as in PyTorch
             y = np.array(b, kind)
             b = wrap(y)
         else:
             return general(a, b)
+        # the ufunc itself, not the operator's forward: types and shapes are checked already
         out = ufunc(x, y)
         result = wrap(out if out.__class__ is ndarray else np.asarray(out))
         if (a._requires or b._requires) and MODE.enabled:

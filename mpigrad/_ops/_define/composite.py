@@ -65,6 +65,8 @@ def _gradients(F: Any, made: Tensor, inputs: Sequence[Tensor], g: Any) -> list[A
         edge = edge_of(tensor)
         assert edge is not None
         captures.setdefault(edge[0], []).append((edge[1], place))
+    # A pass inside a pass, over the recomputed graph only: `captures` are the fresh inputs, so the user's graph is
+    # not touched.
     task = GraphTask(
         F, count_dependencies([root[0]]), F is not RAW, None, captures, needed_for([root[0]], captures)
     )

@@ -23,6 +23,7 @@ def guarded(fn: Fn) -> Fn:
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
+        # on the CPU nothing is done beyond this loop
         for each in (*args, *kwargs.values()) if kwargs else args:
             if isinstance(each, Tensor) and each._array.__class__ is not ndarray:
                 return _on_one_device(fn, args, kwargs)

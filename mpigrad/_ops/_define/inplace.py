@@ -32,6 +32,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     check_result(new, tensor)
     if new._requires:
         if not tensor._requires:
+            # the tensor is about to get a graph, which leaves and some views must not
             check_in_place(tensor, recorded=True)
         if sys.getrefcount(old) > _UNSEEN:  # other objects have saved the old elements and get a copy of them
             with guard(old._array):
@@ -84,6 +85,7 @@ def before(tensor: Tensor) -> Tensor:
     made = wrap(tensor._array)
     made._counter = counter(tensor)
     if MODE.enabled:
+        # the property `grad_fn`, not the field: for a view whose base has changed it makes the current node first
         made._grad_fn, made._nr, made._requires = tensor.grad_fn, tensor._nr, tensor._requires
     return made
 
@@ -98,6 +100,7 @@ def reshape_in_place(
     counter(tensor)[0] += 1
     view = tensor._view
     if view is None:
+        # views made earlier refer to the old shape of their base: they apply `undo` before their own steps
         note_reshaped(tensor, (undo, undo_kw))
     else:
         chain = (*view.chain, (step, kw))

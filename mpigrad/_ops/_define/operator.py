@@ -58,12 +58,14 @@ class OpNode(RecordedNode):
         if saved is None:
             raise RuntimeError(TWICE)
         operator = self.operator
+        # only on arrays: with F = DIFF the formula calls operators, and each of these converts bfloat16 itself
         if NARROW.used and F is RAW and not operator.exact and any_narrow(grad if grad.__class__ in (list, tuple) else (grad,)):
             out = self._run_narrow(grad)
         elif not saved:
             out = operator.backward(F, self, grad)
         elif F is RAW:
             values: list[Any] = []
+            # the arrays are read here, without `tensors()`, because this loop runs for most nodes of every pass
             for tensor, version in zip(saved, self.versions):
                 if tensor is None:
                     values.append(None)
@@ -77,6 +79,7 @@ class OpNode(RecordedNode):
             out = operator.backward(F, self, grad, *self.tensors())
         if out.__class__ is not tuple:
             out = (out,)
+        # `meta` is set only if broadcasting or type promotion changed an input: most gradients fit as they are
         return out if self.meta is None else tuple(map(F.conform, out, self.meta))
 
     def _run_narrow(self, grad: Any) -> Any:
@@ -95,6 +98,7 @@ class OpNode(RecordedNode):
                 count = tensor._counter
                 if count is not None and count[0] != version:
                     raise_modified(self, tensor, version)
+                # a saved output gets this node as `grad_fn` again, which the saved alias must not have (a cycle)
                 if place < 0:
                     tensor = as_output(tensor, self, -1 - place)
                 elif tensor.__class__ is Packed:
@@ -102,6 +106,7 @@ class OpNode(RecordedNode):
             found.append(tensor)
         return found
 
+    # An empty tuple stays: a node that saves nothing may run again even if the graph was not retained.
     def release(self) -> None:
         if self.saved:
             self.saved = None
@@ -132,6 +137,7 @@ class ManyNode(OpNode):
     outputs: int  # type: ignore[misc]
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        # Outputs that the loss does not depend on have no gradient. If none has one, nothing flows further down.
         for each in grad:
             if each is not None:
                 return OpNode.run(self, F, grad)
@@ -172,6 +178,8 @@ class Operator:
         self.broadcasts, self.view = broadcasts, view
         self.exact = view  # returns elements unchanged, so no conversion of the result is needed
         self.sparse: Callable[..., Any] | None = None  # (operator, inputs, kw) -> result, for sparse inputs
+        # Each operator has a node class of its own, so that `type(node).__name__` is PyTorch's name and nodes need no
+        # field for it.
         body = {"__slots__": (), "operator": self, "__module__": __name__}
         self.node_type = type(node, (base,), dict(body))
         self.many_type: Any = None  # created on first use: few operators have several outputs
@@ -192,6 +200,7 @@ class Operator:
 
     def _call(self, inputs: tuple[Tensor | None, ...], kw: dict[str, Any]) -> Any:
         arrays = [None if each is None else each._array for each in inputs]
+        # One test for GPU arrays and sparse arrays together: on the CPU path, nothing more is checked.
         for array in arrays:
             if array.__class__ is not ndarray and array is not None:
                 return self._call_other(inputs, arrays, kw)
@@ -217,11 +226,13 @@ class Operator:
         if out.__class__ is tuple:
             return self._finish_many(inputs, out, kw)
         made = wrap(out if out.__class__ is ndarray else as_array(out))
+        # as in PyTorch, a view of an ordinary tensor stays ordinary in inference mode
         if MODE.inference and not (self.view and not inputs[0].is_inference()):  # type: ignore[union-attr]
             extra(made).inference = True
         if MODE.enabled:
             for each in inputs:
                 if each is not None and each._requires:
+                    # integers and booleans have no gradient ("V" is bfloat16)
                     if made._array.dtype.kind in "fcV":
                         self.record(inputs, (made,), kw)
                     break
@@ -291,6 +302,7 @@ class Operator:
                     kept._counter = counter(output)
             saved.append(kept)
             versions.append(0 if kept is None or kept._counter is None else kept._counter[0])
+        # hooks set TRACING.on (see `_Slow` in saved.py), which is read faster than the thread-local stack
         if TRACING.on and PACKING.stack:
             saved = [None if each is None else Packed(each) for each in saved]
             versions = [0] * len(saved)
@@ -339,6 +351,7 @@ def check_one_device(name: str, arrays: Sequence[Any]) -> device:
     """
     places: list[device] = []
     for array in arrays:
+        # NumPy's scalars and zero-dimensional CPU arrays count as numbers, which belong to no device
         if array is not None and (array.ndim or array.__class__ is not ndarray) and not isinstance(array, generic):
             place = device_of(array)
             if place not in places:

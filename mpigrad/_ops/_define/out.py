@@ -24,6 +24,7 @@ def deliver(result: Tensor, out: Tensor | None) -> Tensor:
         check_result(result, out)
         check_writable(out._array)
         out._array[...] = result._array
+    # nodes that saved `out` must detect the change
     counter(out)[0] += 1
     return out
 
@@ -40,4 +41,5 @@ def _resize(result: Tensor, out: Tensor) -> None:
             UserWarning,
             stacklevel=4,
         )
+    # a new array: from now on `out` shares no memory with its earlier views
     out._array = result._array.astype(out._array.dtype)

@@ -46,6 +46,7 @@ def unary(
     "input", "result" or None; `to_float` turns integers into the default float type first; `refuse` raises
     for tensors that the operator does not take; `known_as` is the name for derivatives where it differs;
     `attach=False` keeps it off Tensor."""
+    # operators that save nothing have no field to shorten: the ordinary node is as small
     base = OpNode if saves is None else _light_node(backward, raw)
     made = operator(
         known_as or name, ufunc, backward, _SAVES[saves], node=node or f"{name.capitalize()}Backward0", base=base
@@ -89,6 +90,8 @@ class LightNode(OpNode):
         """Create the version counter of the result, if the result is saved."""
         saved: Any = self.saved
         if saved.__class__ is ndarray:
+            # From now on the result's elements may change, so the node must be able to notice it: store the result as
+            # an alias with a counter, at version 0.
             alias = wrap(saved)
             alias._counter = [0]
             self.saved, self.versions = (alias,), (0,)
@@ -105,6 +108,7 @@ def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | N
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
+        # anything but one saved object on arrays takes the general way, which also raises the error for freed tensors
         if F is not RAW or saved.__class__ is tuple or saved is None:
             return (backward(F, self, grad, *self.tensors()),) if F is not RAW else OpNode.run(self, F, grad)
         if saved.__class__ is not ndarray:

@@ -19,6 +19,7 @@ from .views import view_operator
 def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
     if x.__class__ is np.ndarray and x.flags.c_contiguous and x.size:
         new = len(shape) - x.ndim
+        # a stride of 0 repeats an element without memory
         kept = [stride if length != 1 else 0 for length, stride in zip(x.shape, x.strides)]
         for place, length in enumerate(x.shape):
             if length != 1 and shape[place + new] != length:

@@ -61,6 +61,7 @@ def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[i
         as_array(x), order
     )  # NumPy returns scalars for zero-dimensional results, which are not writable
     target = replay_raw(made, chain)
+    # A step of the chain copies if it needs strides that `made` does not have; writing would then have no effect.
     if target.size and not array_module(x).may_share_memory(target, made):
         raise RuntimeError(
             "an in-place change of a view cannot be differentiated: its base's memory has gaps. Please clone() "
@@ -71,6 +72,8 @@ def _write(x: Any, value: Any = None, *, chain: tuple[Step, ...], order: tuple[i
     return made
 
 
+# The gradient of the base is zero where the view was written, and the gradient of the written value is the view of
+# it.
 def _write_backward(F: Any, node: Any, g: Any) -> Any:
     chain = node.kw["chain"]
     return F.write_view(g, None, **node.kw), F.read_view(g, chain=chain) if node.needs[1] else None

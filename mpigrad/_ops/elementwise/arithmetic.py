@@ -23,7 +23,7 @@ from .._define.unary import unary
 from .._define.unbroadcast import to_dtype
 from .modular import div_rounded
 
-_LARGE = 1 << 14  # elements
+_LARGE = 1 << 14  # elements; below this, allocating costs less than looking for memory to reuse
 
 
 class _MulNode(OpNode):
@@ -48,6 +48,7 @@ class _MulNode(OpNode):
             count = a._counter
             if count is not None and count[0] != p:
                 raise_modified(self, a, p)
+            # x * x: both gradients are the same array
             into_b = into_a if a is b else grad * a._array
         return into_a, into_b
 
@@ -295,6 +296,7 @@ def _direct(tensor: Tensor, other: Any) -> Any:
     if (kind is not F32 and kind is not F64) or TRACING.detour or not x.flags.writeable:
         return None
     if MODE.enabled:
+        # recorded, a view (its base must learn of the change) or a tensor with hooks: the general path
         if tensor._requires or tensor._view is not None or tensor._extra is not None:
             return None
     elif tensor._view is not None and 0 in x.strides:  # perhaps expanded: several elements in one memory location

@@ -56,6 +56,7 @@ def from_left_raw(a: Any, g: Any, *, columns: bool = False) -> Any:
 
 
 def _from_left(a: Tensor, g: Tensor, *, columns: bool = False) -> Tensor:
+    # the memory order is of no importance here: this runs only when gradients are differentiated again
     return mm_op(mt(conj(a)), g)
 
 
@@ -116,6 +117,7 @@ def _matmul_backward(F: Any, node: Any, g: Any, a: Any, b: Any) -> Any:
         into_a = F.sum_to(F.matmul_nd(g, adjoint_of(F, b)), shape=p)
     if a is not None:
         if len(q) == 2:
+            # one large product over all rows of the batch, which also sums over the batch
             rows = a.reshape(count_rows(p), p[-1]), g.reshape(count_rows(p), q[-1])
             into_b = F.mm_from_left(*rows, columns=node.kw.get("columns", False))
         else:

@@ -19,8 +19,8 @@ def _take(table: Any, indices: Any, **kw: Any) -> Any:
 
 
 def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
-    """The factor of each row in the gradient: 0 for the padding row, one over its count if scaled; None if all are "
-    "1."""
+    """The factor of each row in the gradient: 0 for the padding row, one over its count if scaled; None if all factors
+    are 1."""
     if padding_idx < 0 and not scale:
         return None
     xp = array_module(indices)

@@ -24,7 +24,7 @@ from .._define.out import deliver
 from .._define.unbroadcast import to_dtype
 
 Dims = tuple[int, ...] | None
-_LARGE = 1 << 14  # elements
+_LARGE = 1 << 14  # elements; smaller gradients are copied, which costs little
 
 
 def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
@@ -50,6 +50,8 @@ operator(
 def _spread_for(F: Any, node: Any, g: Any, **kw: Any) -> Any:
     """The gradient of a sum's input. On the host, if the node below only multiplies, a large gradient is a view with stride 0."""
     shape = node.shapes[0]
+    # A node that multiplies reads its gradient once and makes a new array, so that a view without memory of its own
+    # is enough. Other nodes may pass the array on, and it would be written to later.
     if F is RAW and node.edges[0][0].multiplies and math.prod(shape) >= _LARGE and array_module(g) is np:
         g, dim = as_array(g), kw.get("dim")
         return F.expand(g if kw.get("keepdim") or dim is None else g.reshape(kept_shape(shape, dim)), shape=shape)
@@ -73,6 +75,7 @@ def _spread_back(F: Any, node: Any, g: Any) -> Any:
 
 
 def _mean_all(x: Any) -> Any:
+    # half precision: the sum would overflow at 65504, and lose digits long before
     if x.dtype.itemsize == 2:
         return (add_reduce(x, axis=None, dtype="f4") / np.float32(x.size)).astype(x.dtype)
     if x.__class__ is ndarray:

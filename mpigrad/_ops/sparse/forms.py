@@ -1,7 +1,7 @@
 """Conversion between sparse and dense: creating sparse tensors, their indices and values, coalescing, masking.
 
-Gradients keep the layout that PyTorch gives them: that of values is dense, that of what was sparse is sparse with the
-same places.
+Gradients have the layout that PyTorch gives them: the gradient of the values is dense, that of a sparse tensor is sparse, with
+the same indices.
 """
 
 from __future__ import annotations

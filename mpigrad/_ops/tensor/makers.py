@@ -211,7 +211,7 @@ def _uninitialized(name: str) -> Callable[..., Any]:
     return maker
 
 
-# -- mpigrad's small things -----------------------------------------------------------------------------------------
+# -- mpigrad's other objects ----------------------------------------------------------------------------------------
 def _size(machine: Machine, lengths: tuple[int, ...]) -> Size:
     machine.charge(len(lengths))
     return Size(_all_of(int, lengths))

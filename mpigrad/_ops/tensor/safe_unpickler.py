@@ -201,7 +201,7 @@ class SafeUnpickler:
     def _global(self) -> None:
         name, module = self._stack.pop(), self._stack.pop()
         if type(name) is not str or type(module) is not str:
-            raise damaged("a name is no text")
+            raise damaged("a name is not a string")
         self._stack.append(self.find(module, name))
 
     def _persistent(self) -> None:
@@ -210,7 +210,7 @@ class SafeUnpickler:
     def _reduce(self) -> None:
         args, function = self._stack.pop(), self._stack.pop()
         if type(args) is not tuple:
-            raise damaged("arguments are no tuple")
+            raise damaged("the arguments of a call are not a tuple")
         self._stack.append(self.call(function, args))
 
     def _new(self, keywords: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ class SafeUnpickler:
     def _new_with_keywords(self) -> None:
         keywords = self._stack.pop()
         if type(keywords) is not dict or not all(type(each) is str for each in keywords):
-            raise damaged("keywords are no dict of names")
+            raise damaged("the keyword arguments of a call are not a dict of names")
         self._new(keywords)
 
     def _build(self) -> None:

@@ -172,7 +172,7 @@ class TorchUnpickler(SafeUnpickler):
         """The storage for a persistent id of the pickle."""
         word, kind, key, where, count = pid
         if word != "storage" or type(kind) is not _StorageType or type(key) is not str or type(where) is not str:
-            raise damaged("a persistent id is no storage")
+            raise damaged("a persistent id does not name a storage")
         if key not in self._storages:
             self._storages[key] = _Storage(self._archive.block(f"data/{key}"), kind.kind, where)
         found = self._storages[key]

@@ -40,10 +40,12 @@ class Runner(Writer):
         super().__init__(graph)
         self.namespace, self.reserved = namespace, reserved
         self.variables: dict[int, str] = {}
+        # the object is stored too: an id is unique only while its object exists
         self.globals: dict[int, tuple[Any, str]] = {}  # objects and their names, by id
         self.count = 0
 
     def name(self, value: Value) -> str:
+        # a cast or a loop result is another name for an existing variable
         while id(value) in self.aliases:
             value = self.aliases[id(value)]
         found = self.variables.get(id(value))
@@ -72,6 +74,7 @@ class Runner(Writer):
     def constant(self, node: Node) -> str:
         value: Any = node.attributes.get("value")
         if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+            # in parentheses, as `-1 ** 2` and `-1 .real` bind differently; inf and nan have no literal
             return f"({value!r})" if type(value) in (int, float) and value < 0 else repr(value)
         return self.global_name(value)
 
@@ -84,10 +87,12 @@ class Runner(Writer):
         if first is None or first.op != "aten::__getitem__" or turns is None or turns.op != "aten::len":
             return None
         held = first.inputs[0]
+        # `for i in range(len(items)): x = items[i]`, with `i` used for nothing else, becomes `for x in items`
         if first.inputs[1] is not index or self.uses[id(index)] != 1 or turns.inputs[0] is not held or held.type.kind != "List":
             return None
         if self.uses[id(first.output)] == 0 or any(held is each for each in body.inputs):
             return None
+        # a body that changes the list would see other elements than the original loop, which evaluates len() once
         return first if all(each is first or is_pure(each) for each in body.walk()) else None
 
     def mode(self, node: Node) -> str:
@@ -101,7 +106,7 @@ class Runner(Writer):
         kind, _, rest = node.target.partition(":")
         run = getattr(self, f"_call_{kind}", None)
         if run is None:
-            raise ValueError(f"the node {node.op} has no way to run: {node.target!r}")
+            raise ValueError(f"the node {node.op} has an unknown target: {node.target!r}")
         return run(node, rest, args)
 
     def _on(self, found: Direct, args: list[str]) -> str:
@@ -111,7 +116,7 @@ class Runner(Writer):
         plain = len(args) - len(node.keywords)
         for each in node.keywords:
             if keyword.iskeyword(identifier(each)):
-                raise ValueError(f"{each!r} is no name of an argument")
+                raise ValueError(f"{each!r} is not a valid name of an argument")
         return ", ".join([*args[:plain], *(f"{name}={text}" for name, text in zip(node.keywords, args[plain:]))])
 
     def _call_op(self, node: Node, sign: str, args: list[str]) -> str:
@@ -129,11 +134,12 @@ class Runner(Writer):
 
     def _call_method(self, node: Node, name: str, args: list[str]) -> str:
         if not is_tensor_method(name) and name not in METHODS:
-            raise ValueError(f"{name!r} is no method that a graph may use")
+            raise ValueError(f"{name!r} is not a method that a graph may call")
         if name == "format":
             return self._formatting(node, args)
+        # Graphs come from files too. These checks keep a loaded graph from running code other than operators.
         if name == "sort" and "key" in node.keywords:
-            raise ValueError("sort takes no key in a graph: it would call what is no operator")
+            raise ValueError("list.sort() takes no key in a graph, because a key function is not an operator")
         shaped = direct_shape(name, node)
         if shaped is not None:
             return f"{self.global_name(shaped)}({args[0]})"
@@ -151,7 +157,7 @@ class Runner(Writer):
 
     def _call_attr(self, node: Node, name: str, args: list[str]) -> str:
         if not is_tensor_attribute(name) and name not in ("type", "index", "name", "value"):
-            raise ValueError(f"{name!r} is no attribute that a graph may use")
+            raise ValueError(f"{name!r} is not an attribute that a graph may read")
         return f"{args[0]}.{identifier(name)}"
 
     def _call_getattr(self, node: Node, rest: str, args: list[str]) -> str:
@@ -260,9 +266,10 @@ def _format(text: str, *args: Any, **kwargs: Any) -> str:
 
 
 def _check_fields(text: str) -> None:
+    # "{0.__class__}" would read any attribute of an argument, and so reach Python objects that scripts may not use
     for _, field, spec, _ in string.Formatter().parse(text):
         if field and not field.isalnum() or spec and "{" in spec:
-            raise ValueError(f"the field {field!r} of a format looks into its argument, which scripted code may not")
+            raise ValueError(f"the format field {field!r} reads attributes or items of its argument, which scripted code may not")
 
 
 def _instance(value: Any, kinds: Any) -> bool:
@@ -275,5 +282,6 @@ def compile_plain(graph: Graph, head: str = "", **uses: Any) -> Any:
     given = ", ".join(writer.name(each) for each in graph.inputs)
     writer.finish()
     first = [f"def run({given}):", *([f"    {head.format(given=given)}"] if head else [])]
+    # The text contains only names made here and checked identifiers; objects are in the namespace.
     exec("\n".join([*first, *writer.lines]), writer.namespace)
     return writer.namespace.pop("run")

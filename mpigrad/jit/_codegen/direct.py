@@ -164,6 +164,7 @@ def direct_shape(name: str, node: Node) -> Callable[[Any], Any] | None:
 
 
 def _shaped(name: str, lengths: tuple[Any, ...]) -> Callable[[Any], Any]:
+    # dtype=object: sizes from a file may be too large for 64 bits
     count = -1 if -1 in lengths else int(np.prod(lengths, dtype=object))
 
     def call(a: Any) -> Any:

@@ -73,6 +73,8 @@ class Writer:
 
     def operands(self, inputs: list[Value]) -> list[str]:
         """The texts of inputs: the pending expressions if the last ones are these inputs in this order, names otherwise."""
+        # Only the last pending expressions, in order, may move into the next one: evaluation order must stay as
+        # written.
         own = [each for each in inputs if any(each is value for value, _, _ in self.pending)]
         count = len(own)
         last = self.pending[len(self.pending) - count :]
@@ -103,6 +105,7 @@ class Writer:
             return
         if node.target == "alias":
             self.aliases[id(node.output)] = node.inputs[0]
+            # an alias needs a variable to refer to
             if any(node.inputs[0] is value for value, _, _ in self.pending):
                 self.flush()
             return
@@ -156,14 +159,17 @@ class Writer:
         if node.op == "prim::ContinueStmt":
             again = values.pop(0)
             if is_while:
+                # in a `while`, the condition of the next iteration is one of the variables
                 targets, values = [test, *targets], [again, *values]  # type: ignore[list-item]
         self.assign(targets, values)
         self.line("break" if node.op == "prim::BreakStmt" else "continue", node.where)
 
     def assign(self, targets: list[Value], values: list[Value]) -> None:
         """Assign several values at once; a pending expression for one of them is written in place."""
+        # one simultaneous assignment, because values may be other targets (`a, b = b, a`)
         changed = [(a, b) for a, b in zip(targets, values) if self.name(a) != self.text(b)]
         pairs = [(self.name(a), self.text(b)) for a, b in changed]
+        # If the line before computes the value into a temporary, it can compute it into the target at once.
         made = "    " * self.indent + (f"{pairs[0][1]} = " if len(pairs) == 1 else "")
         if len(pairs) == 1 and self.uses[id(changed[0][1])] == 2 and self.lines and self.lines[-1].startswith(made):
             self.lines[-1] = "    " * self.indent + f"{pairs[0][0]} = " + self.lines[-1][len(made) :]
@@ -206,6 +212,7 @@ class Writer:
         body = node.blocks[0]
         index, *carried = body.inputs
         self.assign(carried, start)
+        # TorchScript's graphs have one kind of loop: a `while` is a loop of maxsize iterations with a condition
         is_while = turns.constant == sys.maxsize
         skipped: Node | None = None
         if is_while:
@@ -233,6 +240,7 @@ class Writer:
             self.line("pass")
         self.indent -= 1
         self.loops.pop()
+        # after the loop its results are in the variables that it carried
         for output, value in zip(node.outputs, carried):
             self.aliases[id(output)] = value
 
@@ -254,5 +262,5 @@ class Writer:
 def identifier(name: str) -> str:
     """A valid identifier for a name."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
-        raise ValueError(f"{name!r} is no name that a graph may use")
+        raise ValueError(f"{name!r} is not a name that a graph may use")
     return name

@@ -45,11 +45,13 @@ def compile_entry(graph: Graph, schema: Schema, title: str, namespace: dict[str,
         f"        if {more} or {named}: raise {writer.global_name(schema.refusal)}(({bound}), {more}, {named})",
         *_checks(writer, schema, names, "        "),
     ]
+    # inside `def` and `try`
     writer.indent = 2
     writer.finish()
     last = [
         f"    except {writer.global_name(Exception)} as {error}:",
         f"        {raised} = {writer.global_name(with_script_traceback)}({error})",
+        # raised outside of the `except` block, so that Python does not chain the original error to its copy
         f"    raise {raised} from {raised}.__cause__",
     ]
     lines = [*first, *writer.lines, "        return None", *last]
@@ -84,6 +86,7 @@ def _checks(writer: Runner, schema: Schema, names: list[str], indent: str) -> li
     check = writer.global_name(schema.check)
     for number, (name, each) in enumerate(zip(names, schema.arguments)):
         lines = _check_lines(writer, f"{check}({number}, {name})", name, each.type)
+        # an argument of type Any has no check, but it must be there
         if not lines and not each.has_default:
             lines = [f"if {name} is {writer.global_name(MISSING)}: {check}({number}, {name})"]
         found += [indent + line for line in lines]

@@ -39,6 +39,7 @@ def _rsqrt(x: Any, out: Any) -> Any:
 
 def _sigmoid(x: Any, out: Any) -> Any:
     made = np.negative(x, out)
+    # beyond this exp overflows with a warning; 1 / (1 + exp(88)) is the smallest result either way
     np.minimum(made, made.dtype.type(88.0 if made.dtype.itemsize == 4 else 709.0), out=made)
     np.exp(made, made)
     made += 1
@@ -60,6 +61,7 @@ def fuse(graph: Graph) -> None:
             users.setdefault(id(each), set()).add(id(node))
         for inner in node.blocks:
             for each in inner.outputs:
+                # 0 stands for a use outside of all groups
                 users.setdefault(id(each), set()).add(0)
     for each in graph.outputs:
         users.setdefault(id(each), set()).add(0)
@@ -98,6 +100,7 @@ def _group(nodes: list[Node], position: int, users: dict[int, set[int]]) -> list
         return []
     group, inside = [root], {id(root)}
     for node in reversed(nodes[:position]):
+        # an impure node in between may change an operand in place: operators must not move across it
         if not is_pure(node):
             break
         if _fusible(node) and users.get(id(node.output), set()) <= inside:
@@ -145,6 +148,7 @@ class Kernel:
                     return self._plain(*args)
         first = args[self.tensors[0]]._array
         kept = first.__class__
+        # zero-dimensional tensors promote types differently, and watchers want to see single operators
         if not first.ndim or first.dtype.char not in "fd" or TRACING.on or MODE.inference or kept is SparseArray:
             return self._plain(*args)
         values: list[Any] = list(args)
@@ -185,6 +189,7 @@ class Kernel:
                 piece[number] = values[number][start:end]
             registers = buffers if end - start == PIECE else [each[: end - start] for each in buffers]
             registers = list(registers)
+            # the last step writes directly into the result
             registers[last] = flat[start:end]
             self._run(*piece, *registers)
         return result

@@ -38,6 +38,7 @@ def optimised(graph: Graph) -> Graph:
 # -- copies ----------------------------------------------------------------------------------------------------------
 def _copy(graph: Graph) -> Graph:
     made = Graph(graph.name)
+    # new names of the copy continue the numbering, so that none repeats
     made._count = graph._count
     _copy_block(graph, made, {})
     return made
@@ -79,6 +80,7 @@ def _fold_constants(block: Block) -> None:
             result = _FOLDED[sign](*values)
         except ArithmeticError:
             continue  # not folded: the call raises the error
+        # Python's result type may differ from the graph's, which later nodes rely on
         if type_of(result) == node.output.type and not (isinstance(result, int) and result.bit_length() > _BITS):
             node.op, node.target, node.inputs, node.attributes = "prim::Constant", "constant", [], {"value": result}
 
@@ -122,9 +124,12 @@ def _eliminate_common(
     for node in block.nodes:
         node.inputs = [same.get(id(each), each) for each in node.inputs]
         for inner in node.blocks:
+            # A branch may reuse what was computed before it, but not the reverse: it may not run. A loop body may
+            # reuse nothing, because values can change from one iteration to the next.
             _eliminate_common(graph, inner, dict(known) if node.target == "if" else {}, same, escaping, no_mutation)
         if node.target == "constant":
             value = node.attributes.get("value")
+            # with the type, as 1 == True == 1.0 in Python; floats are left out, as 0.0 == -0.0
             key = ("constant", type(value), value) if type(value) in (bool, int, str, type(None)) else None
             if key is not None and key in known:
                 same[id(node.output)] = known[key]
@@ -133,6 +138,7 @@ def _eliminate_common(
                 known[key] = node.output
         elif node.blocks or not is_pure(node) or node.target in ("list", "dict"):
             if _may_mutate(node) or node.blocks:
+                # tensors may have been changed in place: earlier results no longer equal a new computation
                 for each in [each for each in known if each[0] != "constant"]:
                     del known[each]
         elif len(node.outputs) == 1:
@@ -140,6 +146,7 @@ def _eliminate_common(
             first = known.get(key)
             if first is not None and _may_eliminate_common(first, node.output, escaping, no_mutation):
                 same[id(node.output)] = first
+                # the shared value is now visible where the eliminated one was
                 if id(node.output) in escaping:
                     escaping.add(id(first))
                 continue
@@ -152,6 +159,7 @@ def _eliminate_common(
 def _may_eliminate_common(first: Value, second: Value, escaping: set[int], no_mutation: bool) -> bool:
     if first.type != TENSOR:
         return first.type.kind in ("int", "float", "bool", "str", "NoneType", "number")
+    # Two tensors that both leave the function must stay two: the caller may change one in place.
     seen = (id(first) in escaping) + (id(second) in escaping)
     return seen == 0 or (seen == 1 and no_mutation)
 

@@ -46,7 +46,7 @@ def refusing(f: Any) -> Iterator[None]:
         raise RuntimeError(f"Could not load {f!r}: {error}") from error
     except _DAMAGE as error:
         raise RuntimeError(
-            f"{f!r} is no file of mpigrad.jit.save, or damaged: {type(error).__name__}: {error}"
+            f"{f!r} was not written by mpigrad.jit.save, or is damaged: {type(error).__name__}: {error}"
         ) from error
 
 
@@ -79,7 +79,7 @@ def _check_members(archive: zipfile.ZipFile) -> None:
             raise Refused(f"the member {each.filename!r} is compressed; jit.save stores members as they are")
     names = {each.filename for each in members}
     if len(names) != len(members):
-        raise Refused("a member is there twice")
+        raise Refused("two members have the same name")
     file: Any = archive.fp
     length, total = file.seek(0, os.SEEK_END), sum(each.file_size for each in members)
     if total > length:
@@ -88,7 +88,7 @@ def _check_members(archive: zipfile.ZipFile) -> None:
 
 def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     if name not in archive.NameToInfo:
-        raise Refused(f"no member {name!r}: this is no file of mpigrad.jit.save")
+        raise Refused(f"no member {name!r}: this file was not written by mpigrad.jit.save")
     found = json.loads(archive.read(name))
     if not isinstance(found, dict):
         raise Refused(f"{name} holds {type(found).__name__}, expected an object")
@@ -124,7 +124,7 @@ def array(content: bytes) -> np.ndarray:
     count = 1
     for each in shape:
         if each < 0:
-            raise Refused(f"an array has the shape {shape}")
+            raise Refused(f"an array has the invalid shape {shape}")
         count *= each
     if count * kind.itemsize != len(content) - file.tell():
         raise Refused(f"an array of shape {shape} has {len(content) - file.tell()} bytes")

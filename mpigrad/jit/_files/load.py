@@ -57,9 +57,9 @@ def unpack_type(given: Any) -> Type:
     name, fields = (str(rest[0]), tuple(map(identifier, rest[1]))) if rest else ("", ())
     made = Type(_text(kind), tuple(unpack_type(each) for each in args), name, fields)
     if made.kind in _ARITY and len(made.args) != _ARITY[made.kind]:
-        raise Refused(f"the type {made.kind} of {len(made.args)} types")
+        raise Refused(f"the type {made.kind} cannot have {len(made.args)} type argument(s)")
     if made.kind == "Enum" or (fields and (made.kind != "Tuple" or len(fields) != len(made.args))):
-        raise Refused(f"the type {made.kind} with the fields {fields}")
+        raise Refused(f"the type {made.kind} cannot have the fields {fields}")
     return made
 
 
@@ -135,13 +135,13 @@ class _Reader:
         def new(given: Any, node: Node | None = None) -> Value:
             number, name, kind = given
             if type(number) is not int or number in values:
-                raise Refused(f"the value {number!r} is there twice, or is no number")
+                raise Refused(f"the value {number!r} is defined twice, or is not a number")
             values[number] = Value(unpack_type(kind), _text(name), node)
             return values[number]
 
         def old(number: Any) -> Value:
             if type(number) is not int or number not in values:
-                raise Refused(f"the value {number!r} is used where there is none")
+                raise Refused(f"the value {number!r} is used but not defined there")
             return values[number]
 
         block.inputs = [new(each) for each in packed["inputs"]]
@@ -170,7 +170,7 @@ class _Reader:
             return given
         kind = next(iter(_object(given)), None)
         if kind not in _VALUES:
-            raise Refused(f"a value of the kind {kind!r}")
+            raise Refused(f"values of kind {kind!r} are unknown")
         return _VALUES[kind](self, given if kind == "tensor" else given[kind])
 
     def tensors(self, packed: Any) -> dict[str, Any]:
@@ -201,13 +201,13 @@ class _Reader:
             for name, each in methods.items():
                 made._add_method(name, self.body(each, f"{kind}.{name}", made))
         elif methods:
-            raise Refused(f"{kind!r} of the library has the methods {sorted(methods)}")
+            raise Refused(f"{kind!r} is a library module, but the file gives it the methods {sorted(methods)}")
         return made
 
 
 def _rref(given: Any) -> Any:
     if not (isinstance(given, list) and len(given) == 4 and all(type(each) is int and each >= 0 for each in given)):
-        raise Refused(f"{given!r:.100} is no RRef")
+        raise Refused(f"{given!r:.100} is not an RRef")
     return rref_files().unpack(*given)
 
 
@@ -221,7 +221,7 @@ def _where(given: Any) -> Where | None:
 def _part_name(name: str) -> str:
     """Check the name of a parameter, buffer or submodule, and return it."""
     if not name or "." in name or (name.isidentifier() and not is_kept(name)):
-        raise Refused(f"a part of a module is called {name!r}")
+        raise Refused(f"{name!r} is not a valid name of a parameter, buffer or submodule")
     return name
 
 
@@ -246,7 +246,7 @@ def _library_module(name: str) -> Any:
     homes = map(importlib.import_module, ("mpigrad.nn.modules", "mpigrad.nn.modules.attention"))
     cls = next((found for home in homes if (found := getattr(home, name, None)) is not None), None)
     if not (isinstance(cls, type) and issubclass(cls, Module)):
-        raise Refused(f"{name!r} is no module of mpigrad.nn")
+        raise Refused(f"{name!r} is not a module of mpigrad.nn")
     made = cls.__new__(cls)
     Module.__init__(made)
     return made
@@ -255,7 +255,7 @@ def _library_module(name: str) -> Any:
 def _dtype(reader: _Reader, name: str) -> DType:
     found = getattr(importlib.import_module("mpigrad._array.dtype"), "bool_" if name == "bool" else _text(name), None)
     if not isinstance(found, DType):
-        raise Refused(f"{name!r} is no element type")
+        raise Refused(f"{name!r} is not an element type")
     return found
 
 

@@ -88,7 +88,7 @@ class _Checker:
         kind, colon, name = node.target.partition(":")
         shape = _SHAPES.get(kind)
         if shape is None or bool(colon) != (kind in _WITH_NAME):
-            raise self.refuse(node, "is none that a file may have")
+            raise self.refuse(node, "is not allowed in a file")
         if (node.op == "prim::Constant") != (kind == "constant"):
             raise self.refuse(node, "is half a constant")
         count = len(node.inputs)
@@ -129,7 +129,7 @@ class _Checker:
 
     def _dist(self, node: Node, name: str) -> None:
         if name not in RUNS:
-            raise self.refuse(node, "is none that a file may have")
+            raise self.refuse(node, "is not allowed in a file")
         if name in RPC_CALLS:
             self.attribute(node, "function", ScriptFunction)
             if len(node.inputs) - len(node.keywords) < 2:
@@ -141,7 +141,7 @@ class _Checker:
 
     def _prim(self, node: Node, name: str) -> None:
         if name not in _PRIM or _PRIM[name] not in (None, len(node.inputs)):
-            raise self.refuse(node, f"has {len(node.inputs)} inputs, or is none that a file may have")
+            raise self.refuse(node, f"has {len(node.inputs)} inputs, or is not allowed in a file")
         if name == "listed" and self.attribute(node, "name", str) not in ("keys", "values", "items"):
             raise self.refuse(node, "names no list of a dict")
 
@@ -174,7 +174,7 @@ class _Checker:
     def owner(self, node: Node) -> Any:
         found = self.modules.get(id(node.inputs[0]))
         if found is None:
-            raise self.refuse(node, "is for modules, and its first input is none")
+            raise self.refuse(node, "is for modules, but its first input is not a module")
         return found
 
     def _data(self, node: Node, module: Any) -> str:

@@ -118,7 +118,7 @@ def operator(module: str, name: str) -> Any:
     """The function that a target names; ValueError unless it is an operator."""
     found = getattr(importlib.import_module(module), name, None) if module in OPERATOR_MODULES else None
     if found is None or not is_operator(found):
-        raise ValueError(f"{module}.{name} is no operator that a graph may use")
+        raise ValueError(f"{module}.{name} is not an operator that a graph may use")
     return found
 
 
@@ -142,5 +142,5 @@ def profiler_operator(name: str) -> Any:
     """One of `mpigrad.ops.profiler`; ValueError if there is no such operator."""
     found = vars(profiler).get(name)
     if not isinstance(found, staticmethod):
-        raise ValueError(f"profiler::{name} is no operator that a graph may use")
+        raise ValueError(f"profiler::{name} is not an operator that a graph may use")
     return found.__func__

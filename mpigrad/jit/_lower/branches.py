@@ -42,6 +42,7 @@ class Branches(Builder):
     def _join(self, at: ast.AST, test: Value, first: Any, second: Any, facts: tuple[Facts, Facts]) -> None:
         made = self.append(at, "prim::If", [test], "if", first[0], second[0])
         ended = first[0].ends(), second[0].ends()
+        # no code follows, so no variable has to be joined
         if all(ended):
             return
         if any(ended):
@@ -50,9 +51,11 @@ class Branches(Builder):
         for name in [*first[1], *(each for each in second[1] if each not in first[1])]:
             before = self.env.get(name)
             a, b = first[1].get(name), second[1].get(name)
+            # Both branches leave the variable as it was, at most with a narrower type.
             if a is b or (self._is_refined(a, before) and self._is_refined(b, before)):
                 continue
             if a is None or b is None or not (isinstance(a, Value) and isinstance(b, Value)):
+                # no error yet: the variable may never be used after the `if`
                 self.env[name] = Undefined(f"{name} is not defined in the {'true' if a is None else 'false'} branch")
                 continue
             kind = unify(a.type, b.type)
@@ -65,6 +68,7 @@ class Branches(Builder):
             self.env[name] = self._output(made, name, kind, [(first[0], a), (second[0], b)])
 
     def _is_refined(self, value: Any, before: Any) -> bool:
+        # a refinement is a cast of the same variable, not an assignment
         while isinstance(value, Value) and value.node is not None and value.node.op == "prim::unchecked_cast":
             value = value.node.inputs[0]
         return value is before
@@ -117,6 +121,7 @@ class Branches(Builder):
             return test, yes, no
         is_and = isinstance(node.op, ast.And)
         known = self.static(test)
+        # `False and ...`, `True or ...`: the rest is not compiled
         if known is not ... and bool(known) is not is_and:
             return test, yes, no
         if known is not ...:
@@ -134,6 +139,8 @@ class Branches(Builder):
 
         blocks = [self.sub_block(each, self.env)[0] for each in ((rest, short) if is_and else (short, rest))]
         output = self.output(self.append(node, "prim::If", [test], "if", *blocks), BOOL)
+        # `a and b` is true only if both are; if it is false, either may be, so nothing is known. `or` is the
+        # opposite.
         both_yes = {**yes, **found[0][1]} if is_and else {}
         both_no = {} if is_and else {**no, **found[0][2]}
         return output, both_yes, both_no
@@ -147,6 +154,8 @@ class Branches(Builder):
             name = "aten::__is__" if positive else "aten::__isnot__"
             return self.add(node, name, [left, right], BOOL, f"op:{'is' if positive else 'is not'}"), {}, {}
         if left.type == NONE:
+            # decided by the type: the branch that cannot run is not compiled, so it may contain code that does not
+            # type-check
             return self.constant(node, positive), {}, {}
         if left.type.kind not in ("Optional", "Any"):
             return self.constant(node, not positive), {}, {}
@@ -187,6 +196,7 @@ class Branches(Builder):
         if known is not ...:
             self.refine(node, yes if known else no)
             return self.expression(node.body if known else node.orelse)
+        # Each branch is lowered in a block of its own; both leave the type of their result here.
         found: list[Value] = []
 
         def branch(part: ast.expr, facts: Facts) -> Any:

@@ -139,6 +139,7 @@ class Calls(Expressions):
         try:
             return self.script(function)
         except (FrontendError, RuntimeError) as error:
+            # PyTorch's wording: a line for each caller, so that nested calls give a traceback of the compilation
             text = (
                 f"{error}'{function.__name__}' is being compiled since it was called from '{self.source.name}'\n"
                 f'  File "{self.source.file}", line {self.source.line(node)}, in {self.source.name}\n'
@@ -155,6 +156,7 @@ class Calls(Expressions):
         text = f"'{obj.__name__}' is marked @mpigrad.jit.unused and cannot run in scripted code"
         kind = self.scope.return_type(obj)
         self.add(node, "prim::RaiseException", [self.constant(node, text)], None, "raise", name="Exception")
+        # never computed: the node before it raises. Later code still needs a value of the right type.
         return Value(kind, self.graph.new_name())
 
     def bind(self, node: ast.AST, schema: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
@@ -224,6 +226,7 @@ class Calls(Expressions):
         op = "aten::wait" if kind.kind == "Future" and name == "wait" else f"aten::{name}"
         made = None if found_type == NONE and name != "get" else found_type
         target = "prim:listed" if name in ("keys", "values", "items") else f"method:{name}"
+        # methods that may return a module, which scripts see as an object with scripted methods only
         if kind.kind == "RRef" and (name == "local_value" or name == "to_here" and is_module(kind.args[0])):
             target = f"dist:{name}"
         attributes = {"name": name} if target == "prim:listed" else {}
@@ -303,7 +306,7 @@ class Calls(Expressions):
     def _script_argument(self, node: ast.Call, given: ast.expr, what: str) -> Any:
         found = self.expression(given)
         if not isinstance(found, PythonObject) or role_of(found.obj) != "function":
-            raise self.fail(node, f"{what} needs a scripted function, and '{ast.unparse(given)}' is none")
+            raise self.fail(node, f"{what} needs a scripted function, but '{ast.unparse(given)}' is not one")
         return self._scripted(node, found.obj)
 
     def _rpc(self, node: ast.Call, name: str, op: str, wrap: str) -> Value:
@@ -318,6 +321,7 @@ class Calls(Expressions):
         args = self._packed(node, given.get("args"))
         known, keywords = self._named(node, given.get("kwargs"), name)
         bound = self.bind(node, function.schema, args, known)
+        # the function travels by name: the callee must have scripted it, too
         inputs = [to, self.constant(node, function.qualified_name), self.pack(node, bound[: len(args)]), keywords]
         if "timeout" in given:
             inputs.append(self.value(node, self.expression(given["timeout"])))

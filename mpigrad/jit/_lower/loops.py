@@ -42,6 +42,7 @@ class Loops(Builder):
     def lower_while(self, node: ast.While) -> None:
         if node.orelse:
             raise self.refuse(node, "else branches of while loops aren't supported")
+        # as in TorchScript: a `while` is a loop without a bound whose condition ends it
         turns = self.constant(node, sys.maxsize)
         self._loop(
             node, turns, lambda: self.condition(node.test)[0], lambda index: self.statements(node.body), node.body
@@ -65,9 +66,11 @@ class Loops(Builder):
             self.assign(node.target, over.item(index))
             self.statements(node.body)
 
+        # the target of the `for` counts as assigned in the body
         self._loop(node, over.count, None, body, [ast.Assign([node.target], ast.Constant(None)), *node.body])
 
     def _loop(self, at: Any, turns: Value, test: Any, run: Callable[[Value], None], body: list[Any]) -> None:
+        # Variables that exist before the loop and are assigned in it are carried from iteration to iteration.
         names = [name for name in assigned(body) if isinstance(self.env.get(name), Value)]
         again = test or (lambda: self.constant(at, True))
         start = again()
@@ -97,6 +100,7 @@ class Loops(Builder):
             new = self.env[name]
             if isinstance(new, Undefined):
                 raise self.fail(at, new.why)
+            # the type must be the same in all iterations, since the body is compiled once
             if unify(old.type, new.type) != old.type:
                 raise self.fail(
                     at,

@@ -52,6 +52,7 @@ class ModuleMembers:
                     else builder.constant(node, None)
                 )
         source = self._source(module)
+        # looked up in the class: the instance's bound method would be called as Python
         function = getattr(type(source), name, None)
         if inspect.isfunction(function):
             return BoundMethod(owner, name)
@@ -86,6 +87,7 @@ class ModuleMembers:
 
     def _child(self, builder: Any, node: Any, owner: Value, child: Any, name: str) -> Any:
         value = self._get(builder, node, owner, name, Type(qualified(type(self._source(child)))))
+        # the value is stored too, so that its id stays unique
         self.values[id(value)] = (value, child)
         if isinstance(child, ModuleList) or (isinstance(child, Sequential) and not is_library(child)):
             return StaticTuple([self._child(builder, node, value, each, key) for key, each in child._modules.items()])

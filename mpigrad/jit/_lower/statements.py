@@ -98,6 +98,7 @@ class Lowering(Calls):
     def assign(self, target: ast.expr, found: Any) -> None:
         """Assign the result of an expression to a target (name, tuple of targets, item, attribute of self)."""
         if isinstance(target, ast.Name):
+            # the value gets the variable's name, for the printed graph; numbers are names of temporaries
             if isinstance(found, Value) and found.name.isdigit() and found.node is not None:
                 found.name = self.graph.new_name(target.id)
             self.env[target.id] = found
@@ -126,6 +127,7 @@ class Lowering(Calls):
     def parts(self, at: ast.AST, value: Value, count: int) -> list[Value]:
         """The members of a tuple, or the first members of a list, as many as there are targets."""
         if value.type.kind == "Tuple":
+            # `a, b = b, a`: the members are known, so no tuple has to be built and taken apart
             if value.node is not None and value.node.op == "prim::TupleConstruct":
                 return list(value.node.inputs)
             kinds: tuple[Type, ...] = value.type.args
@@ -183,12 +185,14 @@ class Lowering(Calls):
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         change = INPLACE.get(type(node.op))
+        # `x += y` reads its target, but the syntax tree has it as a store: parse it again as an expression
         left = ast.copy_location(_loaded(node.target), node.target)
         value = self.value(node, self.expression(left))
         other = self.value(node, self.expression(node.value))
         if value.type == TENSOR:
             if change is None:
                 raise self.unsupported(node, f"in-place {type(node.op).__name__}")
+            # in place, as in Python: other variables that share the tensor see the change
             self.add(node, f"aten::{change}", [value, other], TENSOR, f"method:{change}")
             return
         if value.type.kind == "List" and isinstance(node.op, ast.Add):
@@ -235,8 +239,10 @@ class Lowering(Calls):
                 raise self.fail(node, f"the message of an assert must be a str, not {message.type.python()}")
             self._raise(node, "AssertionError", message)
 
+        # `assert test` is `if test: pass else: raise`
         blocks = [self.sub_block(each, self.env)[0] for each in (lambda: None, fail)]
         self.append(node, "prim::If", [test[0]], "if", *blocks)
+        # after the assert the test is known to hold
         self.refine(node, test[1])
 
     def _With(self, node: ast.With) -> None:

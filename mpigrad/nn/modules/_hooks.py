@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ModuleHandle(RemovableHandle):
-    """Removes a hook of a module, and the entries about it."""
+    """Removes a hook of a module, and its entries in the tables of options (`with_kwargs`, `always_call`)."""
 
     def __init__(self, hooks: dict[int, Any], *notes: dict[int, bool]) -> None:
         super().__init__(hooks)
@@ -35,7 +35,9 @@ class ModuleHandle(RemovableHandle):
 def add_hook(
     hooks: Any, hook: Callable[..., Any], prepend: bool = False, **notes: tuple[dict[int, bool], bool]
 ) -> ModuleHandle:
-    """Add a hook, last or first. `notes` are pairs of a dictionary and whether the hook gets an entry in it."""
+    """Add a hook, last or first.
+
+    `notes` are pairs (table, flag): the hook gets an entry in the table of an option if the flag is true."""
     handle = ModuleHandle(hooks, *(table for table, _ in notes.values()))
     hooks[handle.id] = hook
     for table, wanted in notes.values():
@@ -106,7 +108,7 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
         _watch_last_node(module, args, result)
         return result
     except Exception:
-        _call_the_faithful(module, args, kwargs, result, called)
+        _call_always_hooks(module, args, kwargs, result, called)
         raise
 
 
@@ -145,7 +147,7 @@ def _after_forward(module: Module, args: Any, kwargs: Any, result: Any, called: 
     return result
 
 
-def _call_the_faithful(module: Module, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
+def _call_always_hooks(module: Module, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
     """After an error, call those hooks with `always_call` that have not been called."""
     for key, hook, with_kwargs, always in _forward_hooks(module):
         if always and key not in called:
@@ -228,7 +230,7 @@ class GradientHooks:
 
     def _gradients_arrived(self, made: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         assert self.inputs is not None
-        if self.grad_outputs is None:  # no gradient has passed the outputs' node, as in recomputed modules
+        if self.grad_outputs is None:  # the module was recomputed: no gradient has passed the node of its outputs
             return None
         grads = _spread(made, self.inputs, self.n_inputs)
         for hook in self.post:

@@ -20,7 +20,8 @@ _EARLY = (
 class Join:
     """The context manager of `DistributedDataParallel.join`.
 
-    Before each forward, active ranks say so; a rank that has left its loop answers until no rank is active.
+    Before each forward all ranks exchange whether they have input. A rank that has left its loop keeps exchanging, and takes
+    part in the collectives of the others, until no rank has input.
     """
 
     def __init__(self, model: DistributedDataParallel, divide_by_initial: bool, throws: bool) -> None:

@@ -72,7 +72,8 @@ def _forward(
 
 
 def _step_back(of_input: Any, of_state: Any, dh: Any, gate: Any, inner: Any, before: Any, u: Any) -> None:
-    """Gradients of one step's gates with respect to input and state; `dh` is updated to its direct part of the previous state."""
+    """Gradients of one step's gates with respect to input and state; `dh` becomes the part of the previous
+    state's gradient that does not pass through the gates."""
     r, z, n = gate
     np.multiply(dh, z, out=u)  # the direct part of the previous state
     dh -= u
