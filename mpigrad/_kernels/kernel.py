@@ -79,6 +79,7 @@ class Kernel:
         bound = "".join(f"typedef {C_TYPES[letter]} {name}; " for name, letter in zip(self.kinds, letters))
         computing = _COMPUTING.get(letters[:1], "i64")
         return (
+            # a namespace for each function: one compilation unit may contain several with different `T`
             f"namespace {self.symbol(letters)}_types {{\n{bound}typedef {computing} A;\n"
             f'extern "C" __global__ void {self.symbol(letters)}({self.parameters}) {{{self.body}}}\n}}\n'
             f"using namespace {self.symbol(letters)}_types;\n"
@@ -138,7 +139,7 @@ def teams_for(rows: int, length: int, inner: int) -> tuple[int, int, int]:
 def either(host: Callable[..., Any], device: Callable[..., Any], kinds: str = FLOATS) -> Callable[..., Any]:
     """A function that calls `host` or `device`, depending on the device of its first argument.
 
-        Element types without a kernel (complex numbers) use the counterpart on any device, since it consists of array calls."""
+    Element types without a kernel (complex numbers) use the counterpart on any device, since it consists of array calls."""
     ndarray, generic, served = np.ndarray, np.generic, {np.dtype(letter) for letter in kinds}
 
     @functools.wraps(host)

@@ -42,6 +42,7 @@ NORMAL = Kernel("philox_normal", "const u32* source, T* made, i64 pairs", """
     made[2 * i + 1] = (T)(radius * sin(angle * whole));
   }""")  # fmt: skip
 
+# the constants of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011)
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -83,6 +84,7 @@ def rounds(out: Any, c0: Any, c1: Any, c2: Any, c3: Any, key: int, xp: Any = np)
 def _uniform(source: Any, kind: np.dtype) -> Any:
     """Numbers in [0, 1) from words: one word each for half and single precision, two for double."""
     if kind.itemsize == 8:
+        # 27 and 26 bits of two words make 53, the digits of a double
         return ((source[0::2] >> 5) * 67108864.0 + (source[1::2] >> 6)) * (1.0 / 9007199254740992.0)
     bits, scale = (8, 2.0**-24) if kind.itemsize == 4 else (21, 2.0**-11)
     made = (source >> bits).astype(np.float32)

@@ -13,7 +13,7 @@ from .._array.device import array_module
 from .._core import loops
 from .kernel import COMPLEX, FLOATS, INTEGERS, Kernel, blocks_for, either, launch, letters_of
 
-_PACKED_BITS = 62
+_PACKED_BITS = 62  # key and position in one non-negative 64-bit integer
 _SIDE_BY_SIDE = 32  # bags of up to this many rows are added in parallel
 _NUMBERS = {"T": FLOATS + INTEGERS + "?"}
 
@@ -119,6 +119,7 @@ def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any, longest: in
         made = take_rows(rows, places[np.minimum(starts, places.shape[0] - 1)])
         made[several] = _side_by_side(rows, places, starts[several], lengths[several], longest)
         return made
+    # longest first: the bags that have an n-th row are then the first ones, a slice
     falling = np.argsort(-lengths, kind="stable")
     having = count - np.searchsorted(lengths[falling][::-1], np.arange(longest), side="right")
     found = _layers(rows, places, starts[falling], having.tolist())

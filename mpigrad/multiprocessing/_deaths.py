@@ -57,6 +57,7 @@ class Deaths:
             if start.host == socket.gethostname():
                 try:
                     descriptor = os.pidfd_open(start.pid)
+                # ended between its mark and this look: the order among such ranks is unknown
                 except ProcessLookupError:
                     gone.add(rank)
                     continue

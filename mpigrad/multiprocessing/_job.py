@@ -97,6 +97,7 @@ class StartedJob:
         error = self.error()
         done = marks(self.directory, "done")
         for rank in range(self._nprocs):
+            # ranks without a mark were ended by the launcher after the failure
             finished = error is None or rank in done
             self._codes[rank] = 0 if finished else -int(signal.SIGTERM)
         if error is not None and error.error_index >= 0:

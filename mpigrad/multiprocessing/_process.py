@@ -128,6 +128,7 @@ class _Loop:
     def takes(self, process: Any) -> bool:
         """Whether a process is the next rank of the loop: its first arguments are the next number and the size."""
         args = process._args
+        # a subclass with its own `run` has no target whose arguments could be examined
         if type(process).run is not multiprocessing.Process.run or process._target is None or len(args) < 2:
             return False
         if any(type(arg) is not int for arg in args[:2]) or not 0 <= args[0] < args[1] or args[1] < 2:
@@ -143,6 +144,7 @@ class _Loop:
         launched = launched_size()
         if launched is not None:
             self.ran_here = True
+            # every rank runs the whole loop, and its own iteration in it
             if rank == launched_rank():
                 _run_as_rank(process, size, launched)
             return InJobPopen()
@@ -187,6 +189,7 @@ class Process(multiprocessing.Process):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
         method = process_obj._start_method or multiprocessing.get_start_method()
+        # a forked process shares the connections of its parent's MPI and can never be a rank
         if method != "fork" and _loop.takes(process_obj) and (_loop.ran_here or not _has_joined()):
             return _loop.start(process_obj)
         popen = multiprocessing.get_context(method).Process._Popen  # type: ignore[attr-defined]

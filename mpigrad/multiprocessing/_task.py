@@ -52,6 +52,7 @@ def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
     if importable:
         try:
             return dumps_for_ranks(task, by_value=False)
+        # a lambda or a function inside another one: stored by value below
         except (pickle.PicklingError, AttributeError, TypeError):
             pass
     return dumps_for_ranks(task, by_value=True)
@@ -118,6 +119,7 @@ def main(name: str) -> None:
             _leave(directory, "failure", rank, Failure(pid, None, code))
             abort(code)
     except BaseException as error:
+        # before the abort: other ranks fail because of it, and the oldest mark names the cause
         _leave(directory, "failure", rank, Failure(pid, "".join(traceback.format_exception(error)), 1))
         report(error)
         abort(1)

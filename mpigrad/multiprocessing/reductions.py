@@ -85,6 +85,7 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     assert block is not None
     array = tensor._array
     place = (memory_of(array)[1], array.shape, array.strides, array.dtype.str)
+    # a file descriptor can be sent once, to one process; a reference can be opened by all ranks
     where = block.reference() if isinstance(spawned, _Ranks) else (DupFd(block.handle), block.size_of_data)
     return rebuild_tensor, (type(tensor), where, place, tensor._requires, dict(tensor.__dict__))
 
@@ -123,6 +124,7 @@ def reachable(obj: Any) -> Iterator[Any]:
         if id(obj) not in seen:
             seen[id(obj)] = obj
             yield obj
+            # reversed, as the stack returns the last one first: depth first, in the order of the containers
             left += reversed(list(_inside(obj)))
 
 

@@ -62,6 +62,7 @@ class Adam(Optimizer):
         step, lr, (beta1, beta2) = next_step(state), group["lr"], group["betas"]
         if not lr.__class__ is beta1.__class__ is beta2.__class__ is float:
             lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
+        # bias correction: the averages start at zero
         size, spread, decay = lr / (1 - beta1**step), math.sqrt(1 - beta2**step), group["weight_decay"]
         decoupled = group["decoupled_weight_decay"]
         return lr, beta1, beta2, group["eps"], decay, size, spread, decoupled, group["amsgrad"], group["maximize"]

@@ -115,9 +115,11 @@ class LBFGS(Optimizer):
             before = loss
             state["prev_flat_grad"], state["prev_loss"] = wrap(grad), loss
             lr = number(group["lr"])
+            # The first direction is the plain gradient, which has no scale yet.
             step = min(1.0, 1.0 / self._total(grad)) * lr if state["n_iter"] == 1 else lr
             slope = self._dot(grad, direction)
             state["d"], state["t"] = wrap(direction), step
+            # not a descent direction
             if slope > -group["tolerance_change"]:
                 break
             last = iteration == group["max_iter"]
@@ -168,12 +170,15 @@ class LBFGS(Optimizer):
         changes, steps, weights = state["old_dirs"], state["old_stps"], state["ro"]
         change, step = grad - state["prev_flat_grad"]._array, state["d"]._array * state["t"]
         product = self._dot(change, step)
+        # otherwise the update would make the approximation indefinite: skip it
         if product > 1e-10:
             for memory, new in ((changes, wrap(change)), (steps, wrap(step)), (weights, 1.0 / product)):
                 if len(memory) == group["history_size"]:
                     memory.pop(0)
                 memory.append(new)
             state["H_diag"] = product / self._dot(change, change)
+        # the two-loop recursion: the product of the inverse Hessian's approximation and the gradient, without a
+        # matrix
         q, shares = -grad, []
         for y, s, weight in zip(reversed(changes), reversed(steps), reversed(weights)):
             shares.append(self._dot(s._array, q) * weight)

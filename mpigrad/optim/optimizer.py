@@ -111,6 +111,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
+            # subclasses, also those of users, override `step`; hooks must run around theirs as well
             cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]
 
     # -- groups ------------------------------------------------------------------------------------------------------
@@ -174,6 +175,7 @@ class Optimizer:
                 held = parameter._grad
                 if held is not None:
                     grad, state = held._array, self.state[parameter]
+                    # the usual case first: a dense gradient on the CPU
                     if grad.__class__ is ndarray:
                         if grad.dtype.kind == "c":
                             self._complex(parameter, grad, state, group)
@@ -185,10 +187,13 @@ class Optimizer:
                         with guard(grad):
                             self._sparse(parameter, grad, state, group)
                     else:
+                        # GPU: collected, so that one launch updates many parameters
                         together.append((parameter, grad, state))
                         continue
+                    # `self.state` makes an entry on access; optimizers without state should save none
                     if not state:
                         del self.state[parameter]
+                    # nodes that have saved the parameter must detect the change
                     (parameter._counter or counter(parameter))[0] += 1
             if together:
                 self._on_gpu(together, group)
@@ -213,6 +218,7 @@ class Optimizer:
                 else:
                     settings = self._settings(parameter, state, group)
                     roles = [array, grad, *(_contiguous(each) for each in self._roles(state))]
+                    # settings are kernel arguments; they differ from parameter to parameter if step counts do
                     launches.setdefault((array.device.id, array.dtype, *settings), []).append(roles)
             if not state:
                 del self.state[parameter]
@@ -253,6 +259,7 @@ class Optimizer:
 
     def _room(self, like: Any, slot: int) -> Any:
         """A scratch array with the shape of the given one, valid until the next call with the same slot."""
+        # scratch arrays are kept from step to step: allocating them would cost more than small updates
         key: Any = like.shape, like.dtype.num, slot
         if like.__class__ is not ndarray:
             key = *key, like.device.id
@@ -298,6 +305,7 @@ class Optimizer:
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
+        # a deep copy: later steps change the state in place, which must not change the caller's
         self.state, self.param_groups = load_state(copy.deepcopy(state_dict), self.param_groups)
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)

@@ -51,6 +51,7 @@ class _Frame:
 
     def pack(self, tensor: Tensor) -> _Holder:
         holder = _Holder()
+        # weak: the graph owns the holders, and those that it has freed need not be filled again
         self.holders.append(weakref.ref(holder))
         self.kinds.append((tensor.shape, tensor.dtype, tensor.device))
         return holder
@@ -71,14 +72,17 @@ class _Frame:
                 self.check(count, (tensor.shape, tensor.dtype, tensor.device))
                 holder = self.holders[count]()
                 if holder is not None:
+                    # without its graph: only the elements are needed, and the graph of the recomputation can be freed
                     holder.value = tensor.detach()
             count += 1
             if self.early_stop and count == len(self.holders):
+                # the rest of the function would save nothing that is needed
                 raise _Enough
             return tensor
 
         with ExitStack() as stack:
             if self.state is not None:
+                # the same random numbers as in the first run; the program's generator is restored afterwards
                 stack.enter_context(random.fork_rng())
                 random.set_rng_state(self.state)
             stack.enter_context(enable_grad())

@@ -51,6 +51,7 @@ def _combine_sorted(function: Any, into: Any, key: Key, values: Any, xp: Any) ->
         same = places[span:] == places[:-span]
         held[span:] = xp.where(same, function(held[:-span], held[span:]), held[span:])
         span *= 2
+    # after the scan the last of each run holds the combination of all values of its index
     last = xp.ones(places.shape, bool)
     last[:-1] = places[1:] != places[:-1]
     flat, chosen = into.reshape(-1), places[last]
@@ -79,6 +80,7 @@ def _add_rows(into: Any, key: Key, values: Any) -> None:
     if into.flags.c_contiguous:
         _add_elements(into.reshape(-1), flat, rows)
     else:
+        # reshape(-1) of a non-contiguous array would be a copy, so add to a contiguous one first
         sums = array_module(into).zeros(into.shape, into.dtype)
         _add_elements(sums.reshape(-1), flat, rows)
         into += sums

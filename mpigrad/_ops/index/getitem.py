@@ -48,6 +48,7 @@ def as_tuple(key: Any) -> Key:
     """A key as a tuple of single indices. As in PyTorch, a list that contains anything but numbers is taken as a tuple."""
     if isinstance(key, tuple):
         return key
+    # the number 32 is PyTorch's, and NumPy's before
     if isinstance(key, list) and len(key) < 32 and any(_is_index(each) for each in key):
         return tuple(key)
     return (key,)
@@ -77,6 +78,7 @@ def _normal(each: Any) -> Any:
         return _other(each)
     if each.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    # bytes are masks, as in PyTorch
     return each != 0 if each.dtype == np.uint8 else each
 
 
@@ -161,6 +163,7 @@ def _add_arrays(array: Any, each: Any, basic: list[Any], arrays: dict[int, Any],
         return 1
     if each.ndim == 0:
         basic.append(None)
+        # x[True] adds a dimension of length 1, x[False] one of length 0
         arrays[at] = array_module(array).zeros(int(each), np.int64)
         return 1
     start = sum(1 for one in basic if one is not None)
@@ -193,6 +196,7 @@ def step_of(key: Key) -> ViewOperator | None:
 def take_basic(tensor: Tensor, key: Key) -> Tensor:
     """Apply a basic key (numbers, slices, None, `...`) as a sequence of view operators; always returns a view."""
     step = step_of(key) or ALIAS
+    # with `...` NumPy returns an array even if all dimensions are indexed, not a scalar, which would be a copy
     if Ellipsis not in key:
         key = (*key, ...)
     try:
@@ -234,6 +238,7 @@ def index(tensor: Tensor, key: Key) -> Tensor:
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 def _getitem(self: Tensor, key: Any) -> Tensor:
+    # the common keys first: a number, a slice, a tuple of these, a vector of indices
     kind = key.__class__
     if kind is int:
         array = self._array
@@ -256,6 +261,7 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
     basic, arrays = split_key(self._array, as_tuple(key))
     if not arrays:
         return take_basic(self, basic)
+    # first the basic part, as a view, then the index arrays, as a copy
     part = self if step_of(basic) is None else take_basic(self, basic)
     return index(part, array_key(arrays, self._requires and MODE.enabled))
 

@@ -38,6 +38,7 @@ def _zero_at(x: Any, *, key: Key) -> Any:
 
 def _put_backward(F: Any, node: Any, g: Any) -> Any:
     key = node.kw["key"]
+    # the old elements were replaced, so their gradient is zero; with `accumulate` they are still part of the result
     kept = g if node.kw["accumulate"] or not node.needs[0] else F.zero_at(g, key=key)
     return kept, F.sum_to(F.index(g, key=key), shape=node.shapes[1]) if node.needs[1] else None
 
@@ -88,6 +89,7 @@ def _quickly_set(self: Tensor, key: Any, value: Any) -> bool:
         return False
     check_writable(part)
     part[...] = value if number else value._array
+    # nodes that saved this tensor must detect the change
     counter(self)[0] += 1
     return True
 
@@ -110,6 +112,7 @@ def _assign(self: Tensor, key: Key, source: Tensor) -> None:
     """Copy `source` into the part of `self` at a basic key."""
     recorded = MODE.enabled and (self._requires or source._requires)
     if recorded or MODE.inference or (self._extra is not None and self._extra.inference):
+        # x[...] = y on a result of an operation: no view is needed, and the node is CopyBackwards as in PyTorch
         whole = step_of(key) is None and self._view is None and self._grad_fn is not None
         part = self if whole else take_basic(self, key)
         if part._array.ndim and not source._array.ndim:

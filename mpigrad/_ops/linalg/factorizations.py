@@ -26,6 +26,7 @@ kernel("zeros_of", lambda x: array_module(x).zeros_like(x))
 
 
 def _cholesky_backward(F: Any, node: Any, g: Any, lower: Any) -> Any:
+    # Phi(X), the lower triangle with half of the diagonal: dL = L Phi(L^-1 dA L^-H), read backwards
     middle = (adjoint_of(F, lower) @ g) * F.lower_mask(lower, diagonal=0.5)
     inverse = F.inverse(lower)
     return adjoint_of(F, inverse) @ ((middle + adjoint_of(F, middle)) * 0.5) @ inverse
@@ -62,6 +63,8 @@ def _qr_backward(F: Any, node: Any, grads: Any, a: Any, q: Any, r: Any) -> Any:
         )
     if rows >= columns:
         return _tall(F, gq, gr, q, r)
+    # A wide matrix is [X | Y] with X square: Q and the left part of R are the factors of X, and R's right part is Q^H
+    # Y.
     left = [(0, 0)] * (len(node.shapes[0]) - 1) + [(0, columns - rows)]
     right = [(0, 0)] * (len(node.shapes[0]) - 1) + [(rows, 0)]
     gu, gv = _cut(F, gr, left), _cut(F, gr, right)
@@ -110,6 +113,8 @@ def _svd_backward(F: Any, node: Any, grads: Any, u: Any, s: Any, vh: Any) -> Any
     front = s.shape[:-1]
     across, down = s.reshape(*front, 1, k), s.reshape(*front, k, 1)
     inner = None if gs is None else gs.reshape(*front, k, 1) * F.identity_of(s)
+    # Equal singular values make this zero off the diagonal: there the gradient is not defined, and becomes inf or
+    # nan.
     apart = _differences(F, s * s)
     if gu is not None:
         turn = uh @ gu
@@ -118,6 +123,7 @@ def _svd_backward(F: Any, node: Any, grads: Any, u: Any, s: Any, vh: Any) -> Any
         turn = vh @ adjoint_of(F, gvh)
         inner = _plus(inner, down * ((turn - adjoint_of(F, turn)) / apart))
     made = u @ inner @ vh
+    # u spans only k of the dimensions: the part of its gradient that leaves this space
     if gu is not None and rows > k:
         scaled = gu / across
         made = made + (scaled - u @ (uh @ scaled)) @ vh
@@ -176,6 +182,7 @@ def _eig_backward(F: Any, node: Any, grads: Any, a: Any, values: Any, v: Any) ->
     if gv is not None:
         turn = vh @ gv
         diagonal = turn * F.identity_of(turn)
+        # without the part that changes the length of the eigenvectors, which are normalised
         loose = turn - (vh @ v) @ ((diagonal + F.conj(diagonal)) * 0.5)
         inner = _plus(inner, loose * (1.0 - F.identity_of(turn)) / F.conj(_differences(F, values)))
     made = F.inverse(vh) @ inner @ vh

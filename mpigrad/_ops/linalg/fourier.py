@@ -32,6 +32,7 @@ def _scaled(made: Any, factor: float) -> Any:
 
 def _complex(x: Any, *, dim: Dims, factor: float, forward: bool) -> Any:
     fft = array_module(x).fft
+    # both without normalisation: `factor` has it
     made = fft.fftn(x, axes=dim) if forward else fft.ifftn(x, axes=dim, norm="forward")
     return _scaled(_fitting(made, x), factor)
 
@@ -64,6 +65,7 @@ def _double(x: Any, *, dim: int, count: int) -> Any:
 def _to_real_backward(F: Any, node: Any, g: Any) -> Any:
     dim, length = node.kw["dim"], node.kw["length"]
     made = F.fft_from_real(g, dim=dim, factor=node.kw["factor"], half=True)
+    # each inner frequency of the half spectrum stands for its mirror image as well
     return F.fft_double(made, dim=dim[-1], count=length - (length // 2 + 1))
 
 

@@ -42,6 +42,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _solve_backward(F: Any, node: Any, g: Any, a: Any, x: Any) -> Any:
+    # A X = B: the gradient of B is A^-H G, and that of A follows from it
     into_b = F.solve_matrix(adjoint_of(F, a), g)
     into_a = -(into_b @ adjoint_of(F, x)) if node.needs[0] else None
     first, second = node.shapes
@@ -86,6 +87,7 @@ def _cofactors(a: Any) -> Any:
     u, s, vh = xp.linalg.svd(a)
     n = s.shape[-1]
     others = xp.stack([xp.delete(s, i, axis=-1).prod(axis=-1) for i in range(n)], axis=-1) if n else s
+    # the determinant is that of the singular values times this, which is 1 or -1 (or a phase)
     turn = xp.linalg.det(u @ vh)
     found = (u * others[..., None, :]) @ vh
     return (found.conj() if found.dtype.kind == "c" else found) * turn[..., None, None]
@@ -172,6 +174,7 @@ def _exponential(a: Any) -> Any:
     """The matrix exponential: Pade's approximation of order 13 to exp(a / 2^n), squared n times."""
     xp = array_module(a)
     size = float(xp.abs(a).sum(axis=-2).max()) if a.size else 0.0
+    # 5.37: the largest norm for which this approximation is exact in double precision (Higham 2005)
     squarings = max(0, int(np.ceil(np.log2(size / 5.37)))) if size > 5.37 else 0
     a = a / a.dtype.type(2**squarings)
     unit = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)

@@ -32,11 +32,13 @@ def factor(a: Any) -> tuple[Any, Any]:
     each = xp.arange(len(lu))
     for j in range(count):
         best = j + _size(xp, lu[:, j:, j]).argmax(axis=1) if len(lu) else each
+        # LAPACK counts from 1
         pivots[:, j] = best + 1
         swapped = lu[each, best].copy()
         lu[each, best] = lu[:, j]
         lu[:, j] = swapped
         pivot = lu[:, j, j]
+        # a zero pivot means that the whole column below it is zero: nothing to eliminate
         lu[:, j + 1 :, j] /= xp.where(pivot == 0, xp.ones_like(pivot), pivot)[:, None]
         lu[:, j + 1 :, j + 1 :] -= lu[:, j + 1 :, j, None] * lu[:, j, None, j + 1 :]
     return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], count)

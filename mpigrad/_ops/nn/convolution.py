@@ -77,6 +77,7 @@ def _conv(x: Any, w: Any, *, stride: Ints, padding: Ints, dilation: Ints, groups
     flat, x = w.reshape(groups, w.shape[0] // groups, -1), padded(x, padding)
     rows = channels // groups * math.prod(kernel)
     for part in _parts(count, groups * rows * math.prod(out)):
+        # reshape copies the windows, each element as often as it occurs in one: so only a part of the batch at a time
         columns = windows(x[part], kernel, stride, dilation, out).reshape(-1, groups, rows, math.prod(out))
         np.matmul(flat, columns, out=made[part])
     return made.reshape(count, w.shape[0], *out)
@@ -91,6 +92,7 @@ def _conv_input(g: Any, w: Any, *, size: Ints, stride: Ints, padding: Ints, dila
     for part in _parts(count, groups * each * math.prod(kernel) * math.prod(out)):
         columns = np.matmul(flat, g[part]).reshape(-1, groups, each, *kernel, *out)
         into = made[part]
+        # windows overlap, so they are added position by position: within one position no element repeats
         for place, where in offsets(kernel, stride, dilation, out):
             into[(..., *where)] += columns[(slice(None), slice(None), slice(None), *place)]
     return made[within(size, padding)].reshape(count, groups * each, *size)

@@ -53,6 +53,7 @@ def _moments(x: Any, stats: Ints) -> tuple[Any, Any, Any]:
     """The mean, the differences from it, and the variance."""
     axes = tuple(i for i, n in enumerate(stats) if n == 1)
     mean = x.mean(axis=axes, keepdims=True, dtype=x.dtype)
+    # in two passes: E[x^2] - E[x]^2 would lose all digits if the mean is large
     y = x - mean
     return mean, y, (y * y).mean(axis=axes, keepdims=True, dtype=x.dtype)
 
@@ -76,6 +77,7 @@ def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any
     stats, features, eps, view = kw["stats"], kw["features"], kw["eps"], kw.get("view")
     shape = node.shapes[0]
     count = math.prod(shape) / max(math.prod(stats), 1)
+    # one kernel for all three gradients of layer normalisation, the usual case
     if F is RAW and view is None and w is not None and g.size and all(node.needs):
         rows = _rows(shape, stats)
         if rows is not None and _along_rows(rows, shape, features):
@@ -100,6 +102,7 @@ def _backward(F: Any, node: Any, grads: Any, x: Any, w: Any, mean: Any, var: Any
         up = up.reshape(view)
     first = F.sum_to(up, shape=stats) / count
     second = F.sum_to(up * hat, shape=stats) / count
+    # the mean and the variance depend on every element: their gradients are the two subtracted terms
     into_x = (up - first - hat * second) * rstd
     return into_x if view is None else into_x.reshape(shape), into_w, into_b
 

@@ -21,6 +21,7 @@ def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation:
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation):
         room = n + 2 * p - d * (k - 1) - 1
         count = (-(-room // s) if ceil_mode else room // s) + 1
+        # the last window must start inside the input or its left padding, as in PyTorch
         if ceil_mode and (count - 1) * s >= n + p:
             count -= 1
         found.append(count)
@@ -56,6 +57,7 @@ def _max_pool(x: Any, *, kernel: Ints, stride: Ints, padding: Ints, dilation: In
     lowest = -np.inf if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
     wide = _surrounded(x, kernel, stride, padding, dilation, out, lowest)
     best = where = None
+    # one pass for each position in the kernel, over all windows: a few large array operations, no copy of the windows
     for place, at in offsets(kernel, stride, dilation, out):
         found, here = wide[(..., *at)], xp.asarray(_positions(size, place, stride, padding, dilation, out))
         if best is None:
@@ -142,6 +144,7 @@ def counts(
         length = end - start if include_pad else np.minimum(end, n) - np.maximum(start, 0)
         found = np.asarray(found)[..., None] * length
     first = found.flat[0] if found.size else 1.0
+    # without padding at the border all windows have the same size: a number divides faster than an array
     return float(first) if (found == first).all() else found
 
 

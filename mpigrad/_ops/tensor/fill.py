@@ -144,6 +144,7 @@ def _check_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, Any]) -> Tensor:
     """Run an operator that writes into its first input, and update the tensor's `grad_fn`."""
     check_in_place(tensor, recorded=tensor._requires or any(each._requires for each in sources))
+    # one number may be written into elements that share memory: the result is the same in any order
     if op is not _ZERO and op is not _FILL_NUMBER and not any(each is tensor for each in sources):
         check_writable(tensor._array)
     old = before(tensor)
@@ -154,6 +155,7 @@ def _write(tensor: Tensor, op: Any, sources: tuple[Tensor, ...], kw: dict[str, A
             _write_sparse(tensor, op, arrays)
         else:
             op.forward(tensor._array, *arrays, **kw)
+    # recorded as an operator whose first input is the tensor as it was
     result = op.finish((old, *sources), tensor._array, kw)
     changed(tensor, result._grad_fn)
     return tensor

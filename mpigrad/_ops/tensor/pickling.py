@@ -18,6 +18,7 @@ from mpigrad._tensor import Tensor, method
 def memory_of(array: Any) -> tuple[Any, int]:
     """The memory block of an array, and the byte offset of the array in it."""
     root = array
+    # NumPy's `base` may point to another view: follow it to the array that owns the memory
     while isinstance(root.base, type(array)) and not (root.base.dtype.hasobject or root.base.dtype.names):
         root = root.base
     if root is array or not root.flags.forc:
@@ -161,6 +162,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     memory, offset = memory_of(array)
     if not memory.flags.forc:
         return array.copy()
+    # the memo contains the copy of each block, so two tensors that share memory share the copy, too
     return array_in(copy.deepcopy(memory, memo), offset, array.shape, array.strides, text_of(array.dtype))
 
 

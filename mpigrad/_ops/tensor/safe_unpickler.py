@@ -53,6 +53,8 @@ class SafeUnpickler:
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
+        # a file of n bytes may copy at most n elements: a short pickle cannot build an exponentially large object by
+        # repetition
         self._copies_left = len(data)
         self._outside = False  # while the user's code runs: its errors are not errors of the file
 
@@ -104,6 +106,7 @@ class SafeUnpickler:
         """Call a function whose errors are not due to a damaged file."""
         self._outside = True
         result = function(*args, **kwargs)
+        # not reset in a `finally`: after an error it tells `load` that the error came from outside
         self._outside = False
         return result
 
@@ -116,6 +119,7 @@ class SafeUnpickler:
         end = self._at + count
         if count < 0 or end > len(self._data):
             raise EOFError(f"the file ends early: its pickle names {count} bytes, there are {len(self._data) - self._at}")
+        # checked before: a wrong length must not allocate
         taken = self._data[self._at : end]
         self._at = end
         return taken

@@ -64,8 +64,10 @@ class _Pickler(pickle.Pickler):
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is not np.ndarray:
             return name_of(obj)
+        # arrays of Python objects have no raw form: pickle stores them itself
         if obj.dtype.hasobject or obj.dtype.names is not None:
             return None
+        # the elements are written without gaps
         array = obj if obj.flags.forc else obj.copy()
         nr = self._ids.get(id(obj))
         if nr is None:
@@ -202,6 +204,7 @@ def _write(obj: Any, file: Any) -> None:
     file.write(skeleton)
     at = len(head) + len(skeleton)
     for block in blocks:
+        # aligned, so that a mapped block can be used as an array of any type and by vector instructions
         file.write(bytes(-at % _ALIGN))
         at += -at % _ALIGN + len(block)
         file.write(block)
@@ -248,6 +251,7 @@ def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) 
         from . import torch_read
 
         return torch_read.TorchUnpickler(torch_read.Archive(_whole(file, magic), mapped), place).load()
+    # a safetensors file has no magic number: nine bytes tell whether a length and a JSON object follow
     if magic[:-1] == _MAGIC or not safetensors.is_header(magic := magic + file.read(1)):
         return _read_record(file, magic[: len(_MAGIC) + 1], place, safe, mapped, start)
     return _read_safetensors(file, magic, place, mapped)
@@ -283,6 +287,7 @@ def _read_record(file: Any, magic: bytes, place: Place, safe: bool, mapped: str 
         _exactly(file, -at % _ALIGN)
         at += -at % _ALIGN
         arrays.append(_block(file, length, mapped, start + at))
+        # a memory-mapped block is not checked: reading it now would defeat the mapping
         if not mapped:
             head.check(f"block {nr}", arrays[-1].data, nr)
         at += length
@@ -320,6 +325,7 @@ def _read_head(file: Any, magic: bytes) -> _Head:
         )
     fixed = _exactly(file, 16)
     skeleton, count = struct.unpack("<QQ", fixed)
+    # format 1 has no checksums of blocks and skeleton
     sums = count + 1 if magic[-1] > 1 else 0
     table = _exactly(file, 8 * count + 4 * sums)
     (crc,) = struct.unpack("<I", _exactly(file, 4))
@@ -347,6 +353,7 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
     if mapped and length:
         file.seek(length, os.SEEK_CUR)
         return np.memmap(mapped, np.uint8, "c", at, (length,)).view(np.ndarray)
+    # the length cannot be trusted where the file's own is unknown: read in parts
     if not known or not hasattr(file, "readinto"):
         return np.frombuffer(bytearray(_exactly(file, length)), np.uint8)
     block = np.empty(length, np.uint8)

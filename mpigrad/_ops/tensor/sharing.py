@@ -35,6 +35,7 @@ def _key(memory: np.ndarray) -> int:
 
 def move_memory(new: dict[int, np.ndarray]) -> None:
     """Move all tensors of some memory blocks (by id) to others, at the same offsets."""
+    # views of NumPy know their base, but a base does not know its views: only the collector finds all tensors
     for tensor in gc.get_objects():
         if isinstance(tensor, Tensor) and isinstance(getattr(tensor, "_array", None), np.ndarray):
             array = tensor._array

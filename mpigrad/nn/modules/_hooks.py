@@ -61,7 +61,7 @@ class GlobalHooks:
         self.parameter: OrderedDict[int, Any] = OrderedDict()
         self.buffer: OrderedDict[int, Any] = OrderedDict()
         self.module: OrderedDict[int, Any] = OrderedDict()
-        # the only dictionary that `Module.__call__` checks; contains all of the above, by kind
+        # not empty if there is any hook of a forward or backward: all that `Module.__call__` checks
         self.around_call: dict[str, bool] = {}
 
     def refresh(self) -> None:

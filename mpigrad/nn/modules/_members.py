@@ -103,6 +103,7 @@ class Members:
 
     # -- attributes --------------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
+        # `self.x` would call this method again where `x` is missing
         members = self.__dict__
         if "_modules" in members:
             if name in (held := members["_parameters"]):  # the usual case first
@@ -116,6 +117,7 @@ class Members:
     def __setattr__(self, name: str, value: Any) -> None:
         members = self.__dict__
         if isinstance(value, Parameter):
+            # a parameter replaces a buffer, module or plain attribute of the same name
             self._need_tables("parameters")
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
@@ -182,6 +184,7 @@ class Members:
 
     def __dir__(self) -> list[str]:
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        # modules in a Sequential are called "0", "1", which are no identifiers
         return sorted(name for name in names if not name[0].isdigit())
 
     # -- by path -----------------------------------------------------------------------------------------------------

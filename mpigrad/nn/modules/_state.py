@@ -54,6 +54,8 @@ def gather(module: Module, destination: Any, prefix: str, keep_vars: bool) -> An
             child.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
     for hook in every(module._state_dict_hooks):
         changed = hook(module, destination, prefix, notes)
+        # as in PyTorch: hooks of the public method must return None, those of the older private one may replace the
+        # state
         if getattr(hook, "_from_public_api", False):
             if changed is not None:
                 raise RuntimeError("state_dict post-hook must return None")
@@ -97,6 +99,7 @@ def load(
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     metadata = getattr(state_dict, "_metadata", None)
+    # a copy, because hooks of modules may change it
     state_dict = OrderedDict(state_dict)
     if metadata is not None:
         state_dict._metadata = metadata  # type: ignore[attr-defined]
@@ -114,6 +117,7 @@ def load(
         for name, child in one._modules.items():
             if child is not None:
                 below = prefix + name + "."
+                # a module sees the entries below its own path only, so that its checks do not report those of others
                 descend(child, {key: value for key, value in entries.items() if key.startswith(below)}, below)
         found = _IncompatibleKeys(missing, unexpected)
         for hook in () if only_check else every(one._load_state_dict_post_hooks):

@@ -112,6 +112,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The weights of each layer and direction."""
+        # 2 without biases, 4 with them, one more with a projection
         per = len(self._flat_weights_names) // (self.num_layers * self._directions)
         flat = self._flat_weights
         return [flat[i : i + per] for i in range(0, len(flat), per)]
@@ -192,6 +193,7 @@ class RNNBase(Module):
             given = self._initial(input.data, layout.batch)
         else:
             self._check_sizes(given, layout.batch)
+            # packed sequences are sorted by length; the states are in the user's order
             if input.sorted_indices is not None:
                 given = tuple(state.index_select(1, input.sorted_indices) for state in given)
         out, states = self._run_layers(layout.pad(input.data), given, layout)
@@ -227,6 +229,7 @@ class RNNBase(Module):
         lengths = move(np.ascontiguousarray(layout.lengths), device_of(x._array))
         if not reverse:
             return self._layer(x, start, weights, False, lengths)
+        # each sequence is reversed within its own length, so that its padding stays at the end
         turned = layout.mirror()
         out, *ends = self._layer(x[turned], start, weights, False, lengths)
         return out[turned], *ends
@@ -236,6 +239,7 @@ class RNNBase(Module):
             return gru_layer(x, start[0], *weights, reverse=reverse, lengths=lengths)
         if self.mode != "LSTM":
             return rnn_layer(x, start[0], *weights, reverse=reverse, lengths=lengths, relu=self.mode == "RNN_RELU")
+        # the fused layer has no projection
         layer: Any = lstm_by_steps if self.proj_size else lstm_layer
         return layer(x, *start, *weights, reverse=reverse, lengths=lengths)
 

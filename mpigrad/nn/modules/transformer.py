@@ -70,6 +70,7 @@ class _Layer(Module):
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.activation, self.norm_first = _activation(activation), norm_first
         parts = range(1, len(self.attentions) + 2)
+        # all norms before all dropouts: the order of PyTorch's modules, which printing and state dicts show
         for number in parts:
             setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
         for number in parts:

@@ -59,6 +59,7 @@ class Reducer:
         self._static_unused: list[Tensor] | None = None
         self._context: Any = None
         self._in_context: list[tuple[AccumulateGrad, Any]] = []  # accumulators, kept alive, and handles of their hooks
+        # in reverse: the backward pass reaches the last layers first
         self._assign(list(reversed(self.parameters)))
         self._handles = [each.register_post_accumulate_grad_hook(self._arrived) for each in self.parameters]
 
@@ -69,16 +70,19 @@ class Reducer:
     # -- before a pass -------------------------------------------------------------------------------------------------
     def rebuild(self) -> None:
         """After the first pass, order the buckets as its gradients arrived on the first rank."""
+        # with unused parameters the order differs from pass to pass
         if self._passes != 1 or self._find_unused:
             return
         self._passes += 1
         order = np.array(self._arrivals or range(len(self.parameters) - 1, -1, -1), "i8")
         sent = wrap(order)
+        # all ranks must start the reductions of the same buckets in the same order, so one rank's order counts
         broadcast(sent, group=self.group, group_src=0)
         self._assign([self.parameters[i] for i in sent._array.tolist()])
 
     def prepare(self, outputs: Iterable[Tensor]) -> None:
         """Expect a backward pass from `outputs`."""
+        # the pass before has not brought all gradients: some parameters were not used in it
         if self._armed and self._begun:
             late = [self.names[id(each)] for bucket in self.buckets for each in bucket.parameters if not self._has_arrived(each)]
             self._disarm()
@@ -143,6 +147,7 @@ class Reducer:
                 return
             if not self._begun:
                 self._begun = True
+                # their gradients will not arrive, so they count as arrived with the first one that does
                 for each in self._unused:
                     self._put(each, self._grad_of(each))
             if not self._has_arrived(parameter):
@@ -157,13 +162,16 @@ class Reducer:
                 f"the gradient of {self.names[id(parameter)]} is {'sparse' if grad.is_sparse else 'dense'}, which "
                 "DistributedDataParallel did not expect: only embeddings with sparse=True have sparse gradients"
             )
+        # averages are sums of shares; a communication hook gets the plain gradients and divides itself
         bucket.put(place, None if grad is None else grad._array, 1 / self.divisor if self.hook is None else 1.0)
 
     def _advance(self) -> None:
         """Start the reductions of full buckets, in order; after the last one, finish."""
+        # A full bucket waits for those before it: collectives of a group must start in the same order on all ranks.
         while self._next < len(self.buckets) and not self.buckets[self._next].pending:
             self._launch(self.buckets[self._next])
         for bucket in self.buckets[: self._next]:
+            # most MPIs make progress with a non-blocking reduction only inside their own calls
             bucket.poll()
         if self._next == len(self.buckets):
             self._finish()
@@ -192,6 +200,7 @@ class Reducer:
         if not self._find_unused:
             return None
         unused = {id(each) for each in self._unused}
+        # a parameter may be used on some ranks only: then all ranks write its average
         marks = wrap(np.array([id(each) not in unused for each in self.parameters], "i4"))
         all_reduce(marks, ReduceOp.MAX, self.group)
         return {self.names[id(each)]: bool(mark) for each, mark in zip(self.parameters, marks._array.tolist())}
@@ -202,6 +211,7 @@ class Reducer:
             made = bucket.grad
         elif self._as_view and self._context is None:
             view = bucket.views[place]
+            # `.grad` is the bucket's memory already, and was reduced in place
             if held is not None and held._array is view:
                 counter(held)[0] += 1
                 return

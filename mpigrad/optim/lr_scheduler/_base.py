@@ -28,6 +28,8 @@ class LRScheduler:
         self.optimizer = optimizer
         for place, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
+                # in the group, so that several schedules of one optimizer start from the same rate, and checkpoints
+                # contain it
                 group.setdefault("initial_lr", number(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
@@ -39,6 +41,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
+        # the constructor makes the first step, which sets the rate of epoch 0
         self._step_count = 0
         self.step()
 

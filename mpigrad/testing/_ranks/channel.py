@@ -26,7 +26,7 @@ class Channel:
         from mpi4py import MPI
 
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            raise RuntimeError(f"the test channel needs MPI_THREAD_MULTIPLE, this MPI gives level {MPI.Query_thread()}")
+            raise RuntimeError(f"the test channel needs MPI_THREAD_MULTIPLE, this MPI provides level {MPI.Query_thread()}")
         self._mpi = MPI
         self._comm = MPI.COMM_WORLD.Dup()
         self._lock = threading.Lock()
@@ -45,6 +45,7 @@ class Channel:
                 if dst == self.rank:
                     self._inbox[self.round, topic, dst] = value
                 else:
+                    # the data is kept until the send is complete: MPI reads it later
                     self._sending.append((self._comm.Isend([data, self._mpi.BYTE], dst), data))
 
     def poll(self) -> None:
@@ -54,6 +55,7 @@ class Channel:
             if self._closed:  # another thread keeps polling at the end of the session
                 return
             self._sending = [(request, data) for request, data in self._sending if not request.Test()]
+            # a matched probe, because another thread may poll at the same time
             while (message := self._comm.Improbe(status=status)) is not None:
                 data = bytearray(status.Get_count(self._mpi.BYTE))
                 message.Recv([data, self._mpi.BYTE])

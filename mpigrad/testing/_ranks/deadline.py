@@ -50,6 +50,7 @@ class Deadline:
         """Start watching: a test begins."""
         with self._lock:
             self._name, self._end = name, time.monotonic() + seconds
+        # a timer in C: it works even if a thread holds the GIL and never returns
         faulthandler.dump_traceback_later(seconds + BACKUP_SECONDS, exit=True, file=self._fd)
 
     def finish(self) -> None:
@@ -79,6 +80,7 @@ class Deadline:
             faulthandler.dump_traceback(self._fd, all_threads=True)
         time.sleep(1.0)  # the launcher ends the other ranks with this one; let them dump first
         self.write(f"\nFAILED {name} - rank {self._rank} ends the job: not finished in time\n")
+        # threads may hang, so no clean-up: the launcher ends the other ranks
         os._exit(1)
 
     def write(self, text: str) -> None:

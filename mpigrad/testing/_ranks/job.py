@@ -23,7 +23,7 @@ from mpigrad.testing._ranks.on_rank import VARIABLE
 START_SECONDS = 120.0
 END_SECONDS = 30.0
 FIXTURES = {"rpc_world", "mpi_world"}
-MOST_LETTERS = 50_000
+MOST_CHARACTERS = 50_000
 
 
 def runs_on_ranks(item: pytest.Item) -> bool:
@@ -70,7 +70,7 @@ class RankJob:
         code = self._wait(at_once)
         self._output.seek(self._seen)
         with self._output:
-            return code, self._output.read()[-MOST_LETTERS:]
+            return code, self._output.read()[-MOST_CHARACTERS:]
 
     def _wait(self, at_once: bool) -> int:
         if self._link is not None:

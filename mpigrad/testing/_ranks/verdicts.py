@@ -59,10 +59,10 @@ class JointVerdicts:
 
     def check_collection(self, names: list[str]) -> None:
         """Stop the session if the ranks have not collected the same tests in the same order."""
-        everyone = self._channel.gather("collection", names)
-        for rank, other in enumerate(everyone):
-            if other != everyone[0]:
-                differ = next((a, b) for a, b in zip([*other, None], [*everyone[0], None]) if a != b)
+        collected = self._channel.gather("collection", names)
+        for rank, other in enumerate(collected):
+            if other != collected[0]:
+                differ = next((a, b) for a, b in zip([*other, None], [*collected[0], None]) if a != b)
                 raise pytest.UsageError(f"rank {rank} collected {differ[0]} where rank 0 collected {differ[1]}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -91,6 +91,7 @@ class JointVerdicts:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        # from here on the signal handler must not raise: this rank's part of the test is over
         with self._raising:
             self._phase = None
         verdicts = self._channel.gather(call.when, (report.outcome, str(report.longrepr or "")))
@@ -102,6 +103,7 @@ class JointVerdicts:
         mine = self._channel.rank
         if not failed:
             self._check_skips(report, [outcome for outcome, _ in verdicts])
+        # rank 0 prints; where it alone has failed, its own report says all
         elif failed != [mine] or mine != 0:
             report.outcome = "failed"
             report.longrepr = _joint_text(failed, [text for _, text in verdicts])

@@ -139,11 +139,13 @@ def _collect(loader: DataLoader[Any], workers: list[_Worker], answers: queue.Sim
             active[0].orders.put((number, what))
             active.rotate(-1)
 
+    # so many batches are loaded in advance; each one that is taken orders the next
     for _ in range((loader.prefetch_factor or 2) * len(workers)):
         order()
     while waiting:
         number = _wait_for(next(iter(waiting)) if loader.in_order else None, ready, answers, loader.timeout)
         worker, made = waiting.pop(number), ready.pop(number)
+        # an iterable data set ends on each worker at its own time
         if made is _END and worker in active:
             active.remove(worker)
         order()

@@ -24,6 +24,7 @@ def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
     parts = [w_hh, w_ih] if b_ih is None else [w_hh, w_ih, (b_ih + b_hh)[:, None]]
     joined = array_module(w_hh).concatenate(parts, axis=1)
     by_gate = joined.reshape(GATES, -1)
+    # The sign and the factor 2 are put into the weights once, instead of into every step.
     np.negative(by_gate, out=by_gate)
     by_gate[CELL] *= 2
     return joined
@@ -60,11 +61,13 @@ def _forward(
     with np.errstate(over="ignore"):  # exp may overflow: the gate is 0 then
         for t in steps.order:
             gate, now = flat[t], squashed[t]
+            # one product for all gates, the input, the state and the bias
             matmul(weights, columns[t + steps.before], out=gate)
             np.exp(gate, out=gate)
             gate += one
             np.divide(one, gate, out=gate)
             i, f, g, o = gates[t]
+            # tanh(x) = 2 s(2x) - 1; the weights contain the inner 2
             g += g
             g -= one
             before, c = c, cs[t + steps.after]
@@ -72,6 +75,7 @@ def _forward(
             multiply(i, g, out=room)
             c += room
             np.tanh(c, out=now)
+            # the new state is written to where the next step reads it
             multiply(o, now, out=columns[t + steps.after, :width])
     hs = columns[:, :width].transpose(0, 2, 1)
     ends = last_states(hs, steps, lengths), last_states(cs.transpose(0, 2, 1), steps, lengths)
@@ -112,6 +116,7 @@ def _backward(F: Any, node: Any, g: Any, *saved: Any) -> tuple[Any, ...]:
     count, _, width, batch = gates.shape
     steps = Steps(count, node.kw["reverse"])
     of_gates, dh, dc = _back(g[:3], gates, squashed, cs, w_hh, steps, node.kw["lengths"])
+    # all steps together: one large product each for the gradients of input and weights
     flat = of_gates.reshape(count, GATES * width, batch).transpose(1, 0, 2).reshape(GATES * width, count * batch)
     dx = (flat.T @ w_ih).reshape(x.shape) if node.needs[0] else None
     of_weights = flat @ steps.started_from(columns).transpose(0, 2, 1).reshape(count * batch, -1)
@@ -146,6 +151,7 @@ def _back(
 
 
 lstm_operator = operator(
+    # saves the seven inputs, and outputs 0 and 3 to 6 (-1 is output 0)
     "lstm_layer", _forward, _backward, (*range(7), -1, -4, -5, -6, -7), node="MkldnnRnnLayerBackward0"
 )
 lstm_layer = layer(lstm_operator, states=2)
