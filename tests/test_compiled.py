@@ -63,7 +63,7 @@ def test_a_demand_that_cannot_be_met_is_an_error() -> None:
 
 def test_a_wrong_setting_is_an_error() -> None:
     done = run("import mpigrad", "yes")
-    assert "MPIGRAD_COMPILED is 'yes': 0 runs plain Python, 1 demands compiled modules" in done.stderr
+    assert "MPIGRAD_COMPILED is 'yes': it can be 0 (plain Python), 1 (compiled modules required)" in done.stderr
 
 
 def test_tests_refuse_modules_that_are_older_than_their_source(monkeypatch, tmp_path) -> None:
