@@ -8,10 +8,11 @@ import shlex
 import sys
 
 from mpigrad._launch.allocation import current_allocation
-from mpigrad._launch.command import default_ranks, job_for, rank_program
+from mpigrad._launch.command import default_ranks, job_for, rank_program, surviving
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_rank, launched_size
+from mpigrad._process.survival import HEARTBEAT, SURVIVE
 from mpigrad._watchdog import attach, jobs
 
 EPILOG = """\
@@ -32,6 +33,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks (see below for the default)")
     parser.add_argument("--prefix", action="store_true", help="put the rank in front of every line of output")
     parser.add_argument("--top", action="store_true", help="print the `mpigrad top` command for this job")
+    parser.add_argument("--survive", action="store_true", help="go on when ranks die (Open MPI 5); see docs/guides/surviving.md")
+    parser.add_argument(
+        "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="also lose ranks that are silent for so long"
+    )
     parser.add_argument("--option", action="append", default=[], metavar="OPT", help="an option for mpiexec (repeatable)")
     parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
@@ -78,6 +83,11 @@ def run(args: argparse.Namespace) -> int:
     script = ["-m", args.script] if args.module else [args.script]
     options = [word for option in args.option for word in shlex.split(option)]
     variables = {attach.JOB: name_job(args)}
+    if args.survive:
+        options = [*surviving(launcher), *options]
+        variables[SURVIVE] = "1"
+    if args.heartbeat:
+        variables[HEARTBEAT] = str(args.heartbeat)
     program = rank_program(*script, *args.arguments)
     job = job_for(launcher, ranks, program, tagged=args.prefix, options=options, variables=variables)
     if args.show:

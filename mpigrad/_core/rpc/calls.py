@@ -480,7 +480,7 @@ class CallTable:
     def _failed(self, dst: int, func: Any, timeout: float) -> CallFuture:
         """A failed future, for a call to a worker that has left."""
         fut = self._begin(dst, func, timeout, _monotonic())
-        fut._finish(2, WorkerGoneError(self._gone[dst]))
+        fut._finish(2, self._agent.gone_error(dst))
         return fut
 
     def request(
@@ -642,7 +642,7 @@ class CallTable:
         """Fail all calls to a worker that has left, and tell the layers with state about it."""
         for call_id, fut in list(self.pending.items()):
             if fut.dst == rank:
-                self.fail(call_id, WorkerGoneError(self._gone.get(rank, f"rank {rank} has left")))
+                self.fail(call_id, self._agent.gone_error(rank))
         for hook in extensions.worker_lost_hooks:
             hook(self._agent, rank)
 

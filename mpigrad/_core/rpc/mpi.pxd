@@ -52,15 +52,18 @@ cdef class MPITransport(Transport):
     cdef public Offers _offers
     cdef Direct _direct
     cdef public dict _under_way, _queued
+    cdef public set dead
     cdef public list _coming, _buffers, _ring, _gathers
     cdef public int _at, _gathered, _looks
     cdef public long long bytes_sent, bytes_received
 
     cpdef send(self, dst, frame, follow, tag)
+    cpdef send_now(self, dst, frame, follow, tag)
     @cython.locals(direct=Direct)
     cpdef _send(self, dst, frame, follow, tag)
-    @cython.locals(direct=Direct)
     cpdef poll(self, int tries)
+    @cython.locals(direct=Direct)
+    cpdef _poll(self, int tries)
     cpdef _take(self, int tries)
     cpdef _fetch(self, frame)
     cpdef _post_receives(self, frame)

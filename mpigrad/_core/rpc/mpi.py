@@ -302,6 +302,8 @@ class OfferReceive:
         # EPERM or EACCES: its memory is not readable any more, but it is alive, so MPI can still be used
         found = recognise(them.pid, them.address, them.token)
         if found not in (0, errno.EPERM, errno.EACCES) or said != LATER and said not in _SYSTEM_ERRORS:
+            if getattr(self._transport, "reports_losses", False):
+                return False  # MPI is about to report the loss, which drops this message
             _left.append(self._into)
             self._fail(ConnectionError(f"rank {self._src} was lost in the middle of an array of {self._raw.nbytes} bytes"))
             return True
@@ -391,6 +393,7 @@ class MPITransport(Transport):
         self._looks = 0
         self._ready: deque[bytearray] = deque()  # messages of this rank to itself, and completed messages with arrays
         self._offers = Offers(self)
+        self.dead: set[int] = set()  # lost ranks: nothing is sent to them, and their frames are dropped
         self._gathers: list[tuple[bytes, bytearray, Any]] = []  # all-gathers of the start: sent, received, request
         self._gathered = 0  # number of completed ones
         self._direct: Any = None  # sends and receives frames without mpi4py, if the module is compiled
@@ -408,11 +411,24 @@ class MPITransport(Transport):
         if dst == self.rank:  # copied, since the caller may change its arrays after the call, as with a message
             self._ready.append(copied(frame, follow, self.device_receiver))
             return
+        if self.dead and dst in self.dead:
+            return
         # a frame must not overtake queued ones; the first test is a fast path
         if self._under_way and (dst in self._queued or self._under_way.get(dst, 0) >= WINDOW):
             self._queued.setdefault(dst, deque()).append((frame, follow, tag))
         else:
+            self.send_now(dst, frame, follow, tag)
+
+    def send_now(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
+        """Start a send, unless the rank turns out to be lost."""
+        try:
             self._send(dst, frame, follow, tag)
+        except Exception as error:
+            self.send_raised(dst, error)
+
+    def send_raised(self, dst: int, error: Exception) -> None:
+        """A send has raised an error. `SurvivingTransport` finds out whether the rank is lost."""
+        raise error
 
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
         direct = self._direct
@@ -486,6 +502,17 @@ class MPITransport(Transport):
         return Channel(self._mpi, self._comm, peer, self._first_tag + tag % self._tags)
 
     def poll(self, tries: int) -> bytearray | None:
+        try:
+            return self._poll(tries)
+        except Exception as error:
+            self.poll_raised(error)
+        return None
+
+    def poll_raised(self, error: Exception) -> None:
+        """A poll has raised an error. `SurvivingTransport` finds out whether a rank is lost."""
+        raise error
+
+    def _poll(self, tries: int) -> bytearray | None:
         if self._ready:
             return self._ready.popleft()
         if self._sends:
@@ -502,6 +529,8 @@ class MPITransport(Transport):
         self.bytes_received += len(frame)
         if not frame:
             logger.error("a message without a header was dropped")
+            return None
+        if self.dead and origin_of(frame)[0] in self.dead:
             return None
         if transfers_of(frame):
             self._fetch(frame)
@@ -570,7 +599,12 @@ class MPITransport(Transport):
         still = []
         for entry in self._coming:
             requests, bulk, _ = entry
-            if requests[0].Test() if len(requests) == 1 else self._mpi.Request.Testall(requests):
+            try:
+                over = requests[0].Test() if len(requests) == 1 else self._mpi.Request.Testall(requests)
+            except Exception as error:
+                self.receive_raised(requests, bulk, error)
+                continue
+            if over:
                 self._ready.append(bulk)
             else:
                 still.append(entry)
@@ -578,6 +612,14 @@ class MPITransport(Transport):
         self._looks += 1
         if still and (not self._looks & 1023 or len(still) > COMING_MAX):  # deadlines are long: check them rarely
             self._expire(time.monotonic())
+
+    def receive_raised(self, requests: list[Any], bulk: FrameWithArrays, error: Exception) -> None:
+        """Arrays could not be received: their message fails. `SurvivingTransport` drops messages of lost ranks."""
+        src = origin_of(bulk)[0]
+        logger.error("arrays of rank %s could not be received: %s", src, error)
+        _abandoned.append((requests, bulk.followed))  # MPI may still use their memory
+        bulk.followed = ConnectionError(f"arrays of rank {src} could not be received: {error}")
+        self._ready.append(bulk)
 
     def _expire(self, now: float) -> None:
         """Give up arrays that were announced long ago and have not started to arrive: the sender or the frame is broken."""
@@ -594,7 +636,8 @@ class MPITransport(Transport):
             try:
                 over = request.Test()
             except Exception as error:
-                logger.error("a message to rank %s may not have arrived: %s", dst, error)
+                if dst not in self.dead:
+                    logger.error("a message to rank %s may not have arrived: %s", dst, error)
                 _abandoned.append(request)  # MPI may still use its buffer
                 over = True
             if over:
@@ -614,7 +657,7 @@ class MPITransport(Transport):
         while queue and self._under_way.get(dst, 0) < WINDOW:
             item = queue.popleft()
             try:
-                self._send(dst, *item)
+                self.send_now(dst, *item)
             except Exception as error:
                 self.send_failed(dst, item[0], error)
         if queue is not None and not queue:
@@ -637,10 +680,13 @@ class MPITransport(Transport):
             raise RuntimeError(
                 "init_rpc was interrupted after it had told the other ranks its name: call it with the same arguments again"
             )
-        wait_for(request, deadline, "the other ranks to call init_rpc")
+        wait_for(request, deadline, "the other ranks to call init_rpc", self.check_start)
         self._gathered += 1
         parts = [everybody[i : i + _GATHER_BYTES] for i in range(0, len(everybody), _GATHER_BYTES)]
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
+
+    def check_start(self) -> None:
+        """Called while a start waits for other ranks; `SurvivingTransport` raises an error if one of them is lost."""
 
     def gather_again(self) -> None:
         """Restart with the first `allgather`: the requests of an interrupted `init_rpc` are reused, not repeated."""
@@ -661,12 +707,16 @@ class MPITransport(Transport):
             request.Cancel()  # local: whether it was cancelled or has received a message shows only when it completes
         limit = time.monotonic() + CLOSE_SECONDS
         for request, buffer in zip(ring, buffers):
-            while not (over := request.Test()) and time.monotonic() < limit:
-                pass
-            if over:
+            if self.completes(request, limit):
                 request.Free()
             else:
                 _abandoned.append((request, buffer))  # its sender started and then left
+
+    def completes(self, request: Any, limit: float) -> bool:
+        """Wait for a request until a point in time; whether it has completed."""
+        while not (over := request.Test()) and time.monotonic() < limit:
+            pass
+        return over
 
     def _send_last_words(self) -> None:
         """Drop all queued frames except LEAVE, by which other ranks fail the calls whose answers are dropped."""
@@ -706,13 +756,15 @@ _NEVER = float("inf")
 _abandoned: list[Any] = []  # transfers with ranks that left: their buffers must live as long as MPI may use them
 
 
-def wait_for(request: Any, deadline: float, what: str) -> None:
-    """Wait for a request without blocking inside MPI; TimeoutError after the deadline."""
+def wait_for(request: Any, deadline: float, what: str, check: Callable[[], None] | None = None) -> None:
+    """Wait for a request without blocking inside MPI; TimeoutError after the deadline. `check` may raise meanwhile."""
     nap = 20e-6
     while True:
         with mpi_turn():
             if request.Test():
                 return
+            if check is not None:
+                check()
         if time.monotonic() > deadline:
             raise TimeoutError(f"timed out waiting for {what}")
         time.sleep(nap)

@@ -520,7 +520,7 @@ class RRef(Generic[T]):
                 or f"{_described(record)} has been deleted. Cannot call {what} on it after deletion."
             )
         if self._info.id in self._table.agent.gone:
-            raise WorkerGoneError(self._table.agent.gone[self._info.id])
+            raise self._table.agent.gone_error(self._info.id)
         if isinstance(record, User) and self._table.agent.epochs.get(record.owner, record.life) != record.life:
             raise _left_and_back(self._info, record.number)
         return self._table.agent

@@ -56,6 +56,7 @@ class Transport:
 
     rank, size = 0, 1
     oversubscribed = False
+    reports_losses = False  # whether the loss of a rank is reported, as a LOST frame
     bytes_sent = bytes_received = 0
     lock = cast(Any, None)  # the lock for calls, if the transport requires a specific one
     device_receiver = cast(Any, None)  # receives device arrays, in worlds that use GPUs
@@ -92,6 +93,9 @@ class Transport:
     def allgather(self, data: bytes, deadline: float) -> list[bytes]:
         """The `data` of all ranks (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
         raise NotImplementedError
+
+    def abandon(self, rank: int, ended: bool) -> None:
+        """End everything that is under way with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
 
     def close(self, clean: bool) -> None:
         """Stop receiving. `clean`: all ranks have agreed that no message is in flight. Otherwise answers may be lost, but the

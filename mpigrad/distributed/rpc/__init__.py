@@ -16,6 +16,7 @@ from . import options as options
 from . import rref_proxy as rref_proxy  # registers the proxy class with RRef when imported
 from ._agent.current import set_agent
 from ._agent.gil_waits import enable_gil_profiling as enable_gil_profiling
+from ._protocol.errors import WorkerLostError
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from ._world.start import size_of_world
@@ -28,6 +29,8 @@ from .api import (
     _set_rpc_timeout,
     get_rpc_timeout,
     get_worker_info,
+    get_worker_infos,
+    on_worker_lost,
     rpc_async,
     rpc_sync,
     shutdown,
@@ -50,10 +53,13 @@ __all__ = [
     "RpcBackendOptions",
     "TensorPipeRpcBackendOptions",
     "WorkerInfo",
+    "WorkerLostError",
     "get_rpc_timeout",
     "get_worker_info",
+    "get_worker_infos",
     "init_rpc",
     "is_available",
+    "on_worker_lost",
     "remote",
     "rpc_async",
     "rpc_sync",

@@ -28,6 +28,7 @@ from ._protocol import extensions
 from ._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ._world.gather import all_gather
 from ._world.leaving import leave
+from ._world.lost import Callback, callbacks_of
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 from .internal import PythonUDF as PythonUDF
 from .internal import RPCExecMode as RPCExecMode
@@ -176,6 +177,42 @@ def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
     """
     agent = get_agent()
     return agent.info if worker_name is None else agent.find(worker_name)
+
+
+def get_worker_infos() -> list[WorkerInfo]:
+    """The `WorkerInfo` of all workers, in the order of ranks, without those that have left or were lost.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.get_worker_infos()
+    [WorkerInfo(id=0, name=solo)]
+    >>> rpc.shutdown()
+    """
+    return get_agent().get_worker_infos()
+
+
+def on_worker_lost(callback: Callback) -> Callback:
+    """Call `callback(worker, incarnation, why)` for each worker that is lost: its process has ended, or answers no more.
+
+    Callbacks run on a thread that serves calls, for one loss after the other, and may make calls themselves. A callback also
+    gets the losses that happened before it was added. Jobs survive the loss of a worker if they were started with `mpigrad run
+    --survive`.
+
+    Args:
+        callback: called with the `WorkerInfo` of the lost worker, the number of its incarnation (0 for the first), and a text
+        that says how the loss was noticed.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> @rpc.on_worker_lost
+    ... def report(worker, incarnation, why):
+    ...     print(f"{worker.name} is gone: {why}")
+    >>> rpc.shutdown()
+    """
+    if not callable(callback):
+        raise TypeError(f"on_worker_lost needs a function of three arguments (worker, incarnation, why), not {callback!r}")
+    callbacks_of(get_agent()).add(callback)
+    return callback
 
 
 def get_rpc_timeout() -> float:

@@ -20,6 +20,7 @@ from typing import Any
 
 from mpigrad import _cloud_pickle
 
+from .lost import Loss
 from .worker_info import WorkerInfo
 
 _RPC = ("mpigrad.distributed.rpc.", "mpigrad._core.rpc.")  # packages whose frames remote tracebacks leave out
@@ -241,6 +242,32 @@ def _reduced(error: BaseException) -> Any:
 
 class WorkerGoneError(RuntimeError):
     """Raised for a call to a worker that has left, before or during the call."""
+
+
+class WorkerLostError(WorkerGoneError):
+    """Raised for a call to a worker that was lost: its process has ended, or answers no more.
+
+    Whether the call has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the life of the
+    worker that ended, 0 for the first) and `why` (how the loss was noticed).
+
+    >>> error = WorkerLostError("worker1 (rank 1) was lost")
+    >>> isinstance(error, RuntimeError), error.rank
+    (True, -1)
+    """
+
+    name: str = ""
+    rank: int = -1
+    incarnation: int = 0
+    why: str = ""
+
+
+def lost_error(loss: Loss) -> WorkerLostError:
+    """The error for calls to a lost worker."""
+    worker = loss.worker
+    life = f", incarnation {loss.incarnation}" if loss.incarnation else ""
+    error = WorkerLostError(f"{worker.name} (rank {worker.id}{life}) was lost: {loss.why}")
+    error.name, error.rank, error.incarnation, error.why = worker.name, worker.id, loss.incarnation, loss.why
+    return error
 
 
 class RpcTimeoutError(RuntimeError, TimeoutError):

@@ -57,6 +57,8 @@ class MessageType(IntEnum):
     DEPART = 50
     BYE = 51
     DECLINE = 52
+    LOST = 53
+    HEARTBEAT = 54
     UNKNOWN = 255
 
 

@@ -6,9 +6,11 @@ import os
 from typing import Any
 
 from mpigrad._core.rpc.mpi import MPITransport
+from mpigrad._process.survival import heartbeat, survive
 from mpigrad.distributed._mpi import mpi
 
 from .mpi_probing import ProbedTransport
+from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport
 
 
 def on_several_hosts(size: int) -> bool:
@@ -22,6 +24,7 @@ def on_several_hosts(size: int) -> bool:
 def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     """Open the transport that works with this MPI. Both kinds send the same frames, so ranks may choose differently."""
     MPI = mpi()
+    surviving = survive() or heartbeat() > 0
     if "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size()):
-        return ProbedTransport(comm, first_tag)
-    return MPITransport(comm, first_tag)
+        return (SurvivingProbedTransport if surviving else ProbedTransport)(comm, first_tag)
+    return (SurvivingTransport if surviving else MPITransport)(comm, first_tag)

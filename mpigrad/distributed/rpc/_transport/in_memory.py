@@ -15,6 +15,8 @@ from typing import Any
 
 from mpigrad._core.rpc.transport import Transport, copied
 
+from .._protocol.lost import BY_TEST, lost_frame
+
 # (src, dst, frame) -> seconds until the frame arrives, or None to drop it
 Fate = Callable[[int, int, bytes], "float | None"]
 
@@ -27,6 +29,7 @@ class MemoryNetwork:
         self.fate = fate
         self.random = random.Random(seed) if seed is not None else None
         self.lost = 0
+        self.dead: set[int] = set()
         # reentrant: garbage collection inside `get` may end an RRef of another agent, which sends a message
         self._lock = threading.RLock()
         self._queues: list[dict[int, deque[tuple[float, bytearray]]]] = [
@@ -43,7 +46,7 @@ class MemoryNetwork:
     def put(self, src: int, dst: int, frame: bytes, message: bytearray) -> None:
         """Enqueue a message for `dst`, or drop it."""
         seconds = 0.0 if self.fate is None else self.fate(src, dst, frame)
-        if seconds is None:
+        if seconds is None or src in self.dead or dst in self.dead:
             self.lost += 1
             return
         with self._lock:
@@ -64,6 +67,15 @@ class MemoryNetwork:
 
     def _choose(self, count: int, turn: int) -> int:
         return turn % count if self.random is None else self.random.randrange(count)
+
+    def lose(self, rank: int, ranks: Any = None, seconds: float = 0.0) -> None:
+        """Declare a rank lost: its frames are dropped from now on; the others (or `ranks`) get LOST frames after some seconds."""
+        self.dead.add(rank)
+        for dst in range(self.size) if ranks is None else ranks:
+            if dst != rank:
+                with self._lock:
+                    frame = bytearray(lost_frame(dst, rank, 0, BY_TEST))
+                    self._queues[dst][dst].append((time.monotonic() + seconds, frame))
 
     def gather(self, rank: int, data: bytes, deadline: float) -> list[bytes]:
         """The data of all ranks; waits until all have called it."""

@@ -15,6 +15,7 @@ LAYERS = (
     "mpigrad._core.rpc.rref",
     "mpigrad.distributed.rpc._rref.adoption",
     "mpigrad.distributed.rpc._agent.profiling",
+    "mpigrad.distributed.rpc._world.lost",
     "mpigrad.distributed.autograd",
     "mpigrad._watchdog.install",
 )

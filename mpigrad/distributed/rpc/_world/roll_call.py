@@ -9,6 +9,7 @@ who has sent such messages, and the witnesses receive the remaining ones.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mpigrad._core import guard
@@ -26,9 +27,11 @@ _WHAT = "the other ranks to call init_rpc"
 class RollCall:
     """One rank's view of which ranks are present. After an interrupt `meet` can be called again and continues."""
 
-    def __init__(self, comm: Any, size: int | None = None) -> None:
-        """`size` is the number of ranks of the communicator that must be present, counted from rank 0; all if not given."""
-        self._comm = comm
+    def __init__(self, comm: Any, size: int | None = None, check: Callable[[Any], None] | None = None) -> None:
+        """`size` is the number of ranks of the communicator that must be present, counted from rank 0; all if not given.
+
+        `check` is called with the communicator while this rank waits, and may raise an error."""
+        self._comm, self._check = comm, check
         self.rank, self.size = comm.Get_rank(), comm.Get_size() if size is None else size
         self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below the tags of dynamic worlds
         self._began = time.monotonic()
@@ -51,6 +54,8 @@ class RollCall:
         nap = 20e-6
         while not self._ended(self._request):
             self.look()
+            if self._check is not None:
+                self._check(self._comm)
             if time.monotonic() > deadline:
                 raise TimeoutError(f"init_rpc has waited {time.monotonic() - self._began:.0f} s for {self._missing()}")
             time.sleep(nap)

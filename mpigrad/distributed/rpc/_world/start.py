@@ -9,7 +9,9 @@ from typing import Any
 from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.mpi import MPITransport
+from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import check_expected_size, how_to_start, singletons
+from mpigrad._process.survival import survive
 from mpigrad.distributed import _mpi
 from mpigrad.distributed._first_ranks import refuse
 
@@ -19,6 +21,7 @@ from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
 from .leaving import stop
 from .roll_call import RollCall
+from .start_surviving import check_all_live, join_or_lose
 from .static import start_static
 
 
@@ -37,6 +40,9 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     deadline = time.monotonic() + options.init_timeout
     if world_size is None:
         return join_dynamic(name, comm, options)
+    if survive():
+        leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
+        return join_or_lose(comm, world_size, deadline, lambda: _join_static(name, comm, world_size, options, deadline))
     return _join_static(name, comm, world_size, options, deadline)
 
 
@@ -44,7 +50,7 @@ class _Meeting:
     """A start in progress: a private duplicate of the communicator and the transport on it. Survives an interrupt."""
 
     def __init__(self, comm: Any, size: int) -> None:
-        self._roll_call = RollCall(comm, size)
+        self._roll_call = RollCall(comm, size, check_all_live if survive() else None)
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
@@ -71,6 +77,7 @@ def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float)
             _meetings[place] = meeting
         raise
     agent.communicator = meeting.duplicate
+    agent.transport.epochs = agent.epochs
     return agent
 
 

@@ -1,0 +1,45 @@
+"""Whether this job is to survive the loss of ranks: the environment variables that `mpigrad run --survive` sets."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from .rank import launched_rank
+
+SURVIVE, HEARTBEAT = "MPIGRAD_SURVIVE", "MPIGRAD_HEARTBEAT"
+SHORTEST = 0.2  # seconds
+_ENABLED = "OMPI_MCA_mpi_ft_enable"  # set by `mpirun --with-ft ulfm`
+
+
+def survive() -> bool:
+    """Whether the job goes on when a process ends; RuntimeError if the launcher would end it."""
+    if os.environ.get(SURVIVE, "0") in ("", "0"):
+        return False
+    if os.environ.get(_ENABLED, "0") in ("", "0", "false"):
+        raise RuntimeError(
+            f"{SURVIVE}=1, but the launcher ends the job when a process ends. Start it with `mpigrad run --survive`, or with "
+            "`mpirun --with-ft ulfm` of Open MPI 5; other MPIs cannot survive it (`mpigrad doctor` shows yours)"
+        )
+    return True
+
+
+def heartbeat() -> float:
+    """The number of seconds without a heartbeat after which a rank is lost; 0 for no heartbeats."""
+    text = os.environ.get(HEARTBEAT, "") or "0"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if seconds != 0 and not SHORTEST <= seconds < 1e6:
+        raise RuntimeError(f"{HEARTBEAT}={text!r} is not a number of seconds: give at least {SHORTEST}, or 0 for no heartbeats")
+    return seconds
+
+
+def end_alone(code: int) -> NoReturn:
+    """End this process after an uncaught exception, in a job that goes on without it. MPI reports the loss to the other ranks."""
+    sys.stderr.write(f"mpigrad: rank {launched_rank()} ends because of the exception above; the other ranks go on\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

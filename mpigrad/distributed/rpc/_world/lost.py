@@ -1,0 +1,135 @@
+"""The loss of a worker is one event: this file receives it and tells everything that has to do with the worker.
+
+A worker is *lost* if its process has ended, or stopped answering, without leaving the world. The event `lost(worker,
+incarnation, why)` arrives as a LOST frame (`_protocol/lost.py` says from where), on the thread that polls, and is delivered
+once, in this order:
+
+1. the transport: nothing is sent to the rank any more, transfers under way are dropped (`Transport.abandon`);
+2. `agent.lost[rank]` is the `Loss`, so that `agent.gone_error(rank)` is a `WorkerLostError`; `agent.workers` and
+   `agent.by_name` no longer have the worker (`Agent.lose`), `agent.gone` and, in static worlds, `agent.left` do;
+3. pending calls to it fail with `WorkerLostError`; from now on new ones do at once;
+4. `extensions.worker_lost_hooks`, called with (agent, rank), in the order of their registration: RRefs (values of the lost
+   worker raise, its forks are adopted), contexts and passes (released, failed), then those of other layers. The hooks also run
+   for a worker that has left by itself; `rank in agent.lost` tells the two apart. A hook may run twice for one worker, must not
+   block, and may send messages;
+5. the callbacks of `on_worker_lost`, on a thread of the pool, one event after the other.
+
+Incarnations number the lives of a rank: `agent.epochs.get(rank, 0)`. A LOST frame about another incarnation than the known one
+is ignored, so a new life is not mistaken for the old one. A worker that other workers declare lost although it lives (it was
+stopped, or its link was cut) ends when it learns of it: its messages are dropped by all others, so nothing that it does could
+have an effect.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .._protocol import extensions
+from .._protocol.lost import BY_SILENCE, Loss, reason
+from .._protocol.message import MessageType
+from .._protocol.worker_info import WorkerInfo
+
+if TYPE_CHECKING:
+    from mpigrad._core.rpc.agent import Agent
+
+logger = logging.getLogger(__name__)
+
+Callback = Callable[[WorkerInfo, int, str], Any]
+
+
+class Callbacks:
+    """The callbacks of one agent. Every callback gets every loss, once and in order, one at a time."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._losses: list[Loss] = []
+        self._callbacks: list[Callback] = []
+        self._queue: deque[tuple[Callback, Loss]] = deque()
+        self._lock = threading.Lock()  # for the lists; never held while a callback runs
+        self._running = threading.Lock()  # held by the thread that runs callbacks
+
+    def add(self, callback: Callback) -> None:
+        """Add a callback; it also gets the losses that happened before."""
+        with self._lock:
+            self._callbacks.append(callback)
+            self._queue.extend((callback, loss) for loss in self._losses)
+        self._start()
+
+    def tell(self, loss: Loss) -> None:
+        """Let a thread of the pool call all callbacks with a new loss."""
+        with self._lock:
+            self._losses.append(loss)
+            self._queue.extend((callback, loss) for callback in self._callbacks)
+        self._start()
+
+    def _start(self) -> None:
+        if self._queue:
+            self._agent.progress.pool.submit(self._run)
+
+    def _run(self) -> None:
+        while self._queue and self._running.acquire(False):  # tested again: another thread may add before the release
+            try:
+                while self._queue:
+                    callback, loss = self._queue.popleft()
+                    _call(callback, loss)
+            finally:
+                self._running.release()
+
+
+def _call(callback: Callback, loss: Loss) -> None:
+    try:
+        callback(*loss)
+    except Exception:
+        logger.exception("the callback %r for the loss of %s failed", callback, loss.worker)
+
+
+def callbacks_of(agent: Agent) -> Callbacks:
+    """The callbacks of an agent."""
+    return agent.slots.setdefault("lost", Callbacks(agent))
+
+
+def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, milliseconds: int = 0) -> None:
+    """Deliver the event, unless it was delivered before or is about another incarnation."""
+    info = agent.workers.get(rank)
+    if info is None or agent.epochs.get(rank, 0) != incarnation:
+        return
+    by = agent.workers.get(reporter)
+    loss = Loss(info, incarnation, reason(how, f"rank {reporter}" if by is None else by.name, milliseconds))
+    known = agent.lost.get(rank)
+    if known is not None and known.incarnation == incarnation:
+        return
+    agent.lost[rank] = loss
+    logger.warning("%s: %s was lost: %s", agent.info, info, loss.why)
+    with agent.progress.queue.lock:
+        agent.transport.abandon(rank, how != BY_SILENCE)
+    agent.lose(rank, f"{info} was lost: {loss.why}")
+    callbacks_of(agent).tell(loss)
+
+
+def _on_lost(agent: Agent, message: extensions.RawMessage) -> None:
+    rank, incarnation = message.extra, message.extra2
+    if rank == agent.rank:
+        if agent.epoch == incarnation:
+            _end(agent, message.src)
+        return
+    lose(agent, rank, incarnation, message.message_id, message.src, message.context_id)
+
+
+def _end(agent: Agent, reporter: int) -> None:
+    """End this process, which the other workers have declared lost. By SIGKILL, which launchers that survive deaths do not
+    take for a failure of the job."""
+    by = agent.workers.get(reporter, reporter)
+    sys.stderr.write(f"mpigrad: {agent.info} ends: {by} has declared it lost, and all others go on without it\n")
+    sys.stderr.flush()
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+extensions.register_handler(MessageType.LOST, _on_lost)
