@@ -11,7 +11,7 @@ from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import check_expected_size, how_to_start, singletons
-from mpigrad._process.survival import survive
+from mpigrad._process.survival import heartbeat, survive
 from mpigrad.distributed import _mpi
 from mpigrad.distributed._first_ranks import refuse
 
@@ -19,6 +19,7 @@ from .._agent import current
 from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
+from .heartbeat import watch_silence
 from .leaving import stop
 from .roll_call import RollCall
 from .start_surviving import check_all_live, join_or_lose
@@ -38,10 +39,17 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     atexit.unregister(_leave_at_exit)  # register again as the last one: handlers run in reverse order
     atexit.register(_leave_at_exit)
     deadline = time.monotonic() + options.init_timeout
+    agent = _join(name, comm, world_size, options, deadline)
+    watch_silence(agent, heartbeat())
+    return agent
+
+
+def _join(name: str, comm: Any, world_size: int | None, options: Any, deadline: float) -> Agent:
+    if survive():
+        leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
     if world_size is None:
         return join_dynamic(name, comm, options)
     if survive():
-        leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
         return join_or_lose(comm, world_size, deadline, lambda: _join_static(name, comm, world_size, options, deadline))
     return _join_static(name, comm, world_size, options, deadline)
 

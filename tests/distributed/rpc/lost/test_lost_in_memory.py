@@ -133,11 +133,11 @@ def test_values_of_a_lost_owner_raise_and_forks_of_a_lost_user_end() -> None:
         assert agents[0].rrefs.debug_info()["num_forks"] == "1"
         agents[0].transport.network.lose(1)
         eventually(lambda: 1 in agents[0].lost)
-        for use in (there.to_here, there.rpc_sync().bit_length, lambda: there.remote().bit_length().to_here()):
+        for use in (there.to_here, lambda rref=there: rref.rpc_sync().bit_length()):
             with pytest.raises(rpc.WorkerLostError, match="worker1"):
                 use()
         eventually(lambda: agents[0].rrefs.debug_info()["num_forks"], equals="0")
-        del there, mine
+        del there, mine, use
         eventually(lambda: agents[0].rrefs.debug_info()["num_owner_rrefs"], equals="0")
 
 
@@ -204,17 +204,22 @@ def test_contexts_of_a_lost_worker_are_released() -> None:
             manager.__exit__(None, None, None)
 
 
+def leave_as(agent) -> None:
+    with acting_as(agent):
+        leave(agent, True, 20)
+
+
 @pytest.mark.parametrize("lost", [[0], [2], [0, 1]])
 def test_survivors_shut_down_together(lost: list[int]) -> None:
     with three(4) as agents:
         network = agents[0].transport.network
         alive = [agent for agent in agents if agent.rank not in lost]
-        threads = [threading.Thread(target=leave, args=(agent, True, 20), daemon=True) for agent in alive[1:]]
+        threads = [threading.Thread(target=leave_as, args=(agent,), daemon=True) for agent in alive[1:]]
         for thread in threads:
             thread.start()
         for rank in lost:
             network.lose(rank)
-        leave(alive[0], True, 20)
+        leave_as(alive[0])
         for thread in threads:
             thread.join(20)
             assert not thread.is_alive()
