@@ -117,7 +117,7 @@ def test_a_member_is_there_once() -> None:
         with zipfile.ZipFile(made, "a") as archive:
             archive.writestr("program.json", "{}")
     made.seek(0)
-    with pytest.raises(RuntimeError, match="there the same name"):
+    with pytest.raises(RuntimeError, match="have the same name"):
         mpigrad.jit.load(made)
 
 
