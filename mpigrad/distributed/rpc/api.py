@@ -24,6 +24,7 @@ from mpigrad.futures import Future, wait_all
 
 from ._agent import current
 from ._agent.current import get_agent, set_agent
+from ._agent.retries import repeated
 from ._protocol import extensions
 from ._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ._world.gather import all_gather
@@ -77,15 +78,18 @@ def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
 
 @overload
 def rpc_sync(
-    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> T: ...
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> T: ...  # fmt: skip
 @overload
 def rpc_sync(
-    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> T: ...
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> T: ...  # fmt: skip
 def rpc_sync(
-    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> Any:
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> Any:  # fmt: skip
     """Run `func(*args, **kwargs)` on the worker `to`, wait for it and return the result.
 
     If the function raises an exception, it is raised here too, with the traceback of the other worker as its cause.
@@ -96,6 +100,11 @@ def rpc_sync(
         args, kwargs: its arguments. They are copied; tensors are recorded if the call is made in an autograd context.
         timeout: in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`. A call that takes longer raises
             a RuntimeError.
+        retries: how often the call is made again if its message cannot be sent, if it times out, or if the worker is lost and
+            another takes its name. By this the caller declares that the function is idempotent: it may run several times. Not
+            in PyTorch, which never repeats a call; neither does this function by default.
+        at_most_once: with retries, the worker remembers the call, so that a repeated request gets the answer of the first one
+            and the function never runs twice. If the worker is lost, the call fails.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -115,6 +124,8 @@ def rpc_sync(
         info = agent.find(to)
     if timeout < 0:
         timeout = agent.rpc_timeout
+    if retries:
+        return repeated(agent, info, func, args, kwargs, timeout, retries, at_most_once).wait()
     profiler = extensions.profiler
     if profiler is not None:
         return profiler("rpc_sync", info, func, args, kwargs, lambda f, a, k: agent.call_sync(info.id, f, a, k, timeout))
@@ -123,15 +134,18 @@ def rpc_sync(
 
 @overload
 def rpc_async(
-    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> Future[T]: ...
+    to: To, func: Callable[..., Future[T]], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> Future[T]: ...  # fmt: skip
 @overload
 def rpc_async(
-    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> Future[T]: ...
+    to: To, func: Callable[..., T], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> Future[T]: ...  # fmt: skip
 def rpc_async(
-    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
-) -> Future:
+    to: Any, func: Callable[..., Any], args: Any = None, kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT,
+    *, retries: int = 0, at_most_once: bool = False,
+) -> Future:  # fmt: skip
     """Start `func(*args, **kwargs)` on the worker `to` and return a `Future` of its result at once.
 
     Arguments are as for `rpc_sync`. An exception of the function, or a timeout, is raised by `wait` of the future.
@@ -156,7 +170,9 @@ def rpc_async(
     if timeout < 0:
         timeout = agent.rpc_timeout
     profiler = extensions.profiler
-    if profiler is not None:
+    if retries:
+        fut: Future = repeated(agent, info, func, args, kwargs, timeout, retries, at_most_once)
+    elif profiler is not None:
         fut = profiler("rpc_async", info, func, args, kwargs, lambda f, a, k: agent.call(info.id, f, a, k, timeout))
     else:
         fut = agent.call(info.id, func, args, kwargs, timeout)

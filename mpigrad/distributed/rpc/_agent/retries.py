@@ -1,0 +1,153 @@
+"""Calls that are made again: when a message could not be sent, a call timed out, or its callee was lost.
+
+An error of the function itself is never a reason. There are two promises:
+
+- By default the function is *idempotent*: the caller declares, by asking for retries, that it may run several times. Each attempt
+  is a call of its own, to the worker that has the name then: a worker that took the place of a lost one counts, too.
+- `at_most_once`: all attempts carry the same number, which the callee remembers. A repeated request gets the answer of the first
+  one, and waits for it if the function still runs. If the callee is lost, the call fails: a replacement cannot know whether
+  the function ran.
+
+A callee remembers an answer until a later request of the same caller says that it is settled: requests carry the lowest number
+whose call is still pending, the *floor*. Requests below the floor are refused, so a late copy never runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from mpigrad._core.future import Future, carried
+from mpigrad._core.rpc.agent import Agent, _execute
+from mpigrad._core.rpc.calls import RETRY_SECONDS
+
+from .._protocol.errors import RemoteTraceback, RpcTimeoutError, SendFailedError, WorkerGoneError
+from ..functions import async_execution
+from .current import get_agent
+
+_CALLER = os.urandom(8)  # this process among all that ever call
+_numbers = itertools.count(1)
+_pending: dict[int, None] = {}  # numbers of calls that are not settled, in order
+_numbering = threading.Lock()
+_ANSWERS = "answers to calls that run at most once"
+
+
+def repeated(
+    agent: Agent, to: Any, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, retries: int, at_most_once: bool
+) -> Any:
+    """Call a function with up to `retries` further attempts; returns the future of its result. `timeout` is of one attempt."""
+    if not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries is the number of further attempts, an int that is not negative; got {retries!r}")
+    made = _Repeated(agent, agent.find(to).name, timeout, retries, at_most_once)
+    return made.start(func, args, kwargs)
+
+
+class _Repeated:
+    """One call and its attempts, which are made one after the other."""
+
+    def __init__(self, agent: Agent, name: str, timeout: float, retries: int, at_most_once: bool) -> None:
+        self.result = agent.new_value()
+        self._agent, self._name, self._timeout, self._left, self._once = agent, name, timeout, retries, at_most_once
+        self._failures, self._number = 0, 0
+
+    def start(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Future:
+        if self._once:
+            with _numbering:
+                self._number = next(_numbers)
+                _pending[self._number] = None
+        self._func, self._args, self._kwargs = func, args, kwargs
+        self._attempt_in_context: Callable[[Any], Any] = carried(self._attempt)  # later attempts run on other threads
+        try:
+            self._call()
+        except BaseException:
+            self._forget()
+            raise
+        return self.result
+
+    def _call(self) -> None:
+        call = self._func, self._args, self._kwargs
+        if self._once:
+            with _numbering:
+                floor = next(iter(_pending))
+            call = run_once, (_CALLER, self._number, floor, *call), None
+        self._agent.call(self._agent.find(self._name).id, *call, self._timeout)._add(self._ended)
+
+    def _attempt(self, _: Any) -> None:
+        try:
+            self._call()
+        except Exception as error:  # the worker is not there, or user code failed to encode the arguments
+            self._failed(WorkerGoneError(str(error)) if self._name not in self._agent.by_name else error)
+
+    def _ended(self, fut: Future) -> None:
+        if fut._state == 2:
+            self._failed(fut._value)
+        else:
+            self._settle(1, fut._value)
+
+    def _failed(self, error: Any) -> None:
+        if not self._left or not self._is_worth_it(error):
+            self._settle(2, error)
+            return
+        self._left -= 1
+        self._failures += 1
+        self._agent.after(RETRY_SECONDS * 1.5 ** (self._failures - 1), self._hand_over)
+
+    def _hand_over(self) -> None:
+        """Let the pool make the attempt: timers must not run user code, which encoding may."""
+        self._agent.progress.pool.submit(partial(self._attempt_in_context, None))
+
+    def _is_worth_it(self, error: Any) -> bool:
+        if isinstance(error.__cause__, RemoteTraceback):  # of the function, which may make calls that time out, too
+            return False
+        if isinstance(error, WorkerGoneError):
+            return not self._once and not self._agent.progress.pool.stopping and not self._agent.static
+        return isinstance(error, (SendFailedError, RpcTimeoutError))
+
+    def _forget(self) -> None:
+        with _numbering:
+            _pending.pop(self._number, None)
+
+    def _settle(self, state: int, value: Any) -> None:
+        self._forget()
+        self._func = self._args = self._kwargs = None  # type: ignore[assignment]
+        self.result._set(state, value)
+
+
+class _Answers:
+    """The answers that this worker remembers, by caller."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[bytes, dict[int, Future]] = {}
+        self._floors: dict[bytes, int] = {}
+
+    def claim(self, caller: bytes, number: int, floor: int) -> tuple[Future, bool]:
+        """The future of an answer, and whether this request is the first one, whose thread must run the function."""
+        with self._lock:
+            floor = self._floors[caller] = max(floor, self._floors.get(caller, 0))
+            if number < floor:
+                raise RuntimeError(f"request {number} of this caller was settled before it arrived, so it is not run")
+            known = self._known.setdefault(caller, {})
+            for old in [each for each in known if each < floor]:
+                del known[old]
+            first = number not in known
+            return known.setdefault(number, Future()), first
+
+
+@async_execution
+def run_once(caller: bytes, number: int, floor: int, func: Callable[..., Any], args: Any, kwargs: Any) -> Future:
+    """Runs on the callee: run a function unless an earlier request with this number has; returns the future of its result."""
+    answers: _Answers = get_agent().slots.setdefault(_ANSWERS, _Answers())
+    fut, first = answers.claim(caller, number, floor)
+    if first:
+        try:
+            result, later = _execute(func, args or (), kwargs or {})
+        except BaseException as error:
+            fut._set(2, error)
+        else:
+            result._add(lambda ended: fut._set(ended._state, ended._value)) if later else fut._set(1, result)
+    return fut
