@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ._buddies import Buddies
 from ._checkpoint import load, save
 from ._files import CheckpointError
 from ._parts import Sharded
 
-__all__ = ["CheckpointError", "Sharded", "load", "save"]
+__all__ = ["Buddies", "CheckpointError", "Sharded", "load", "save"]

@@ -9,13 +9,10 @@ from typing import Any
 
 from mpigrad._ops.tensor.serialize import save as save_file
 
-from .. import rpc
 from ..optim.optimizer import gather_errors
-from ..rpc._protocol.errors import RpcTimeoutError
 from ._entries import Saved, entries_of, states_for
 from ._files import (
     FORMAT,
-    CheckpointError,
     check,
     current,
     describe,
@@ -30,8 +27,7 @@ from ._files import (
 from ._frameworks import check as check_state
 from ._frameworks import load_into
 from ._parts import Share, by_worker, with_slices
-
-TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block forever
+from ._tasks import TIMEOUT, Task, needed
 
 
 def _write(file: str, shares: list[Share]) -> dict[str, Any]:
@@ -47,31 +43,14 @@ def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]
     """Runs on each worker before any state changes: check that the files are complete and the states fit."""
     for each in own:
         check(Path(directory), each)
-    for thing, state, _ in states_for(shares, Saved(Path(directory), files), worker):
+    for thing, state, _ in states_for(shares, Saved.in_files(Path(directory), files), worker):
         check_state(thing, state)
 
 
 def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
     """Runs on each worker: load the states of its objects."""
-    for thing, state, torch_tensors in states_for(shares, Saved(Path(directory), files), worker):
+    for thing, state, torch_tensors in states_for(shares, Saved.in_files(Path(directory), files), worker):
         load_into(thing, state, torch_tensors)
-
-
-class _Task:
-    """A pending call to one worker for a checkpoint."""
-
-    def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
-        self.worker, self.doing, self.timeout = worker, doing, timeout
-        self.future = rpc.rpc_async(worker, function, args=args, timeout=timeout)
-
-    def wait(self) -> Any:
-        try:
-            return self.future.wait()
-        except RpcTimeoutError as error:
-            raise CheckpointError(
-                f"{self.worker} had not finished {self.doing} after {self.timeout:g} s; if it is only slow, give a larger "
-                "timeout (0: wait forever)"
-            ) from error
 
 
 def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
@@ -104,7 +83,7 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
         empty_others(where)
         doing = f"writing its share of {where}"
         writing = [
-            _Task(worker, doing, _write, (str(where / name / f"{worker}.pt"), own), timeout) for worker, own in shares.items()
+            Task(worker, doing, _write, (str(where / name / f"{worker}.pt"), own), timeout) for worker, own in shares.items()
         ]
         files = [
             {**file, "worker": worker, "parts": sorted({each.part for each in own})}
@@ -147,12 +126,12 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
     checked = _shared_out(manifest["files"], list(shares))
     doing = f"reading its share of {where}"
     checking = [
-        _Task(worker, doing, _check, (directory, checked[worker], _needed(manifest["files"], own), own, worker), timeout)
+        Task(worker, doing, _check, (directory, checked[worker], needed(manifest["files"], own), own, worker), timeout)
         for worker, own in shares.items()
     ]
     gather_errors(checking)  # all files and states are checked before any worker changes
     reading = [
-        _Task(worker, doing, _read, (directory, _needed(manifest["files"], own), own, worker), timeout)
+        Task(worker, doing, _read, (directory, needed(manifest["files"], own), own, worker), timeout)
         for worker, own in shares.items()
     ]
     gather_errors(reading)
@@ -165,10 +144,3 @@ def _shared_out(files: list[dict[str, Any]], workers: list[str]) -> dict[str, li
     for number, file in enumerate(files if workers else ()):
         found[file["worker"] if file["worker"] in found else workers[number % len(workers)]].append(file)
     return found
-
-
-def _needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
-    """The files with these parts; all files, if a part is not saved under its name."""
-    wanted = {each.part for each in shares}
-    saved = {part for each in files for part in each["parts"] or ()}
-    return [each for each in files if each["parts"] is None or not wanted <= saved or wanted & set(each["parts"])]

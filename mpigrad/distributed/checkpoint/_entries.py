@@ -95,18 +95,21 @@ def _if_here(tensor: Any, where: str) -> Any:
 
 
 class Saved:
-    """The entries of some files; tensors are read on first use."""
+    """The entries of some workers."""
 
-    def __init__(self, directory: Path, files: Iterable[Mapping[str, Any]]) -> None:
-        self.entries: list[Entry] = []
-        for each in files:
-            content = load_file(str(directory / each["name"]), map_location=_if_here, mmap=True)
-            self.entries += [entry | {"worker": each["worker"]} for entry in _checked(content, each["name"])]
+    def __init__(self, shares: Iterable[tuple[str, Iterable[Entry]]]) -> None:
+        """`shares` are names of workers and their entries."""
+        self.entries: list[Entry] = [entry | {"worker": worker} for worker, entries in shares for entry in entries]
         self._pieces: dict[str, list[_Piece]] = {}
         for entry in sorted(self.entries, key=lambda entry: entry["share"]):
             for key, value in entry["state"].items() if entry["kind"] == "tensors" else ():
                 piece = _Piece(value, entry["dims"].get(key))
                 self._pieces.setdefault(full_name(entry["part"], key), []).append(piece)
+
+    @classmethod
+    def in_files(cls, directory: Path, files: Iterable[Mapping[str, Any]]) -> Saved:
+        """The entries of some files; tensors are read on first use."""
+        return cls((each["worker"], _read(directory, each["name"])) for each in files)
 
     def of(self, part: str) -> list[Entry]:
         """The entries of a part, by share."""
@@ -122,6 +125,10 @@ class Saved:
         if entries:
             return list(entries[0]["state"])
         return [key for key in wanted if full_name(part, key) in self._pieces]
+
+
+def _read(directory: Path, file: str) -> list[Entry]:
+    return _checked(load_file(str(directory / file), map_location=_if_here, mmap=True), file)
 
 
 def _checked(content: Any, file: str) -> list[Entry]:

@@ -1,0 +1,36 @@
+"""Calls to the workers of a checkpoint, and which saved shares each of them needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import rpc
+from ..rpc._protocol.errors import RpcTimeoutError
+from ._files import CheckpointError
+from ._parts import Share
+
+TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large share, but a lost worker would block forever
+
+
+class Task:
+    """A pending call to one worker for a checkpoint."""
+
+    def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
+        self.worker, self.doing, self.timeout = worker, doing, timeout
+        self.future = rpc.rpc_async(worker, function, args=args, timeout=timeout)
+
+    def wait(self) -> Any:
+        try:
+            return self.future.wait()
+        except RpcTimeoutError as error:
+            raise CheckpointError(
+                f"{self.worker} had not finished {self.doing} after {self.timeout:g} s; if it is only slow, give a larger "
+                "timeout (0: wait forever)"
+            ) from error
+
+
+def needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
+    """The files with these parts; all files, if a part is not saved under its name."""
+    wanted = {each.part for each in shares}
+    saved = {part for each in files for part in each["parts"] or ()}
+    return [each for each in files if each["parts"] is None or not wanted <= saved or wanted & set(each["parts"])]
