@@ -32,8 +32,8 @@ DEADLINE = 240.0
 # curve -> title, x axis, y axis
 AXES = {
     "empty": ("Empty call", "ranks in the world", "seconds"),
-    "one_step": ("Context, remote add, backward", "ranks in the world", "seconds"),
-    "contexts": ("Context, remote add, backward", "contexts alive", "seconds"),
+    "one_step": ("One context: a remote add and its backward pass", "ranks in the world", "seconds"),
+    "contexts": ("One context: a remote add and its backward pass", "contexts alive", "seconds"),
     "calls": ("One recorded call", "calls in the context", "seconds"),
     "call_bytes": ("Memory of one recorded call, both workers", "calls in the context", "bytes"),
     "depth": ("One remote add, forward and backward", "remote adds in the graph", "seconds"),

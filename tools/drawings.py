@@ -45,19 +45,19 @@ def two_phases() -> Page:
     page.at(1, "send a shares a node with send b: held")
     page.send(1, 0, "HOLD")
     page.band("reach", 5, OTHER)
-    page.at(0, "walk from the roots to recvs")
+    page.at(0, "finds the recvs below the roots")
     page.send(0, 1, "REACH")
     page.send(1, 2, "REACH", also=True)
     page.at(1, "marks what it will run")
     page.at(2, "marks what it will run", also=True)
     page.send(2, 1, "answer", dashed=True)
     page.send(1, 0, "answer", dashed=True, also=True)
-    page.send(0, 1, "REACHED: both a and b will come")
+    page.send(0, 1, "REACHED: both a and b will arrive")
     page.band("propagate, to the end", 4, ONE)
     page.send(2, 1, "BACKWARD(b)")
     page.at(1, "counts are zero: the held part runs")
     page.send(1, 0, "DONE")
-    page.at(0, "own branch is over, no worker holds: returns")
+    page.at(0, "nothing pending, no worker holds: returns")
     return page
 
 
@@ -69,12 +69,12 @@ def rref() -> Page:
     page.send(1, 2, "rref")
     page.at(1, "children: 1")
     page.at(2, "fork", also=True)
-    page.at(1, "object gone, but a child lives: silent")
-    page.at(2, "object gone", also=True)
+    page.at(1, "RRef deleted, a child is left: no message")
+    page.at(2, "RRef deleted", also=True)
     page.send(2, 1, "ended")
     page.at(1, "children: 0")
     page.send(1, 0, "ended")
-    page.at(0, "children: 0, no object here: value dropped")
+    page.at(0, "children: 0, no RRef here: value freed")
     return page
 
 
@@ -84,31 +84,31 @@ def remote() -> Page:
     page.send(0, 1, "call, with the RRef's number")
     page.at(1, "counts the caller as a child")
     page.at(1, "runs f, keeps the result")
-    page.send(1, 0, "answer: it is there (or f's error)", dashed=True)
+    page.send(1, 0, "answer: created (or f's error)", dashed=True)
     page.send(0, 1, "to_here()")
-    page.at(1, "waits for f if need be")
+    page.at(1, "waits for f if necessary")
     page.send(1, 0, "the value", dashed=True)
     return page
 
 
 def threads() -> Page:
     page = Lanes(960)
-    page.event(16, "f comes", lanes=3)
-    page.event(36, "slow comes", lanes=3)
-    page.event(60, "g comes", lanes=3)
+    page.event(16, "request f", lanes=3)
+    page.event(36, "request slow", lanes=3)
+    page.event(60, "request g", lanes=3)
     page.lane("thread 1", [(0, 16, "poll", "leads: polls"), (16, 26, "run", "runs f"), (26, 36, "poll", "polls"),
                            (36, 86, "run", "runs slow"), (86, 100, "sleep", "sleeps")])  # fmt: skip
-    page.lane("thread 2", [(0, 44, "look", "monitor: checks that a thread polls"), (44, 60, "poll", "none: leads"),
+    page.lane("thread 2", [(0, 44, "look", "monitor: checks that a thread polls"), (44, 60, "poll", "takes the lead"),
                            (60, 72, "run", "runs g"), (72, 100, "poll", "polls")])  # fmt: skip
-    page.lane("thread 3", [(0, 44, "sleep", "sleeps"), (44, 100, "look", "woken: monitor")])
+    page.lane("thread 3", [(0, 44, "sleep", "sleeps"), (44, 100, "look", "becomes the monitor")])
     return page
 
 
 def waiting() -> Page:
     page = Lanes(960)
-    page.event(14, "h comes", lanes=2)
+    page.event(14, "request h", lanes=2)
     page.lane("thread 1", [(0, 14, "poll", "leads: polls"), (14, 32, "run", "runs h: rpc_sync"),
-                           (32, 68, "poll", "polls for its answer, on h's stack"), (68, 84, "run", "h goes on"),
+                           (32, 68, "poll", "polls for its answer, on h's stack"), (68, 84, "run", "h continues"),
                            (84, 100, "poll", "polls")])  # fmt: skip
     page.lane("main", [(0, 68, "sleep", "future.wait(): sleeps while another polls"),
                        (68, 84, "poll", "leads: polls"), (84, 100, "sleep", "sleeps")])  # fmt: skip
