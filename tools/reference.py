@@ -54,6 +54,7 @@ MODULES = (
     "mpigrad.sparse",
     "mpigrad.special",
     "mpigrad.testing",
+    "mpigrad.testing.simulation",
     "mpigrad.utils.data",
 )
 # The index: tasks, the names that do them, the most common first, and the modules to look into.

@@ -36,6 +36,7 @@ _wait_hook: Callable[[Future, float | None], None] | None = None
 _defer_hook: Callable[[Callable[[], None]], bool] | None = None
 _carry_hook: Callable[[Callable[[Future], Any]], Callable[[Future], Any]] | None = None
 _start_hook: Callable[[Callable[[], None]], bool] | None = None
+_block_hook: Callable[[Future, float | None], bool] | None = None
 
 
 def set_wait_hook(hook: Callable[[Future, float | None], None] | None) -> None:
@@ -60,6 +61,12 @@ def set_start_hook(hook: Callable[[Callable[[], None]], bool] | None) -> None:
     """Offer work given to `start` to `hook(run)`; it returns True if it runs it."""
     global _start_hook
     _start_hook = hook
+
+
+def set_block_hook(hook: Callable[[Future, float | None], bool] | None) -> None:
+    """Offer every sleep to `hook(fut, deadline)`; it returns True if it has waited itself (simulations, in virtual time)."""
+    global _block_hook
+    _block_hook = hook
 
 
 def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
@@ -314,6 +321,8 @@ class Future:
 
 def block(fut: Future, deadline: float | None) -> None:
     """Sleep until `fut` is done or the deadline (of `time.monotonic`) has passed, without making progress for an agent."""
+    if _block_hook is not None and _block_hook(fut, deadline):
+        return
     lock = Mutex()
     lock.acquire()
     fut._sleep(lock)

@@ -374,7 +374,7 @@ class Agent:
         self.slots: dict[str, Any] = {}  # state of other modules that belongs to the agent
         self.unknown_worker: Callable[[Any], WorkerInfo | None] | None = None
         self._instruments = INSTRUMENTS
-        self.progress = Progress(transport, self, num_worker_threads, name)
+        self.progress = (transport.make_progress or Progress)(transport, self, num_worker_threads, name)
         self.rrefs = cast("Table", None)
         self._idle = self.progress.idle
         self.sender = Sender(self, self.progress.queue, self.before_send)

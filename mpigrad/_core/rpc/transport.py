@@ -60,6 +60,7 @@ class Transport:
     bytes_sent = bytes_received = 0
     lock = cast(Any, None)  # the lock for calls, if the transport requires a specific one
     device_receiver = cast(Any, None)  # receives device arrays, in worlds that use GPUs
+    make_progress = cast(Any, None)  # creates the agent's progress, if it is not the usual one (simulations)
 
     _listener = cast("SendFailures | None", None)
 

@@ -1,0 +1,70 @@
+"""The model of the network (LogGP): how long a message takes, from four constants and the traffic on its links.
+
+Each send and each receive occupies its worker for the *overhead*. A message then waits until the link of its sender's node is
+free, occupies it for its bytes divided by the *bandwidth*, travels for the *latency*, and occupies the link of the receiver's
+node in the same way. Messages within a node use no link and have a latency of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+NETWORK_LATENCY = 2e-6  # one way, added to what was measured within one host; typical of InfiniBand and Slingshot
+
+
+class Network(NamedTuple):
+    """The constants of the model: seconds, and bytes per second.
+
+    The defaults are the costs of docs/costs.json (two ranks of one machine), with 2 us of latency between nodes.
+    """
+
+    latency: float = NETWORK_LATENCY
+    overhead: float = 3.3e-6
+    bandwidth: float = 13e9
+    ranks_per_node: int = 1
+    host_latency: float = 0.0
+
+    @classmethod
+    def from_bench(cls, results: dict[str, Any], ranks_per_node: int = 1) -> Network:
+        """The constants from the file of `mpigrad bench --json`.
+
+        A call in flight occupies each of its two workers for one send and one receive. What an empty call takes beyond the four
+        of them is twice the latency. If it takes less (on one host), the latency is 0.
+        """
+        kinds = {row["name"]: row for row in results["kinds"]}
+        many = next(row for name, row in kinds.items() if name.startswith("rpc_async"))
+        call, bandwidth = kinds["rpc_sync, empty"]["median_us"] / 1e6, results["sizes"][-1]["mb_s"] * 1e6
+        return cls.from_costs(call, 1 / many["per_second"], bandwidth, ranks_per_node)
+
+    @classmethod
+    def from_costs(cls, call: float, in_flight: float, bandwidth: float, ranks_per_node: int = 1) -> Network:
+        """The constants from the times of an empty call and of one of many in flight, measured between two nodes."""
+        return cls(max(0.0, call / 2 - in_flight), in_flight / 2, bandwidth, ranks_per_node)
+
+    def allgather(self, size: int, nbytes: int) -> float:
+        """The time of an MPI all-gather: one exchange for each doubling, and all bytes through one link."""
+        return math.ceil(math.log2(max(size, 2))) * (self.latency + 2 * self.overhead) + size * nbytes / self.bandwidth
+
+
+class Links:
+    """The links of all nodes: until when each is occupied."""
+
+    def __init__(self, network: Network, size: int) -> None:
+        self._network = network
+        nodes = -(-size // network.ranks_per_node)
+        self._out, self._in = [0.0] * nodes, [0.0] * nodes
+
+    def arrival(self, src: int, dst: int, nbytes: int, at: float) -> float:
+        """When a message arrives that is sent at `at`; occupies the links on its way."""
+        if src == dst:
+            return at
+        net = self._network
+        start, end = src // net.ranks_per_node, dst // net.ranks_per_node
+        if start == end:
+            return at + net.host_latency
+        seconds = nbytes / net.bandwidth
+        self._out[start] = max(at, self._out[start]) + seconds
+        # cut-through: the first byte arrives while the last one is still being sent, so the two links overlap
+        self._in[end] = max(self._out[start] + net.latency, self._in[end] + seconds)
+        return self._in[end]

@@ -1,0 +1,217 @@
+"""`Simulation`: starts simulated agents, runs programs on them, and counts messages, bytes, the critical path and memory."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+from mpigrad._core.rpc.agent import Agent
+from mpigrad.distributed.rpc._agent import current
+from mpigrad.distributed.rpc._world.leaving import leave
+from mpigrad.distributed.rpc._world.static import start_static
+from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
+from mpigrad.testing.simulation._clock import virtual_time
+from mpigrad.testing.simulation._network import Links, Network
+from mpigrad.testing.simulation._progress import SimulatedTimers
+from mpigrad.testing.simulation._scheduler import Scheduler
+from mpigrad.testing.simulation._transport import SimulatedTransport
+
+logger = logging.getLogger(__name__)
+
+
+class Phase(NamedTuple):
+    """What one phase of a simulation cost."""
+
+    name: str
+    workers: int
+    messages: int
+    bytes: int
+    sequential: int  # messages on the critical path: half of its sends and receives
+    busiest: int  # messages sent and received by one worker, at most
+    seconds: float  # of virtual time
+    memory: float  # bytes per worker that the phase has allocated and not freed; 0 unless measured
+    wall: float  # seconds that the simulation took
+
+
+class Simulation:
+    """A world of `size` workers, worker0, worker1 ..., in this process. Its methods run a program until no message is left.
+
+    User functions take no virtual time, except for the messages that they send. Time, counts and the critical path depend on
+    the constants of the `network`. `measure_memory` collects garbage before and after each phase, which takes time. The other
+    options are those of `MPIRpcBackendOptions`.
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad.testing.simulation import Simulation
+    >>> with Simulation(8) as world:
+    ...     world.on(0, lambda: rpc.rpc_sync("worker5", max, args=(2, 3)))
+    ...     world.phases[-1].messages
+    3
+    2
+    """
+
+    def __init__(
+        self, size: int, network: Network | None = None, *, measure_memory: bool = False, **options: Any
+    ) -> None:
+        self.size = size
+        self.network = Network() if network is None else network
+        self.agents: list[Agent] = []
+        self.phases: list[Phase] = []
+        self.gathered = [f"worker{rank}".encode() for rank in range(size)]
+        self.scheduler = Scheduler(size, self._enter, self._next_timeout)
+        self._links = Links(self.network, size)
+        self._lost: set[int] = set()
+        self._options, self._stack, self._measure_memory = options, ExitStack(), measure_memory
+        self._counts = [0] * size
+        self._messages = self._bytes = 0
+
+    def __enter__(self) -> Simulation:
+        with ExitStack() as stack:
+            stack.enter_context(current.shared_process())
+            stack.enter_context(virtual_time(self.scheduler.time, self.scheduler.wait))
+            stack.callback(self.scheduler.end)
+            with self.phase("start"):
+                self._start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        with self._stack:
+            if kind is None and not all(agent.progress.pool.stopping for agent in self._live()):
+                self.shutdown()
+            self._stack.callback(self._stop_all)
+
+    # -- programs ----------------------------------------------------------------------------------------------------
+    def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
+        """Run a program on one worker, and all that it causes on others; returns its result or raises its error."""
+        return self.on_each(program, [rank], name)[0]
+
+    def on_each(self, program: Callable[[], Any], ranks: list[int] | None = None, name: str = "") -> list[Any]:
+        """Run a program on several workers at once (default: all); returns the results in the order of ranks."""
+        ranks = [agent.rank for agent in self._live()] if ranks is None else ranks
+        results: dict[int, Any] = {}
+        errors: list[BaseException] = []
+
+        def run(rank: int) -> None:
+            try:
+                results[rank] = program()
+            except Exception as error:
+                errors.append(error)
+
+        with self.phase(name or getattr(program, "__name__", "program")):
+            for rank in ranks:
+                self.scheduler.at(self.scheduler.clocks[rank], rank, run, rank)
+            self.scheduler.run()
+        if errors:
+            raise errors[0]
+        if len(results) < len(ranks):
+            raise RuntimeError(f"no event is left, but {self._stuck()}")
+        return [results[rank] for rank in ranks]
+
+    def shutdown(self) -> None:
+        """Shut all workers down gracefully, together."""
+        self.on_each(lambda: leave(current.get_agent(), True, 0), name="shutdown")
+
+    def lose(self, rank: int) -> None:
+        """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
+        self._lost.add(rank)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure what happens in the block; workers start it at the same time."""
+        scheduler = self.scheduler
+        begin = max(scheduler.clocks, default=0.0)
+        scheduler.clocks[:] = [begin] * self.size
+        scheduler.chains[:] = self._counts[:] = [0] * self.size
+        self._messages = self._bytes = 0
+        before, began = self._memory(), time.perf_counter()
+        yield
+        wall = time.perf_counter() - began
+        self.phases.append(
+            Phase(
+                name, self.size, self._messages, self._bytes, -(-max(scheduler.chains) // 2), max(self._counts),
+                max(scheduler.clocks) - begin, (self._memory() - before) / self.size, wall,
+            )  # fmt: skip
+        )
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+    def send(self, src: int, dst: int, message: bytearray, nbytes: int) -> None:
+        """Queue the arrival of a message at its receiver."""
+        scheduler = self.scheduler
+        scheduler.spend(src, self.network.overhead)
+        self._counts[src] += 1
+        self._messages += 1
+        self._bytes += nbytes
+        at = self._links.arrival(src, dst, nbytes, scheduler.clocks[src])
+        scheduler.at(at, dst, self._arrive, (at, scheduler.chains[src], dst, message))
+
+    def _arrive(self, arrived: tuple[float, int, int, bytearray]) -> None:
+        at, chain, rank, message = arrived
+        if rank in self._lost:
+            return
+        scheduler, agent = self.scheduler, self.agents[rank]
+        if scheduler.clocks[rank] <= at:  # the worker was idle: the path to its present leads through the sender
+            scheduler.chains[rank] = max(scheduler.chains[rank], chain)
+        scheduler.spend(rank, self.network.overhead)
+        self._counts[rank] += 1
+        transport: Any = agent.transport
+        transport.deliver(agent.progress.pool.receive, message)
+
+    # -- workers -----------------------------------------------------------------------------------------------------
+    def _start(self) -> None:
+        """Start the agents one by one. Their all-gather of names is not run but computed from the model."""
+        options = MPIRpcBackendOptions(**self._options)
+        for rank in range(self.size):
+            agent = start_static(f"worker{rank}", SimulatedTransport(self, rank), options, float("inf"), None, {})
+            agent.calls.timers = SimulatedTimers(self.scheduler, rank)
+            self.agents.append(agent)
+        current.set_agent(self.agents[0])  # installs the hooks of futures
+        seconds = self.network.allgather(self.size, len(self.gathered[-1]))
+        self.scheduler.clocks[:] = [clock + seconds for clock in self.scheduler.clocks]
+
+    def _memory(self) -> int:
+        if self._measure_memory:
+            gc.collect()
+        return _memory() if self._measure_memory else 0
+
+    def _live(self) -> list[Agent]:
+        return [agent for agent in self.agents if agent.rank not in self._lost]
+
+    def _enter(self, rank: int) -> None:
+        current.current.agent = self.agents[rank]
+
+    def _next_timeout(self) -> tuple[float, int] | None:
+        """The earliest deadline of a pending call and the worker that made it; its calls are checked then."""
+        deadlines = [
+            (fut.deadline, agent.rank) for agent in self._live() for fut in agent.calls.pending.values() if fut.deadline < 1e300
+        ]
+        if not deadlines:
+            return None
+        due, rank = min(deadlines)
+        self.scheduler.at(due, rank, self.agents[rank].housekeep, due)
+        return due, rank
+
+    def _stuck(self) -> str:
+        ranks = sorted(set(self.scheduler.waiting.values()))
+        names = ", ".join(self.agents[rank].info.name for rank in ranks[:10])
+        return f"{len(ranks)} workers still wait: {names}"
+
+    def _stop_all(self) -> None:
+        for agent in self.agents:
+            if not agent.progress.pool.stopping:
+                agent.fail_everything(f"{agent.info} was simulated, and the simulation has ended")
+                agent.progress.pool.stop()
+                agent.transport.close(False)
+
+
+def _memory() -> int:
+    """The bytes that Python has allocated if they are traced (`tracemalloc`), otherwise the memory of the process."""
+    if tracemalloc.is_tracing():
+        return tracemalloc.get_traced_memory()[0]
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

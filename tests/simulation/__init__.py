@@ -1,0 +1,1 @@
+"""Simulated worlds, and how costs grow with the number of workers."""

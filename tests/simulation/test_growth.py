@@ -1,0 +1,54 @@
+"""How the costs of the real protocols grow with the number of workers: not at all for each worker, logarithmically on the
+critical path.
+"""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.scaling.simulate import simulate
+
+SIZES = (16, 64, 256)
+TREES = {  # phase -> messages on the critical path for each doubling of the workers, and messages for each worker
+    "nested calls: forward": (3.5, 2.1),
+    "nested calls: release": (2.5, 2.1),
+    "an RRef to all workers": (5.0, 4.1),
+}
+
+
+@pytest.fixture(scope="module")
+def phases() -> Iterator[dict[int, dict[str, dict[str, float]]]]:
+    yield {size: {each["name"]: each for each in simulate(size)} for size in SIZES}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_critical_path_is_logarithmic(phases: dict[int, dict[str, dict[str, float]]], name: str) -> None:
+    slope, each = TREES[name]
+    for size in SIZES:
+        found = phases[size][name]
+        assert found["sequential"] <= slope * math.log2(size), (size, found)
+        assert found["messages"] <= each * size, (size, found)
+    assert phases[256][name]["busiest"] <= 1.5 * phases[16][name]["busiest"], "one worker's share must not grow"
+
+
+def test_calls_from_one_worker_are_not(phases: dict[int, dict[str, dict[str, float]]]) -> None:
+    """The test above can fail: this program is linear, and measured as such."""
+    for size in SIZES:
+        assert phases[size]["calls from one worker to each"]["sequential"] >= size
+
+
+def test_memory_for_each_worker() -> None:
+    """An agent, its call table, its RRefs and contexts: a few kilobytes, and nothing that a phase leaves behind."""
+    tracemalloc.start()
+    try:
+        phases = {each["name"]: each for each in simulate(64, memory=True)}
+    finally:
+        tracemalloc.stop()
+    assert 1_000 < phases["start"]["memory"] < 60_000
+    assert phases["nested calls: forward"]["memory"] > 500  # the recorded graph
+    kept = [phases[f"nested calls: {step}"]["memory"] for step in ("forward", "backward", "release")]
+    assert sum(kept) < 1_500, kept
