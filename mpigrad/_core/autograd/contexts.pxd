@@ -54,7 +54,7 @@ cdef class Worker:
     cdef public Agent agent
     cdef public Container container
     cdef public set live, releasing
-    cdef public dict initiated
+    cdef public dict initiated, relays
 
     cpdef bint serves(self) except? -1
 

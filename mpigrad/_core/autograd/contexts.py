@@ -47,6 +47,7 @@ from .guests import GuestLeaf
 
 if TYPE_CHECKING:
     from .engine import RootBranch
+    from .holds import Relay
     from .passes import JoinedPart
 
 
@@ -392,6 +393,7 @@ class Worker:
         self.agent: Agent = agent  # type: ignore[assignment]  # None without rpc
         self.live: set[Any] = set()  # running branches
         self.initiated: dict[int, RootBranch] = {}  # passes of which this worker is the initiator, by pass id
+        self.relays: dict[int, Relay] = {}  # where this worker counts holds of other workers' passes, by pass id
         self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases that are not acknowledged
 
     def serves(self) -> bool:

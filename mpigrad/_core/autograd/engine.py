@@ -1,7 +1,7 @@
 """The distributed engine and the public functions: passes with roots on this worker, and messages of other passes.
 
-`RootBranch` is the initiator's side of a pass. It counts the joined parts that wait on any worker. The pass is over when the
-branch of its roots has ended and no worker holds a part. A worker that holds gradients registers with the initiator before it
+`RootBranch` is the initiator's side of a pass. It counts the workers that hold joined parts (`holds.py`). The pass is over when
+the branch of its roots has ended and no worker holds a part. A worker that holds gradients registers with the initiator before it
 answers the message that brought them. The first registration starts the reach phase, whose end is told to all holders. An error
 on any worker is reported to the initiator at once, which then tells all holders to drop their parts.
 """
@@ -38,19 +38,8 @@ from ..tensor import GuestTensor, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
 from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
-from .passes import (
-    Branch,
-    Pass,
-    ReachState,
-    decode,
-    encode,
-    make_part,
-    reach,
-    register_hold,
-    report_failure,
-    tell_abort,
-    tell_reached,
-)
+from .holds import ReachState, register_hold, report_failure, tell_abort, tell_reached
+from .passes import Branch, Pass, decode, encode, make_part, reach
 
 if TYPE_CHECKING:
     from ..rpc.agent import Agent
@@ -66,7 +55,7 @@ class RootBranch(Branch):
     def __init__(self, worker: Worker, context: DistAutogradContext, pass_: Pass, roots: Source) -> None:
         Branch.__init__(self, worker, context, pass_)
         self.roots = roots
-        self.holders: dict[int, int] = {}  # rank -> number of parts that it holds
+        self.holders: dict[int, int] = {}  # rank -> holds counted for it: its parts, or those of workers below it
         self.over = self._reach_over = False
         self._future: Future | None = None  # created when a thread has to wait
         self._reach_id: int | None = None
@@ -133,7 +122,7 @@ class RootBranch(Branch):
 
     # -- the reach phase -----------------------------------------------------------------------------------------------
     def add_holder(self, rank: int) -> ReachState:
-        """Count a part of a worker; returns the state of the reach phase, which the first part starts."""
+        """Count a hold of a worker; returns the state of the reach phase, which the first part starts."""
         with self.lock:
             if self.over or self.error is not None:
                 raise RuntimeError(f"backward pass {self.pass_.id} has ended already: {self.error or 'it is over'}")
@@ -181,11 +170,11 @@ class RootBranch(Branch):
             self.roots.reach_id = self._reach_id
             ranks = list(self.holders)
         for rank in ranks:
-            tell_reached(self.worker, self.context, self.pass_.id, rank, self._reach_id)
+            tell_reached(self.worker, self.context.context_id, self.pass_.id, rank, self._reach_id)
 
     # -- the end -------------------------------------------------------------------------------------------------------
-    def part_done(self, rank: int) -> None:
-        """Record that a joined part on the worker `rank` has run."""
+    def done(self, rank: int) -> None:
+        """Record that a hold of the worker `rank` has ended."""
         with self.lock:
             left = self.holders.get(rank, 0) - 1
             if left > 0:
@@ -202,7 +191,7 @@ class RootBranch(Branch):
             self.error = error
             ranks, self.holders = list(self.holders), {}  # a failed pass does not wait for parts: see `_end`
         for rank in ranks:
-            tell_abort(self.worker, self.context, self.pass_.id, rank)
+            tell_abort(self.worker, self.context.context_id, self.pass_.id, rank)
         self._end()
 
     def _end(self) -> None:
@@ -251,7 +240,7 @@ class RootBranch(Branch):
 
     def _describe(self) -> str:
         """A description of what the pass waits for."""
-        held = ", ".join(f"rank {rank} ({count} parts)" for rank, count in sorted(self.holders.items()))
+        held = ", ".join(f"rank {rank} ({count} parts or workers below it)" for rank, count in sorted(self.holders.items()))
         return f"backward pass of context {self.context.context_id}: " + (
             f"gradients are awaited on {held}"
             if self.ended

@@ -13,14 +13,8 @@ contains which of its gradients require grad.
 Send functions that share nodes wait for each other in a `JoinedPart`. The reach phase finds out how many gradients will arrive:
 it traverses the local graph from some sources down to the recv functions, and asks their senders to continue from the matching
 send functions; a worker answers when all the workers that it has asked have answered. The graph below given roots never changes,
-so the marks are kept in the context under the id of the reach phase, for later passes from the same roots. Messages between the
-workers that hold parts and the initiator (an initiator that holds parts calls the same methods directly):
-
-    holder -> initiator   HOLD     this worker holds a part; the answer is the state of the reach phase
-                          DONE     a part has run
-                          FAILED   the pass failed on this worker
-    initiator -> holder   REACHED  the reach phase is over: parts may run
-                          ABORT    the pass has failed: drop its parts
+so the marks are kept in the context under the id of the reach phase, for later passes from the same roots. `holds.py` has the
+messages between the initiator and the workers that hold parts.
 
 Invariants
 - `pending` of a branch counts unanswered messages, plus one while the branch's own work runs. At 0 the branch ends, once.
@@ -46,8 +40,7 @@ from mpigrad._graph.grad_mode import MODE, TRACING
 from mpigrad._graph.namespace import DIFF, RAW
 from mpigrad._settings import _Chosen
 from mpigrad._tensor import Tensor
-from mpigrad.distributed.rpc._protocol.errors import pack_error, unpack_error
-from mpigrad.distributed.rpc._protocol.extensions import register_handler, worker_lost_hooks
+from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MessageType
 
 from ..engine import Captures, GraphTask, add_in_order, as_array
@@ -58,20 +51,18 @@ from ..rpc.agent import RawMessage
 from ..rpc.calls import INSTRUMENTS, CallFuture, tell
 from ..rpc.payload import ArrayForDevice, ReceivedValues, origins_of, stand_in
 from ..tensor import GuestTensor, guest, wrap
-from .contexts import DistAutogradContext, Running, Sink, record_recv, record_send, this_worker, worker_left
+from .contexts import DistAutogradContext, Running, Sink, record_recv, record_send, this_worker
 from .graph import MessageGradients, merged_counts
+from .holds import RANK_SHIFT, ReachState, Relay, register_hold, report_done, report_failure
 
 if TYPE_CHECKING:
     from ..rpc.agent import Agent
     from .contexts import Worker
-    from .engine import RootBranch
     from .graph import Batches, Source
 
 
 # -- one pass ----------------------------------------------------------------------------------------------------------
 _KEEP, _CREATE, _DISCARD, _BITS = 1, 2, 4, 3
-_RANK_SHIFT = 44  # a pass id: the initiator's rank, a counter, three flags
-
 _capturing = threading.Lock()  # several threads of a pass may add to a captured gradient
 
 
@@ -85,7 +76,7 @@ class Pass:
 
     def __init__(self, pass_id: int) -> None:
         self.id = pass_id  # includes the flags; in the header of every message of the pass
-        self.initiator = pass_id >> _RANK_SHIFT
+        self.initiator = pass_id >> RANK_SHIFT
         self.keep = bool(pass_id & _KEEP)
         self.F: Any = DIFF if pass_id & _CREATE else RAW
         self.discard = bool(pass_id & _DISCARD)  # for `grad`: contexts accumulate nothing, and the initiator captures gradients
@@ -98,7 +89,7 @@ class Pass:
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
         """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins."""
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
-        return cls(rank << _RANK_SHIFT | (number << _BITS) & ((1 << _RANK_SHIFT) - 1) | flags)
+        return cls(rank << RANK_SHIFT | (number << _BITS) & ((1 << RANK_SHIFT) - 1) | flags)
 
     def run(self, context: DistAutogradContext, source: Source, grads: list[Any]) -> Batches:
         """Run the graph below a source with its gradients (the list is emptied); returns the gradients for other workers.
@@ -359,164 +350,6 @@ def _handle_reach(agent: Agent, message: RawMessage) -> Future | None:
 register_handler(_REACH, _handle_reach)
 
 
-# -- messages between the initiator and the holders of joined parts ----------------------------------------------------
-_HOLD, _REACHED = int(MessageType.HOLD_AUTOGRAD_REQ), int(MessageType.REACHED_AUTOGRAD)
-_DONE, _FAILED = int(MessageType.DONE_AUTOGRAD), int(MessageType.FAILED_AUTOGRAD)
-_ABORT = int(MessageType.ABORT_AUTOGRAD)
-_REACH_STATE = struct.Struct("<?q")
-
-
-class ReachState(NamedTuple):
-    """Whether the reach phase of a pass is over, and the id under which contexts keep its marks."""
-
-    over: bool
-    reach_id: int
-
-    def encode(self) -> bytes:
-        """Encode the state for the answer to a HOLD message."""
-        return _REACH_STATE.pack(self.over, self.reach_id)
-
-    @classmethod
-    def decode(cls, body: bytes) -> ReachState:
-        """Decode the answer to a HOLD message."""
-        return cls(*_REACH_STATE.unpack(body))
-
-
-# -- from a holder to the initiator -----------------------------------------------------------------------------------
-def register_hold(part: JoinedPart) -> None:
-    """Register a part with the initiator of its pass, which accepts or refuses it."""
-    branch = part.branch
-    worker, pass_ = branch.worker, branch.pass_
-    if pass_.initiator == worker.worker_id:
-        try:
-            reach = _initiated(worker, pass_.id).add_holder(worker.worker_id)
-        except Exception as error:
-            part.refuse(error)
-        else:
-            part.accept(reach)
-        return
-    asked = worker.agent.request(pass_.initiator, _HOLD, extra=pass_.id, context=(branch.context.context_id, 0))
-    asked._add(partial(_hold_answered, part))
-
-
-def _hold_answered(part: JoinedPart, reply: Future) -> None:
-    try:
-        reach = ReachState.decode(reply.value()[0])
-    except Exception as error:
-        part.refuse(error)
-    else:
-        part.accept(reach)
-
-
-def _initiated(worker: Worker, pass_id: int) -> RootBranch:
-    found = worker.initiated.get(pass_id)
-    if found is None:
-        raise RuntimeError(f"backward pass {pass_id} is not running on rank {worker.worker_id}: it has ended or failed")
-    return found
-
-
-def report_done(worker: Worker, pass_: Pass) -> None:
-    """Tell the initiator that a part has run."""
-    if pass_.initiator == worker.worker_id:
-        _part_done(worker, pass_.id, worker.worker_id)
-    elif pass_.initiator not in worker.agent.gone:
-        worker.agent.notify(pass_.initiator, _DONE, extra=pass_.id)
-
-
-def _part_done(worker: Worker, pass_id: int, rank: int) -> None:
-    found = worker.initiated.get(pass_id)
-    if found is not None:
-        found.part_done(rank)
-
-
-def report_failure(worker: Worker, pass_: Pass, error: BaseException) -> None:
-    """Tell the initiator that the pass failed on this worker."""
-    if pass_.initiator == worker.worker_id:
-        _fail(worker, pass_.id, error)
-    elif pass_.initiator not in worker.agent.gone:
-        worker.agent.notify(pass_.initiator, _FAILED, pack_error(worker.agent.info, error), extra=pass_.id)
-
-
-def _fail(worker: Worker, pass_id: int, error: BaseException) -> None:
-    found = worker.initiated.get(pass_id)
-    if found is not None:
-        found.fail(error)
-
-
-def _handle_hold(agent: Agent, message: RawMessage) -> bytes:
-    return _initiated(agent.autograd, message.extra).add_holder(message.src).encode()
-
-
-def _handle_done(agent: Agent, message: RawMessage) -> None:
-    _part_done(agent.autograd, message.extra, message.src)
-
-
-def _handle_failed(agent: Agent, message: RawMessage) -> None:
-    _fail(agent.autograd, message.extra, unpack_error(message.body))
-
-
-# -- from the initiator to a holder -----------------------------------------------------------------------------------
-def tell_reached(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int, reach_id: int) -> None:
-    """Tell a worker that the reach phase is over, so that the parts of the pass may run."""
-    if rank == worker.worker_id:
-        _start_parts(context, pass_id, reach_id)
-    else:
-        body = ReachState(True, reach_id).encode()
-        worker.agent.notify(rank, _REACHED, body, extra=pass_id, context=(context.context_id, 0))
-
-
-def _start_parts(context: DistAutogradContext, pass_id: int, reach_id: int) -> None:
-    for part in context.joined_parts(pass_id):
-        part.start(reach_id)
-
-
-def tell_abort(worker: Worker, context: DistAutogradContext, pass_id: int, rank: int) -> None:
-    """Tell a worker that the pass has failed, so that it drops its parts."""
-    if rank == worker.worker_id:
-        _abort_parts(context, pass_id)
-    else:
-        worker.agent.notify(rank, _ABORT, extra=pass_id, context=(context.context_id, 0))
-
-
-def _abort_parts(context: DistAutogradContext, pass_id: int) -> None:
-    for part in context.joined_parts(pass_id):
-        part.abort()
-
-
-def _handle_reached(agent: Agent, message: RawMessage) -> None:
-    context = agent.autograd.container.contexts.get(message.context_id)
-    if context is not None:
-        _start_parts(context, message.extra, ReachState.decode(message.body).reach_id)
-
-
-def _handle_abort(agent: Agent, message: RawMessage) -> None:
-    context = agent.autograd.container.contexts.get(message.context_id)
-    if context is not None:
-        _abort_parts(context, message.extra)
-
-
-# -- loss of a worker -------------------------------------------------------------------------------------------------
-def _worker_lost(agent: Agent, rank: int) -> None:
-    """Fail passes that wait for parts of a lost worker; drop parts of passes that it initiated, and its contexts."""
-    worker: Worker = agent.autograd
-    for branch in list(worker.initiated.values()):
-        if rank in branch.holders:
-            branch.fail(agent.gone_error(rank))
-    for context in list(worker.container.contexts.values()):
-        for part in context.joined_parts():
-            if part.branch.pass_.initiator == rank:
-                part.abort()
-    worker_left(worker, rank)
-
-
-register_handler(_HOLD, _handle_hold)
-register_handler(_DONE, _handle_done)
-register_handler(_FAILED, _handle_failed, in_place=False)  # decodes an exception, which may run user code
-register_handler(_REACHED, _handle_reached, in_place=False)
-register_handler(_ABORT, _handle_abort)
-worker_lost_hooks.append(_worker_lost)
-
-
 # -- joined parts ------------------------------------------------------------------------------------------------------
 class _Delivery(NamedTuple):
     source: Source
@@ -549,6 +382,7 @@ class JoinedPart:
         "_waiting",
         "branch",
         "registered",
+        "relay",
         "sources",
     )
 
@@ -556,6 +390,7 @@ class JoinedPart:
         self.branch, self.sources = branch, sources  # the branch ends when the part has run or was dropped
         branch.on_end = self._report
         self.registered = Future()  # completes when the initiator has accepted or refused this part
+        self.relay: Relay | None = None  # where its hold is counted; None on the initiator
         self._waiting: list[_Delivery] = []
         self._missing: set[Source] = set()  # sources whose gradients have not arrived
         self._sink = Sink(branch.context, branch.pass_.F, branch.pass_.discard)
@@ -650,8 +485,8 @@ class JoinedPart:
     def _report(self, branch: Branch) -> None:
         tell(INSTRUMENTS.active, "part_done", branch.worker, self)
         self._leave_context()
-        if branch.error is None and not self._aborted:  # a failure has been reported already, and might arrive after this
-            report_done(branch.worker, branch.pass_)
+        failed = branch.error is not None or self._aborted  # it has been reported already, and might arrive after this
+        report_done(self, failed)
 
     def _leave_context(self) -> None:
         context, pass_id = self.branch.context, self.branch.pass_.id

@@ -9,7 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.rpc._agent import current
@@ -18,7 +18,7 @@ from mpigrad.distributed.rpc._world.static import start_static
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.testing.simulation._clock import virtual_time
 from mpigrad.testing.simulation._network import Links, Network
-from mpigrad.testing.simulation._progress import SimulatedTimers
+from mpigrad.testing.simulation._progress import SimulatedPool, SimulatedTimers
 from mpigrad.testing.simulation._scheduler import Scheduler
 from mpigrad.testing.simulation._transport import SimulatedTransport
 
@@ -159,8 +159,8 @@ class Simulation:
             scheduler.chains[rank] = max(scheduler.chains[rank], chain)
         scheduler.spend(rank, self.network.overhead)
         self._counts[rank] += 1
-        transport: Any = agent.transport
-        transport.deliver(agent.progress.pool.receive, message)
+        transport, pool = cast(SimulatedTransport, agent.transport), cast(SimulatedPool, agent.progress.pool)
+        transport.deliver(pool.receive, message)
 
     # -- workers -----------------------------------------------------------------------------------------------------
     def _start(self) -> None:
