@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._world.leaving import leave
-from mpigrad.distributed.rpc._world.static import start_static
+from mpigrad.distributed.rpc._world.static import known_workers, start_static
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.testing.simulation._clock import virtual_time
 from mpigrad.testing.simulation._network import Links, Network
@@ -62,7 +62,7 @@ class Simulation:
         self.network = Network() if network is None else network
         self.agents: list[Agent] = []
         self.phases: list[Phase] = []
-        self.gathered = [f"worker{rank}".encode() for rank in range(size)]
+        self._known = known_workers([f"worker{rank}" for rank in range(size)])  # shared, until a worker is lost
         self.scheduler = Scheduler(size, self._enter, self._next_timeout)
         self._links = Links(self.network, size)
         self._lost: set[int] = set()
@@ -82,9 +82,11 @@ class Simulation:
 
     def __exit__(self, kind: Any, *error: Any) -> None:
         with self._stack:
-            if kind is None and not all(agent.progress.pool.stopping for agent in self._live()):
-                self.shutdown()
-            self._stack.callback(self._stop_all)
+            try:
+                if kind is None and not all(agent.progress.pool.stopping for agent in self._live()):
+                    self.shutdown()
+            finally:
+                self.stop()
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
@@ -117,9 +119,20 @@ class Simulation:
         """Shut all workers down gracefully, together."""
         self.on_each(lambda: leave(current.get_agent(), True, 0), name="shutdown")
 
+    def stop(self) -> None:
+        """Stop all workers without a message; the end of the `with` block does so after a failure."""
+        for agent in self.agents:
+            if not agent.progress.pool.stopping:
+                agent.fail_everything(f"{agent.info} was simulated, and the simulation has ended")
+                agent.progress.pool.stop()
+                agent.transport.close(False)
+
     def lose(self, rank: int) -> None:
         """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
         self._lost.add(rank)
+        for agent in self.agents:
+            if agent.workers is self._known.workers:
+                agent.workers, agent.by_name = dict(agent.workers), dict(agent.by_name)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -164,14 +177,14 @@ class Simulation:
 
     # -- workers -----------------------------------------------------------------------------------------------------
     def _start(self) -> None:
-        """Start the agents one by one. Their all-gather of names is not run but computed from the model."""
+        """Start the agents one by one. They know each other; the time of their all-gather of names comes from the model."""
         options = MPIRpcBackendOptions(**self._options)
         for rank in range(self.size):
-            agent = start_static(f"worker{rank}", SimulatedTransport(self, rank), options, float("inf"), None, {})
+            agent = start_static(f"worker{rank}", SimulatedTransport(self, rank), options, float("inf"), known=self._known)
             agent.calls.timers = SimulatedTimers(self.scheduler, rank)
             self.agents.append(agent)
         current.set_agent(self.agents[0])  # installs the hooks of futures
-        seconds = self.network.allgather(self.size, len(self.gathered[-1]))
+        seconds = self.network.allgather(self.size, len(f"worker{self.size}"))
         self.scheduler.clocks[:] = [clock + seconds for clock in self.scheduler.clocks]
 
     def _memory(self) -> int:
@@ -200,13 +213,6 @@ class Simulation:
         ranks = sorted(set(self.scheduler.waiting.values()))
         names = ", ".join(self.agents[rank].info.name for rank in ranks[:10])
         return f"{len(ranks)} workers still wait: {names}"
-
-    def _stop_all(self) -> None:
-        for agent in self.agents:
-            if not agent.progress.pool.stopping:
-                agent.fail_everything(f"{agent.info} was simulated, and the simulation has ended")
-                agent.progress.pool.stop()
-                agent.transport.close(False)
 
 
 def _memory() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.transport import Transport
@@ -14,6 +14,24 @@ from .device_profiles import agent_class, begin, gather_names, gather_profiles
 from .new_agent import new_agent
 
 
+class Known(NamedTuple):
+    """The workers of a static world, by rank and by name."""
+
+    workers: dict[int, WorkerInfo]
+    by_name: dict[str, WorkerInfo]
+
+
+def known_workers(names: list[str]) -> Known:
+    """The workers with these names, in the order of ranks; RuntimeError if a name is not unique."""
+    workers = {rank: WorkerInfo(name, rank) for rank, name in enumerate(names)}
+    by_name = {info.name: info for info in reversed(workers.values())}  # of equal names, the lowest rank
+    for rank, info in workers.items():
+        if by_name[info.name].id != rank:
+            first = by_name[info.name].id
+            raise RuntimeError(f"RPC worker name {info.name} is not unique: ranks {first} and {rank} both use it")
+    return Known(workers, by_name)
+
+
 def start_static(
     name: str,
     transport: Transport,
@@ -21,27 +39,33 @@ def start_static(
     deadline: float,
     prepare: Callable[[Agent], None] | None = None,
     profiles: dict[str, Profile] | None = None,
+    known: Known | None = None,
 ) -> Agent:
-    """Exchange names and device profiles with all ranks and start the agent; `profiles` skips the exchange of profiles.
+    """Exchange names and device profiles with all ranks and start the agent; `profiles` and `known` skip the exchanges.
 
-    `prepare` is called with the agent before its threads start.
+    `prepare` is called with the agent before its threads start. `known` is not copied: simulated agents share it.
     """
-    names, with_devices = gather_names(name, options, transport, deadline)
-    firsts = {known: other for other, known in reversed(list(enumerate(names)))}  # name -> its lowest rank
-    if profiles is None:
-        profiles = _profiles(names, options, transport, deadline) if with_devices else {}
-    agent = new_agent(name, transport, options, agent_class(name, profiles))
-    for other, known in enumerate(names):
-        if firsts[known] != other:
-            transport.close(clean=True)
-            raise RuntimeError(f"RPC worker name {known} is not unique: ranks {firsts[known]} and {other} both use it")
-        agent.workers[other] = agent.by_name[known] = WorkerInfo(known, other)
+    if known is None:
+        names, with_devices = gather_names(name, options, transport, deadline)
+        if profiles is None:
+            profiles = _profiles(names, options, transport, deadline) if with_devices else {}
+        known = _known(names, transport)
+    agent = new_agent(name, transport, options, agent_class(name, profiles or {}))
+    agent.workers, agent.by_name = known
     agent.info = agent.workers[agent.rank]
-    begin(agent, profiles, options)
+    begin(agent, profiles or {}, options)
     if prepare is not None:
         prepare(agent)
     agent.progress.pool.start()
     return agent
+
+
+def _known(names: list[str], transport: Transport) -> Known:
+    try:
+        return known_workers(names)
+    except RuntimeError:
+        transport.close(clean=True)
+        raise
 
 
 def _profiles(names: list[str], options: Any, transport: Transport, deadline: float) -> dict[str, Profile]:
