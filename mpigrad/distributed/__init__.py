@@ -62,13 +62,14 @@ from ._process_group.objects import (
 from ._process_group.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from ._process_group.reduce_op import ReduceOp
 from ._process_group.subgroups import new_subgroups, new_subgroups_by_enumeration
+from ._process_group.survival import RankLostError
 from ._process_group.work import Work
 from .device_mesh import DeviceMesh, init_device_mesh
 
 __all__ = [
-    "Backend", "GradBucket", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
-    "all_gather_object", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
-    "batch_isend_irecv", "bind_device", "broadcast", "broadcast_object_list", "default_pg_timeout",
+    "Backend", "GradBucket", "GroupMember", "P2POp", "ProcessGroup", "RankLostError", "ReduceOp", "Work", "all_gather",
+    "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single",
+    "barrier", "batch_isend_irecv", "bind_device", "broadcast", "broadcast_object_list", "default_pg_timeout",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_default_backend_for_device",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
     "group", "init_device_mesh", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 import time
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
@@ -41,17 +42,17 @@ def agree(found: ProcessGroup, what: str, seconds: float) -> None:
     """Raise a RuntimeError unless all ranks call this within `seconds` with the same description of their next collective."""
     report = _NUMBER.pack(found.agreed) + what.encode()[: _BYTES - _NUMBER.size]
     tag = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB) - _BELOW_HIGHEST_TAG
-    verdict = _judge(found, report, tag, seconds) if found.rank() == 0 else _ask(found, report, tag, what, seconds)
+    verdict = _judge(found, report, tag, what, seconds) if found.rank() == 0 else _ask(found, report, tag, what, seconds)
     if verdict:
         raise RuntimeError(verdict)
     found.agreed += 1
 
 
-def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
+def _judge(found: ProcessGroup, own: bytes, tag: int, what: str, seconds: float) -> str:
     """Runs on the first rank: the error message, or an empty one."""
     buffers = {rank: np.zeros(_BYTES, np.uint8) for rank in range(1, found.size())}
     with mpi_turn():
-        requests = {rank: found.comm.Irecv(buffer, rank, tag) for rank, buffer in buffers.items()}
+        requests = {rank: found.begin(what, partial(found.comm.Irecv, buffer, rank, tag)) for rank, buffer in buffers.items()}
     deadline = time.monotonic() + seconds
     missing = [rank for rank, request in requests.items() if not ended(request, deadline)]
     for rank in missing:
@@ -64,7 +65,7 @@ def _judge(found: ProcessGroup, own: bytes, tag: int, seconds: float) -> str:
     text = verdict.encode()[:_BYTES]
     answer[: len(text)] = np.frombuffer(text, np.uint8)
     with mpi_turn():
-        sent = [found.comm.Isend(answer, rank, tag) for rank in requests if rank not in missing]
+        sent = [found.begin(what, partial(found.comm.Isend, answer, rank, tag)) for rank in requests if rank not in missing]
     for request in sent:
         ended(request, time.monotonic() + seconds)
     return verdict
@@ -75,8 +76,8 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
     sent, answer = np.zeros(_BYTES, np.uint8), np.zeros(_BYTES, np.uint8)
     sent[: len(report)] = np.frombuffer(report, np.uint8)
     with mpi_turn():
-        sending = found.comm.Isend(sent, 0, tag)
-        request = found.comm.Irecv(answer, 0, tag)
+        sending = found.begin(what, lambda: found.comm.Isend(sent, 0, tag))
+        request = found.begin(what, lambda: found.comm.Irecv(answer, 0, tag))
     if not ended(request, time.monotonic() + 2 * seconds):  # the first rank may have come late, and waits itself
         with mpi_turn():
             request.Cancel()

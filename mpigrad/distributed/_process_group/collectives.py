@@ -54,7 +54,7 @@ def _start(
         agree(found, _described(name, *alike), seconds)
     settle(keep)
     with mpi_turn():
-        request = begin()
+        request = found.begin(name, begin)
 
     def ended(_: Work) -> list[Tensor]:
         if finish is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import check_expected_size, how_to_start, local_rank
 
 from .. import _mpi
@@ -15,6 +17,7 @@ from .._first_ranks import FOR_GROUPS, meet_first, refuse
 from .._gpu.binding import bind_if_asked
 from .._mpi import mpi_turn
 from .buffers import choose
+from .survival import RankLostError, Watch, survives
 from .work import Work
 
 logger = logging.getLogger(__name__)
@@ -31,6 +34,7 @@ class ProcessGroup:
         self.agreed = 0  # number of collectives that were checked before they started; see `agreement.py`
         self.monitored = 0  # number of calls of `monitored_barrier`; gives each its own tag
         self.unanswered: list[Any] = []  # receives of barriers that timed out; see `monitored.py`
+        self.watch = Watch(comm, ranks) if survives() else None
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -49,6 +53,27 @@ class ProcessGroup:
         if rank not in self.ranks:
             raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
         return self.ranks.index(rank)
+
+    def begin(self, what: str, start: Callable[[], Any]) -> Any:
+        """Start an operation of this group, in `mpi_turn`; returns a request like MPI's."""
+        return start() if self.watch is None else self.watch.start(what, start)
+
+    def shrink(self, timeout: timedelta | None = None) -> ProcessGroup:
+        """The group of the members that live, in the same order; every one of them has to call this. This group ends.
+
+        Needs a job that survives deaths: `mpigrad run --survive`. If this is the default group, the new one becomes the default
+        group, whose ranks are numbered anew, and all other groups are destroyed, as by PyTorch's `shrink_group`.
+
+        >>> import mpigrad.distributed as dist
+        >>> dist.init_process_group("mpi")
+        >>> try:
+        ...     dist.group.WORLD.shrink()
+        ... except RuntimeError as error:
+        ...     print(str(error)[:50])
+        shrink needs a job that survives the death of a ra
+        >>> dist.destroy_process_group()
+        """
+        return _shrink(self, timeout or self.timeout)
 
     def __repr__(self) -> str:
         return f"<mpigrad.distributed.ProcessGroup {self.group_name!r}, ranks {self.ranks}>"
@@ -147,6 +172,8 @@ def init_process_group(
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are ignored: MPI connects the ranks")
     seconds = timeout or default_pg_timeout
+    if survives():
+        leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
     check_expected_size(most)
@@ -159,12 +186,17 @@ def _communicator(parent: Any, size: int, seconds: float) -> Any:
     """A private communicator of the first `size` ranks; only they call this."""
     if size < parent.Get_size():
         first = meet_first(parent, size, FOR_GROUPS)
-        Work("init_process_group", first, lambda work: None, seconds).wait()
+        Work("init_process_group", _watched(parent, size, first), lambda work: None, seconds).wait()
         return first.comm
     with mpi_turn():
         comm, request = parent.Idup()
-    Work("init_process_group", request, lambda work: None, seconds).wait()
+    Work("init_process_group", _watched(parent, size, request), lambda work: None, seconds).wait()
     return comm
+
+
+def _watched(parent: Any, size: int, request: Any) -> Any:
+    """The request for a communicator; in a job that survives deaths, one that fails if one of the ranks is dead."""
+    return Watch(parent, list(range(size)), False).start("init_process_group", lambda: request) if survives() else request
 
 
 def _check_timeout(timeout: Any) -> None:
@@ -247,6 +279,9 @@ def new_group(
     if whole.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     with mpi_turn():  # Create_group is collective over the members only, unlike Split and Create
+        lost = [] if whole.watch is None else [rank for rank in whole.watch.lost() if rank in members]
+        if lost:
+            raise RankLostError("new_group", lost, list(members))
         chosen = whole.comm.Get_group().Incl(members)
         comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
     return register(comm, members, timeout or whole.timeout, group_desc or "undefined")
@@ -262,6 +297,32 @@ def register(comm: Any, ranks: list[int], timeout: timedelta, desc: str) -> Proc
 def _tag_of(members: Sequence[int]) -> int:
     """A tag for creating a group: threads may create groups of different members at the same time."""
     return hash(tuple(members)) % 30000
+
+
+def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:
+    if shrinking.watch is None:
+        raise RuntimeError(
+            "shrink needs a job that survives the death of a rank: start it with `mpigrad run --survive`, or with Open MPI's "
+            "`mpirun --with-ft ulfm` and MPIGRAD_SURVIVE=1"
+        )
+    resolve(shrinking)
+    whole, seconds = world(), timeout.total_seconds()
+    for each in [each for each in _groups if shrinking is whole and each is not whole]:
+        assert each.watch is not None
+        with mpi_turn():
+            each.watch.revoke()
+        each.watch.drain(time.monotonic() + seconds)
+        destroy_process_group(each)
+    comm, left = shrinking.watch.shrink(seconds)
+    _groups.remove(shrinking)
+    if shrinking is whole:
+        made = register(comm, list(range(len(left))), whole.timeout, "default:shrunken")
+        GroupMember.WORLD = made
+    else:
+        made = register(comm, left, shrinking.timeout, f"{shrinking.group_name}:shrunk")
+    with mpi_turn():
+        shrinking.comm.Free()
+    return made
 
 
 def destroy_process_group(group: Any = None) -> None:

@@ -23,7 +23,8 @@ _KEPT = 512  # the highest tags: late messages of a failed barrier cannot match 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """Wait until all ranks of the group have called this. After `timeout`, rank 0 of the group raises a RuntimeError that names
-    the first missing rank or, with `wait_all_ranks`, all of them.
+    the first missing rank or, with `wait_all_ranks`, all of them. In a job that survives deaths, all ranks raise a
+    `RankLostError` when a member has died.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -43,7 +44,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 
 def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: bool) -> None:
-    waiting = {rank: _begin(partial(found.comm.Irecv, _nothing(), rank, tag)) for rank in range(1, found.size())}
+    waiting = {rank: _begin(found, partial(found.comm.Irecv, _nothing(), rank, tag)) for rank in range(1, found.size())}
     deadline = time.monotonic() + seconds
     missing = [rank for rank, request in waiting.items() if not ended(request, deadline)]
     if missing:
@@ -52,13 +53,13 @@ def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: b
         who = f"Rank {named[0]}" if len(named) == 1 or not all_of_them else f"Ranks {', '.join(map(str, named))}"
         raise RuntimeError(f"[Rank {found.ranks[0]}]: {who} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms")
     for rank in waiting:
-        ended(_begin(partial(found.comm.Isend, _nothing(), rank, tag)), deadline + seconds)
+        ended(_begin(found, partial(found.comm.Isend, _nothing(), rank, tag)), deadline + seconds)
 
 
 def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    sent = _begin(lambda: found.comm.Isend(_nothing(), 0, tag))
-    answer = _begin(lambda: found.comm.Irecv(_nothing(), 0, tag))
+    sent = _begin(found, lambda: found.comm.Isend(_nothing(), 0, tag))
+    answer = _begin(found, lambda: found.comm.Irecv(_nothing(), 0, tag))
     if not ended(sent, deadline) or not ended(answer, deadline):
         found.unanswered.append(answer)
         raise RuntimeError(
@@ -72,9 +73,9 @@ def _nothing() -> np.ndarray:
     return np.empty(0, np.uint8)
 
 
-def _begin(start: Callable[[], Any]) -> Any:
+def _begin(found: ProcessGroup, start: Callable[[], Any]) -> Any:
     with mpi_turn():
-        return start()
+        return found.begin("monitored_barrier", start)
 
 
 def ended(request: Any, deadline: float) -> bool:

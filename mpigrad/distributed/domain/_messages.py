@@ -6,6 +6,7 @@ Arrays on a GPU take the paths of the collectives: through host memory, or by an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,13 +64,16 @@ class Messages:
         into = [space(each.shape, self._like.dtype, self._like) for each in self._receives]
         out = [outgoing(wrap(each.array)) for each in sends]
         settle((*into, *out))
-        with mpi_turn():
-            requests = [
-                group.comm.Irecv(as_bytes(buffer), each.rank, _TAGS + each.way) for each, buffer in zip(self._receives, into)
-            ] + [group.comm.Isend(as_bytes(buffer), each.rank, _TAGS + each.way) for each, buffer in zip(sends, out)]
         sizes = [(buffer.nbytes, group.ranks[each.rank]) for each, buffer in zip(self._receives, into)]
         self._into = into
-        together = _Together(name, requests, sizes)
+        starts: list[Any] = [(group.comm.Irecv, buffer, each) for each, buffer in zip(self._receives, into)]
+        starts += [(group.comm.Isend, buffer, each) for each, buffer in zip(sends, out)]
+        with mpi_turn():
+            requests = [
+                group.begin(name, partial(start, as_bytes(buffer), each.rank, _TAGS + each.way))
+                for start, buffer, each in starts
+            ]
+        together = _Together(name, requests, sizes, group.watch is not None)
         self._work = Work(name, together, lambda _: None, group.timeout.total_seconds(), (into, out))
         if is_loaded():
             finish_on_streams(self._work)
@@ -102,14 +106,17 @@ def _on_device(buffer: Any, like: Any) -> Any:
 class _Together:
     """Several MPI requests that `Work` tests as one. The first ones receive; `sizes` has their bytes and their ranks."""
 
-    def __init__(self, name: str, requests: list[Any], sizes: list[tuple[int, int]]) -> None:
-        self._name, self._requests, self._sizes = name, requests, sizes
+    def __init__(self, name: str, requests: list[Any], sizes: list[tuple[int, int]], watched: bool) -> None:
+        self._name, self._requests, self._sizes, self._watched = name, requests, sizes, watched
         self._statuses = [_mpi.mpi().Status() for _ in requests]
 
     def Test(self, status: Any) -> bool:
         MPI = _mpi.mpi()
         try:
-            done = MPI.Request.Testall(self._requests, self._statuses)
+            if self._watched:
+                done = all(each.Test(found) for each, found in zip(self._requests, self._statuses))
+            else:
+                done = MPI.Request.Testall(self._requests, self._statuses)
         except MPI.Exception as error:
             raise RuntimeError(f"{self._name}: a rank sent a larger block than this rank expects: {error}") from error
         if done:

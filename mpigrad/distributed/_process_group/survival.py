@@ -1,0 +1,220 @@
+"""What a group does when a member dies, in a job that survives deaths (MPIGRAD_SURVIVE=1, `mpirun --with-ft ulfm`).
+
+A group with a dead member fails as a whole: its operations raise a `RankLostError`, which names the dead, on every survivor. Who
+learns of the death first (an operation fails, or a waiting thread finds the rank among MPI's failed ones) revokes the
+communicator, which ends the pending operations of all other members. `shrink` creates the communicator of the survivors.
+
+- Every request of a group is tested to its end, also if its `Work` has timed out or was dropped: MPI's agreement on who is left
+  may crash otherwise. `Watch` keeps the requests for that.
+- Buffers of a failed operation are kept until the group has been shrunk: a survivor that has not learnt of the death may still
+  read or write them.
+- All methods that call MPI, except `drain` and `shrink`, are called in `mpi_turn`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mpigrad._core.objects import Mutex
+
+from .._mpi import mpi, mpi_turn
+
+_LOOK = 0.01  # seconds between two questions to MPI for failed members, while an operation is pending
+_PATIENCE = 2.0  # seconds in which the name of the dead rank arrives after the error
+
+
+class RankLostError(RuntimeError):
+    """A member of a process group has died, so that an operation of the group cannot complete. `ranks` has the global ranks of
+    the dead; `ProcessGroup.shrink` makes a group of the others.
+
+    >>> import mpigrad.distributed as dist
+    >>> error = dist.RankLostError("all_reduce", [2], [0, 1, 2, 3])
+    >>> error.ranks
+    [2]
+    """
+
+    def __init__(self, what: str, ranks: list[int], members: list[int]) -> None:
+        super().__init__(what, ranks, members)
+        self.what, self.ranks, self.members = what, ranks, members
+
+    def __str__(self) -> str:
+        who = f"rank {self.ranks[0]} was" if len(self.ranks) == 1 else f"ranks {', '.join(map(str, self.ranks))} were"
+        return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group gives the group of the survivors"
+
+
+def survives() -> bool:
+    """Whether this job goes on when a rank dies."""
+    return os.environ.get("MPIGRAD_SURVIVE", "0") not in ("", "0")
+
+
+class Watch:
+    """Watches the members of one communicator, whose global ranks are `ranks`. Without `revokes`, the communicator is one that
+    others use too, so a death ends only the operations of this process.
+    """
+
+    def __init__(self, comm: Any, ranks: list[int], revokes: bool = True) -> None:
+        self._comm, self._ranks, self._revokes = comm, ranks, revokes
+        self._open: set[_Watched] = set()  # pending and failed operations
+        self._looked = 0.0
+
+    def start(self, what: str, begin: Callable[[], Any]) -> _Watched:
+        """Start an operation; an error of its start is reported by its first test."""
+        made = _Watched(self, what, begin)
+        self._open.add(made)
+        return made
+
+    def ended(self, operation: _Watched) -> None:
+        self._open.discard(operation)
+
+    def lost(self) -> list[int]:
+        """The global ranks of the members that MPI knows to be dead."""
+        MPI = mpi()
+        failed, own = self._comm.Get_failed(), self._comm.Get_group()
+        places = MPI.Group.Translate_ranks(failed, list(range(failed.size)), own)
+        failed.Free()
+        own.Free()
+        return sorted(self._ranks[place] for place in places if 0 <= place < len(self._ranks))
+
+    def look(self, what: str) -> None:
+        """Ask MPI for dead members, not too often; if there are any, end the pending operations of all members."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK:
+            return
+        self._looked = now
+        if lost := self.lost():
+            if not self._revokes:
+                raise RankLostError(what, lost, self._ranks)
+            self.revoke()
+
+    def revoke(self) -> None:
+        """End the operations of all members, pending and future ones."""
+        if self._revokes and not self._comm.Is_revoked():
+            self._comm.Revoke()
+
+    def explain(self, what: str, error: Exception, since: float) -> None:
+        """Raise the error of a failed operation. Returns if the cause may be a death of which MPI has not told yet."""
+        if lost := self.lost():
+            self.revoke()
+            raise RankLostError(what, lost, self._ranks) from error
+        if not _may_be_death(error):
+            raise error
+        if time.monotonic() - since > _PATIENCE:
+            revoked = self._revokes and self._comm.Is_revoked()
+            why = "another member has ended this group by shrink()" if revoked else f"it failed and all ranks live: {error}"
+            raise RuntimeError(f"{what} in the group {self._ranks}: {why}") from error
+        mpi().COMM_SELF.Iprobe()  # lets MPI make progress
+
+    def drain(self, deadline: float) -> None:
+        """Test all pending operations to their end. The communicator has been revoked."""
+        for each in list(self._open):
+            while not each.over:
+                with mpi_turn():
+                    each.advance(None)
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"shrink: {each.what} of the group {self._ranks} does not end after its revocation")
+                time.sleep(1e-4)
+
+    def shrink(self, seconds: float) -> tuple[Any, list[int]]:
+        """The communicator of the survivors and their global ranks, in order. Collective over the survivors."""
+        deadline = time.monotonic() + seconds
+        with mpi_turn():
+            self.revoke()
+        self.drain(deadline)
+        made = _within(self._comm.Shrink, deadline, f"shrink of the group {self._ranks} did not end within {seconds:g} s: "
+            "another survivor has not called it")  # fmt: skip
+        MPI = mpi()
+        with mpi_turn():
+            made.Set_errhandler(MPI.ERRORS_RETURN)
+            own, left = self._comm.Get_group(), made.Get_group()
+            places = MPI.Group.Translate_ranks(left, list(range(left.size)), own)
+        self._open.clear()  # all survivors have left the failed operations, so their buffers are free
+        return made, [self._ranks[place] for place in places]
+
+
+class _Watched:
+    """A request like MPI's, whose `Test` raises a `RankLostError` if the operation fails because of a death."""
+
+    def __init__(self, watch: Watch, what: str, begin: Callable[[], Any]) -> None:
+        self.what, self.over = what, False
+        self._watch, self._begin = watch, begin  # `begin` holds the buffers
+        self._testing = Mutex()
+        self._request: Any = None
+        self._error: Exception | None = None
+        self._since = 0.0
+        try:
+            self._request = begin()
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.over, self._error, self._since = True, error, time.monotonic()
+
+    def advance(self, status: Any) -> None:
+        """Test the operation unless it is over."""
+        with self._testing:
+            if self.over:
+                return
+            try:
+                self.over = self._request.Test(status)
+            except Exception as error:
+                if _class_of(error) != mpi().ERR_PROC_FAILED_PENDING:  # a receive from any rank stays pending
+                    self._fail(error)
+        if self.over and self._error is None:
+            self._watch.ended(self)
+
+    def Test(self, status: Any = None) -> bool:
+        self.advance(status)
+        if self._error is not None:
+            self._watch.explain(self.what, self._error, self._since)
+            return False
+        if not self.over:
+            self._watch.look(self.what)
+        return self.over
+
+    def Cancel(self) -> None:
+        self._request.Cancel()
+
+    def Wait(self, status: Any = None) -> bool:
+        while not self.Test(status):
+            time.sleep(1e-4)
+        return True
+
+
+def _class_of(error: BaseException | None) -> int | None:
+    """The class of MPI's error, also if another error was raised from it."""
+    while error is not None and not isinstance(error, mpi().Exception):
+        error = error.__cause__
+    return None if error is None else error.Get_error_class()
+
+
+def _may_be_death(error: Exception) -> bool:
+    MPI = mpi()
+    return _class_of(error) in (
+        MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_REVOKED, MPI.ERR_OTHER, MPI.ERR_INTERN, MPI.ERR_UNKNOWN,
+        MPI.ERR_IN_STATUS,
+    )  # fmt: skip
+
+
+def _within(call: Callable[[], Any], deadline: float, late: str) -> Any:
+    """The result of a blocking call of MPI, which runs in a thread of its own so that the deadline holds."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            with mpi_turn():
+                found.append(call())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, name="mpigrad-shrink", daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    if not found:
+        raise RuntimeError(late)
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
