@@ -62,6 +62,8 @@ class Transport:
     device_receiver = cast(Any, None)  # receives device arrays, in worlds that use GPUs
     make_progress = cast(Any, None)  # creates the agent's progress, if it is not the usual one (simulations)
 
+    epochs = cast(Any, None)  # the agent's, of workers by rank: for transports that report losses
+
     _listener = cast("SendFailures | None", None)
 
     def report_failures_to(self, listener: SendFailures) -> None:

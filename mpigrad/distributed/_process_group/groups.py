@@ -7,17 +7,19 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import check_expected_size, how_to_start, local_rank
+from mpigrad._process.survival import survive
 
 from .. import _mpi
 from .._first_ranks import FOR_GROUPS, meet_first, refuse
 from .._gpu.binding import bind_if_asked
 from .._mpi import mpi_turn
 from .buffers import choose
-from .survival import RankLostError, Watch, survives
+from .survival import Watch
 from .work import Work
 
 logger = logging.getLogger(__name__)
@@ -34,7 +36,7 @@ class ProcessGroup:
         self.agreed = 0  # number of collectives that were checked before they started; see `agreement.py`
         self.monitored = 0  # number of calls of `monitored_barrier`; gives each its own tag
         self.unanswered: list[Any] = []  # receives of barriers that timed out; see `monitored.py`
-        self.watch = Watch(comm, ranks) if survives() else None
+        self.watch = Watch(comm, ranks) if survive() else None
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -172,7 +174,7 @@ def init_process_group(
     if init_method or store or any(name in os.environ for name in _IGNORED):
         logger.debug("init_method, store, MASTER_ADDR and MASTER_PORT are ignored: MPI connects the ranks")
     seconds = timeout or default_pg_timeout
-    if survives():
+    if survive():
         leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
@@ -196,7 +198,7 @@ def _communicator(parent: Any, size: int, seconds: float) -> Any:
 
 def _watched(parent: Any, size: int, request: Any) -> Any:
     """The request for a communicator; in a job that survives deaths, one that fails if one of the ranks is dead."""
-    return Watch(parent, list(range(size)), False).start("init_process_group", lambda: request) if survives() else request
+    return Watch(parent, list(range(size)), False).start("init_process_group", lambda: request) if survive() else request
 
 
 def _check_timeout(timeout: Any) -> None:
@@ -278,12 +280,14 @@ def new_group(
         raise ValueError(f"ranks list must not contain duplicate entries, got {list(members)}")
     if whole.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
-    with mpi_turn():  # Create_group is collective over the members only, unlike Split and Create
-        lost = [] if whole.watch is None else [rank for rank in whole.watch.lost() if rank in members]
-        if lost:
-            raise RankLostError("new_group", lost, list(members))
+    with mpi_turn():
         chosen = whole.comm.Get_group().Incl(members)
-        comm = whole.comm.Create_group(chosen, tag=_tag_of(members))
+    create = partial(whole.comm.Create_group, chosen, tag=_tag_of(members))  # collective over the members only, unlike Split
+    if whole.watch is not None:
+        comm = whole.watch.create("new_group", list(members), create, (timeout or whole.timeout).total_seconds())
+    else:
+        with mpi_turn():
+            comm = create()
     return register(comm, members, timeout or whole.timeout, group_desc or "undefined")
 
 

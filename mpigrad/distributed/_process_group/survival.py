@@ -8,12 +8,12 @@ communicator, which ends the pending operations of all other members. `shrink` c
   may crash otherwise. `Watch` keeps the requests for that.
 - Buffers of a failed operation are kept until the group has been shrunk: a survivor that has not learnt of the death may still
   read or write them.
-- All methods that call MPI, except `drain` and `shrink`, are called in `mpi_turn`.
+- Blocking calls run in a thread of their own. They need MPI_THREAD_MULTIPLE, which the only MPI that survives deaths has.
+- All methods that call MPI, except `create`, `drain` and `shrink`, are called in `mpi_turn`.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -44,11 +44,6 @@ class RankLostError(RuntimeError):
     def __str__(self) -> str:
         who = f"rank {self.ranks[0]} was" if len(self.ranks) == 1 else f"ranks {', '.join(map(str, self.ranks))} were"
         return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group gives the group of the survivors"
-
-
-def survives() -> bool:
-    """Whether this job goes on when a rank dies."""
-    return os.environ.get("MPIGRAD_SURVIVE", "0") not in ("", "0")
 
 
 class Watch:
@@ -118,14 +113,40 @@ class Watch:
                     raise RuntimeError(f"shrink: {each.what} of the group {self._ranks} does not end after its revocation")
                 time.sleep(1e-4)
 
+    def create(self, what: str, members: list[int], create: Callable[[], Any], seconds: float) -> Any:
+        """The result of a blocking call that needs the given members; RankLostError if one of them is lost meanwhile."""
+        call, deadline = _Aside(create), time.monotonic() + seconds
+        while not call.ends(time.monotonic() + _LOOK):
+            if lost := self._lost_of(members):
+                with mpi_turn():
+                    self.revoke()  # ends the call, in most cases
+                call.ends(time.monotonic() + _PATIENCE)
+                raise RankLostError(what, lost, members)
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} did not end within {seconds:g} s: one of the ranks {members} has not called it")
+        try:
+            return call.result()
+        except mpi().Exception as error:
+            if lost := self._lost_of(members):
+                raise RankLostError(what, lost, members) from error
+            raise
+
+    def _lost_of(self, members: list[int]) -> list[int]:
+        with mpi_turn():
+            return [rank for rank in self.lost() if rank in members]
+
     def shrink(self, seconds: float) -> tuple[Any, list[int]]:
         """The communicator of the survivors and their global ranks, in order. Collective over the survivors."""
         deadline = time.monotonic() + seconds
         with mpi_turn():
             self.revoke()
         self.drain(deadline)
-        made = _within(self._comm.Shrink, deadline, f"shrink of the group {self._ranks} did not end within {seconds:g} s: "
-            "another survivor has not called it")  # fmt: skip
+        shrinking = _Aside(self._comm.Shrink)
+        if not shrinking.ends(deadline):
+            raise RuntimeError(
+                f"shrink of the group {self._ranks} did not end within {seconds:g} s: another survivor has not called it"
+            )
+        made = shrinking.result()
         MPI = mpi()
         with mpi_turn():
             made.Set_errhandler(MPI.ERRORS_RETURN)
@@ -199,22 +220,26 @@ def _may_be_death(error: Exception) -> bool:
     )  # fmt: skip
 
 
-def _within(call: Callable[[], Any], deadline: float, late: str) -> Any:
-    """The result of a blocking call of MPI, which runs in a thread of its own so that the deadline holds."""
-    found: list[Any] = []
+class _Aside:
+    """A blocking call of MPI in a thread of its own, so that the caller can watch the members and the time meanwhile."""
 
-    def run() -> None:
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._found: list[Any] = []
+        self._thread = threading.Thread(target=self._run, args=(call,), name="mpigrad-blocking-call", daemon=True)
+        self._thread.start()
+
+    def _run(self, call: Callable[[], Any]) -> None:
         try:
-            with mpi_turn():
-                found.append(call())
+            self._found.append(call())
         except Exception as error:
-            found.append(error)
+            self._found.append(error)
 
-    thread = threading.Thread(target=run, name="mpigrad-shrink", daemon=True)
-    thread.start()
-    thread.join(max(0.0, deadline - time.monotonic()))
-    if not found:
-        raise RuntimeError(late)
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
+    def ends(self, deadline: float) -> bool:
+        """Wait until the call has ended; False after the deadline."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        return bool(self._found)
+
+    def result(self) -> Any:
+        if isinstance(self._found[0], Exception):
+            raise self._found[0]
+        return self._found[0]
