@@ -78,10 +78,15 @@ def _exports(launcher: Launcher, environment: dict[str, str]) -> list[str]:
     return [word for name in names for word in ("-x", name)]
 
 
+def can_survive(vendor: str, version: str) -> bool:
+    """Whether jobs of this MPI can go on when a rank dies."""
+    return vendor == "Open MPI" and int(version.partition(".")[0]) >= 5
+
+
 def surviving(launcher: Launcher) -> list[str]:
     """The launcher's options for a job that goes on when a rank dies; LauncherError if this MPI cannot."""
     library = launcher.library
-    if not library.is_open_mpi or launcher.is_srun or int(library.version.partition(".")[0]) < 5:
+    if launcher.is_srun or not can_survive(library.vendor, library.version):
         what = "srun" if launcher.is_srun else f"{library.vendor} {library.version}"
         raise LauncherError(
             f"--survive needs the mpiexec of Open MPI 5 or later (its fault tolerance, ULFM), and this is {what}: the death of a "

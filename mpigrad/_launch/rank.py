@@ -76,7 +76,7 @@ def guarded(body: Callable[[], object]) -> None:
     except BaseException as error:
         report(error)
         if survive():
-            end_alone(1)
+            end_alone()
         abort(1)
 
 
@@ -87,7 +87,8 @@ def report(error: BaseException) -> None:
     while error.__traceback__ is not None and error.__traceback__.tb_frame.f_code.co_filename in own:
         error.__traceback__ = error.__traceback__.tb_next
     text = "".join(traceback.format_exception(error))
-    sys.stderr.write(f"mpigrad: rank {launched_rank()} failed and ends the job:\n{text}")
+    ends = "" if survive() else " and ends the job"
+    sys.stderr.write(f"mpigrad: rank {launched_rank()} failed{ends}:\n{text}")
 
 
 def line_buffered() -> None:

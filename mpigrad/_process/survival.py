@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -37,9 +38,14 @@ def heartbeat() -> float:
     return seconds
 
 
-def end_alone(code: int) -> NoReturn:
-    """End this process after an uncaught exception, in a job that goes on without it. MPI reports the loss to the other ranks."""
+def end_alone() -> NoReturn:
+    """End this process after an uncaught exception, in a job that goes on without it.
+
+    By a signal: only then does the launcher take it for a death, of which MPI tells the other ranks. The exit code of the job is
+    that of the survivors.
+    """
     sys.stderr.write(f"mpigrad: rank {launched_rank()} ends because of the exception above; the other ranks go on\n")
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(1)

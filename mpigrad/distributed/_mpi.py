@@ -106,7 +106,7 @@ def abort_on_uncaught() -> None:
             return
         MPI = mpi()
         if survive():
-            end_alone(1)
+            end_alone()
         if not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
             sys.stderr.write(f"mpigrad: rank {MPI.COMM_WORLD.rank} ends the job because of the exception above\n")
             sys.stdout.flush()

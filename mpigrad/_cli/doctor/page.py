@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpigrad._cli.doctor.findings import Finding
+from mpigrad._launch.command import can_survive
 
 Row = tuple[str, str]
 
@@ -20,6 +21,15 @@ def _software(machine: dict[str, Any]) -> Iterator[Row]:
         yield "MPI", f"{mpi['vendor']} {mpi['version']} ({mpi['library']})"
     if mpi.get("launcher"):
         yield "launcher", f"{mpi['launcher']} ({mpi['launcher_found']})"
+    if "vendor" in mpi:
+        yield "deaths", _deaths(mpi)
+
+
+def _deaths(mpi: dict[str, Any]) -> str:
+    """What happens when a rank dies."""
+    if can_survive(mpi["vendor"], mpi["version"]):
+        return "the death of a rank ends the job, unless it was started with `mpigrad run --survive`"
+    return "the death of a rank ends the job, as this MPI cannot go on without it (Open MPI 5 can)"
 
 
 def _hardware(machine: dict[str, Any]) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from mpigrad._core.rpc.frames import pack_header
 from .message import HEADER_SIZE, MessageType
 from .worker_info import WorkerInfo
 
-BY_MPI, BY_SILENCE, BY_TEST = 1, 2, 3  # how a loss was noticed
+BY_MPI, BY_SILENCE, BY_TEST, BY_EXIT = 1, 2, 3, 4  # how a loss was noticed
 
 
 class Loss(NamedTuple):
@@ -36,4 +36,6 @@ def reason(how: int, reporter: str, milliseconds: int) -> str:
     """How a loss was noticed, in words."""
     if how == BY_SILENCE:
         return f"{reporter} had no heartbeat of it for {milliseconds / 1000:.1f} s"
+    if how == BY_EXIT:
+        return f"{reporter} found that its process has ended"
     return "MPI reports that its process has ended" if how == BY_MPI else "a test declared it lost"

@@ -1,8 +1,11 @@
-"""Heartbeats: find workers that are silent although their process has not ended, because it was stopped or its link was cut.
+"""Watching the previous worker: finds workers that MPI does not report, as they exited by themselves, were stopped or cut off.
 
-The live workers form a ring in the order of ranks. Each sends a HEARTBEAT to the next one, PARTS times in the given number of
-seconds, and expects those of the previous one. So the cost per worker does not grow with the world. A worker that misses PARTS
-in a row tells all others, and the silent worker itself, that it is lost. If several neighbours fall silent, each takes that long.
+The live workers form a ring in the order of ranks. Each watches the previous one, so that the cost per worker does not grow with
+the world, and tells all others if it finds it lost.
+
+- If both are on one host, it checks now and then whether the process exists: launchers report only deaths by a signal.
+- If the job was started with a number of seconds for heartbeats, each worker sends PARTS of them to the next in that time. One
+  that misses PARTS in a row declares the previous one lost. If several neighbours fall silent, each takes that long.
 
 A worker counts missed heartbeats in steps of its own clock, at most one for each step that really ran: a worker that was itself
 stopped, or did not get a core, does not blame the previous one for it. Heartbeats are sent by polling threads, so user code that
@@ -25,7 +28,7 @@ from typing import TYPE_CHECKING
 from mpigrad._process.survival import survive
 
 from .._protocol import extensions
-from .._protocol.lost import BY_SILENCE
+from .._protocol.lost import BY_EXIT, BY_SILENCE
 from .._protocol.message import MessageType
 from .lost import lose
 
@@ -34,15 +37,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 PARTS = 4  # heartbeats in the time after which a worker is lost
+LOOK_SECONDS = 0.25  # between two checks whether the process of the previous worker exists, without heartbeats
 
 
 class Heartbeat:
     """The heartbeats of one agent: sent to the next worker, expected of the previous one."""
 
     def __init__(self, agent: Agent, seconds: float, kill: bool) -> None:
-        self._agent, self._step, self._kill = agent, seconds / PARTS, kill
-        self._previous = -1
-        self._missed = 0
+        self._agent, self._kill = agent, kill
+        self._step = seconds / PARTS if seconds else LOOK_SECONDS
+        self._expects = seconds > 0
+        self._next = self._previous = -1
+        self._missed = self._absent = 0  # steps without a heartbeat; without a process
         self._heard = time.monotonic()
         self._pid = 0  # of the previous worker, if it is on this host
         self.beat()
@@ -52,33 +58,43 @@ class Heartbeat:
         agent = self._agent
         agent.after(self._step, self.beat)
         ranks = sorted(agent.workers)
-        if len(ranks) < 2:
+        if len(ranks) < 2 or agent.rank not in agent.workers:
             return
         place = ranks.index(agent.rank)
-        agent.notify(ranks[(place + 1) % len(ranks)], MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
-        self._expect(ranks[place - 1])
+        following = ranks[(place + 1) % len(ranks)]
+        if self._expects or following != self._next:
+            self._next = following
+            agent.notify(following, MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
+        self._watch(ranks[place - 1])
 
-    def _expect(self, previous: int) -> None:
+    def _watch(self, previous: int) -> None:
         if previous != self._previous:
-            self._previous, self._missed, self._heard, self._pid = previous, 0, time.monotonic(), 0
+            self._previous, self._missed, self._absent, self._heard, self._pid = previous, 0, 0, time.monotonic(), 0
+            self._agent.notify(previous, MessageType.HEARTBEAT)  # asks for its process id
             return
         self._missed += 1
-        if self._missed > PARTS:
-            self._declare_lost(previous)
+        # twice: a worker that left by itself said so before, in a message that may not have been read yet
+        self._absent = self._absent + 1 if self._pid and not _exists(self._pid) else 0
+        if self._absent > 1:
+            self._declare_lost(previous, BY_EXIT)
+        elif self._expects and self._missed > PARTS:
+            self._declare_lost(previous, BY_SILENCE)
 
-    def _declare_lost(self, rank: int) -> None:
+    def _declare_lost(self, rank: int, how: int) -> None:
         agent, silence = self._agent, int(1000 * (time.monotonic() - self._heard))
         life = agent.epochs.get(rank, 0)
-        for other in [*agent.workers]:  # the silent worker too: it ends if it reads this
+        for other in [*agent.workers]:  # a silent worker too: it ends if it reads this
             if other != agent.rank:
-                agent.notify(other, MessageType.LOST, extra=rank, extra2=life, context=(silence, BY_SILENCE))
-        if self._kill and self._pid:
+                agent.notify(other, MessageType.LOST, extra=rank, extra2=life, context=(silence, how))
+        if self._kill and self._pid and how == BY_SILENCE:
             _end_process(self._pid)
-        lose(agent, rank, life, BY_SILENCE, agent.rank, silence)
+        lose(agent, rank, life, how, agent.rank, silence)
 
     def heard(self, src: int, pid: int, host: int) -> None:
-        """A heartbeat has arrived."""
-        if src == self._previous:
+        """A heartbeat has arrived, or a question for this worker's process id."""
+        if not pid:
+            self._agent.notify(src, MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
+        elif src == self._previous:
             self._missed, self._heard = 0, time.monotonic()
             self._pid = pid if host == host_id() else 0
 
@@ -92,6 +108,16 @@ def host_id() -> int:
     return int.from_bytes(hashlib.blake2b(f"{socket.gethostname()}/{space}".encode(), digest_size=7).digest(), "little")
 
 
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _end_process(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
@@ -99,9 +125,9 @@ def _end_process(pid: int) -> None:
         logger.warning("the silent process %s could not be ended: %s", pid, error)
 
 
-def watch_silence(agent: Agent, seconds: float) -> None:
-    """Start the heartbeats of an agent; 0 seconds: none."""
-    if seconds:
+def watch(agent: Agent, seconds: float) -> None:
+    """Start to watch the previous worker, if the job survives deaths or has heartbeats (`seconds` above 0)."""
+    if seconds or survive():
         agent.slots["heartbeat"] = Heartbeat(agent, seconds, survive())
 
 

@@ -19,7 +19,7 @@ from .._agent import current
 from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
 from .dynamic import join_dynamic
-from .heartbeat import watch_silence
+from .heartbeat import watch
 from .leaving import stop
 from .roll_call import RollCall
 from .start_surviving import check_all_live, join_or_lose
@@ -40,7 +40,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     atexit.register(_leave_at_exit)
     deadline = time.monotonic() + options.init_timeout
     agent = _join(name, comm, world_size, options, deadline)
-    watch_silence(agent, heartbeat())
+    watch(agent, heartbeat())
     return agent
 
 

@@ -1,0 +1,110 @@
+"""The program of `test_deaths_of_ranks.py`: one rank dies at a special moment, the others report what they see and end well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from mpi4py import MPI
+
+import mpigrad.distributed.rpc as rpc
+
+world, folder, moment = MPI.COMM_WORLD, Path(sys.argv[1]), sys.argv[2]
+FIRST, LAST = 0, world.size - 1
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def forever() -> None:
+    time.sleep(60)
+
+
+def say(text: str) -> None:
+    (folder / str(world.rank)).write_text(text)
+
+
+def start() -> None:
+    rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=world.size)
+
+
+def in_init() -> None:
+    if world.rank == LAST:
+        time.sleep(0.2)
+        die()
+    try:
+        start()
+    except rpc.WorkerLostError as error:
+        assert f"rank {LAST}" in str(error), error
+        say("the start failed")
+
+
+def before_init() -> None:
+    if world.rank == LAST:
+        die()
+    time.sleep(0.3)
+    try:
+        start()
+    except rpc.WorkerLostError as error:
+        assert f"rank {LAST}" in str(error), error
+        say("the start failed")
+
+
+def rank_zero() -> None:
+    start()
+    if world.rank == FIRST:
+        time.sleep(0.2)
+        die()
+    try:
+        rpc.rpc_sync("worker0", forever)
+    except rpc.WorkerLostError as error:
+        assert (error.name, error.rank) == ("worker0", 0), error
+        say("rank 0 is lost")
+    rpc.shutdown(timeout=30)
+    sys.exit(3)
+
+
+def exception() -> None:
+    start()
+    if world.rank == LAST:
+        raise ValueError("an error of one rank")
+    see_it()
+
+
+def silent_exit() -> None:
+    start()
+    if world.rank == LAST:
+        time.sleep(0.2)
+        os._exit(0)
+    see_it()
+
+
+def see_it() -> None:
+    seen: list[str] = []
+    rpc.on_worker_lost(lambda worker, incarnation, why: seen.append(worker.name))
+    limit = time.monotonic() + 30
+    while not seen and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert [info.id for info in rpc.get_worker_infos()] == list(range(LAST)), rpc.get_worker_infos()
+    rpc.shutdown(timeout=30)
+    say(f"{seen} lost")
+
+
+def all_but_one() -> None:
+    start()
+    rpc.api._barrier({f"worker{rank}" for rank in range(world.size)})
+    if world.rank != 1:
+        die()
+    agent = rpc.api._get_current_rpc_agent()
+    limit = time.monotonic() + 30
+    while len(agent.lost) < world.size - 1 and time.monotonic() < limit:
+        time.sleep(0.01)
+    rpc.shutdown(timeout=30)
+    say(f"{len(agent.lost)} lost")
+
+
+{each.__name__: each for each in (in_init, before_init, rank_zero, exception, silent_exit, all_but_one)}[moment]()
