@@ -40,9 +40,11 @@ def programs(page: str) -> list[str]:
     return found
 
 
-def run(code: str, ranks: int, where: Path, *arguments: str, fails: bool = False, **variables: str) -> str:
+def run(
+    code: str, ranks: int, where: Path, *arguments: str, options: tuple[str, ...] = (), fails: bool = False, **variables: str
+) -> str:
     (where / "program.py").write_text(code)
-    command = [sys.executable, "-m", "mpigrad", "run", "-n", str(ranks), "program.py", *arguments]
+    command = [sys.executable, "-m", "mpigrad", "run", *options, "-n", str(ranks), "program.py", *arguments]
     environment = {**clean_environment(), **variables}
     done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, timeout=SECONDS)
     assert (done.returncode != 0) is fails, done.stdout + done.stderr
@@ -129,6 +131,13 @@ def test_the_hang_is_explained_as_the_page_says(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for line in promised("guides/hang.md", r"(worker\d waits for \w+ on|all of them wait|with lock)"):
         assert line in done.stderr, done.stderr
+
+
+def test_the_loss_of_a_worker(tmp_path: Path) -> None:
+    (program,) = programs("guides/surviving.md")
+    shown = promised("guides/surviving.md", r"(worker2 was|\[)")
+    output = run(program, 4, tmp_path, options=("--survive",)).splitlines()
+    assert len(shown) == 3 and sorted(output) == sorted(["lost: worker2", *shown])
 
 
 def test_scripts(tmp_path: Path) -> None:

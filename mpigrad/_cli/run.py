@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.command import default_ranks, job_for, rank_program, surviving
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_rank, launched_size
-from mpigrad._process.survival import HEARTBEAT, SURVIVE
+from mpigrad._process.survival import HEARTBEAT, SURVIVE, SURVIVORS
 from mpigrad._watchdog import attach, jobs
 
 EPILOG = """\
@@ -85,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     variables = {attach.JOB: name_job(args)}
     if args.survive:
         options = [*surviving(launcher), *options]
-        variables[SURVIVE] = "1"
+        variables |= {SURVIVE: "1", SURVIVORS: "" if args.show else tempfile.mkdtemp(prefix="mpigrad-")}
     if args.heartbeat:
         variables[HEARTBEAT] = str(args.heartbeat)
     program = rank_program(*script, *args.arguments)
@@ -93,4 +95,16 @@ def run(args: argparse.Namespace) -> int:
     if args.show:
         print(shlex.join(job.command))
         return 0
-    return run_job(job, tagged=args.prefix)
+    code = run_job(job, tagged=args.prefix)
+    return code_of_survivors(code, variables[SURVIVORS]) if args.survive else code
+
+
+def code_of_survivors(code: int, folder: str) -> int:
+    """The exit code of a job that survives deaths: the launcher's, which is the survivors', but 1 if there are none."""
+    survivors = os.listdir(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    allocation = current_allocation()
+    if code or survivors or (allocation is not None and allocation.nodes > 1):  # ranks of other hosts leave no file here
+        return code
+    print("mpigrad: no rank has survived", file=sys.stderr)
+    return 1

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from mpigrad._launch.command import START
 from mpigrad._process.rank import EXPECTED_SIZE, check_expected_size, launched_rank
-from mpigrad._process.survival import end_alone, survive
+from mpigrad._process.survival import end_alone, mark_survivor, survive
 from mpigrad._watchdog.report import start_reporting
 
 TORCHRUN_PORT = "29500"
@@ -61,14 +61,16 @@ def publish_place() -> None:
 
 
 def guarded(body: Callable[[], object]) -> None:
-    """Run the body; an exception or a non-zero exit code aborts the whole job."""
+    """Run the body; an exception or a non-zero exit code aborts the whole job; only this rank, if the job survives that."""
     try:
         body()
+        mark_survivor()
     except SystemExit as stop:
         # as Python does: sys.exit(None) is success, sys.exit("text") prints the text and is a failure
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         if isinstance(stop.code, str):
             print(stop.code, file=sys.stderr)
+        mark_survivor()
         if code and survive():
             raise SystemExit(code) from None  # the end of this rank alone, with the handlers of `atexit`
         if code:

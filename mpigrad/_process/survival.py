@@ -10,6 +10,7 @@ from typing import NoReturn
 from .rank import launched_rank
 
 SURVIVE, HEARTBEAT = "MPIGRAD_SURVIVE", "MPIGRAD_HEARTBEAT"
+SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank that comes to its end leaves a file, if it is on the same host
 SHORTEST = 0.2  # seconds
 _ENABLED = "OMPI_MCA_mpi_ft_enable"  # set by `mpirun --with-ft ulfm`
 
@@ -36,6 +37,14 @@ def heartbeat() -> float:
     if seconds != 0 and not SHORTEST <= seconds < 1e6:
         raise RuntimeError(f"{HEARTBEAT}={text!r} is not a number of seconds: give at least {SHORTEST}, or 0 for no heartbeats")
     return seconds
+
+
+def mark_survivor() -> None:
+    """Leave a file that says that this rank has come to its end, for `mpigrad run`: launchers exit with 0 if all ranks die."""
+    folder = os.environ.get(SURVIVORS)
+    if folder and os.path.isdir(folder):
+        with open(os.path.join(folder, str(launched_rank())), "w"):
+            pass
 
 
 def end_alone() -> NoReturn:

@@ -72,6 +72,11 @@ test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs
 	$(PLAIN) tools/mpirun.sh $(OMPI) 3 300 -m tests.attack.storm --seconds 60 --dynamic
 	$(COMPILED) tools/mpirun.sh $(MPICH) 3 300 -m tests.attack.storm --seconds 60 --dynamic
 
+# Not part of `make test`, which has one such job.
+.PHONY: test-survive
+test-survive: compile  ## 200 ranks are killed or stopped at random moments on 4 and 8 ranks of Open MPI; all others must go on
+	$(COMPILED) $(OMPI)/bin/python -m tests.attack.deaths --kills 200
+
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
 test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)

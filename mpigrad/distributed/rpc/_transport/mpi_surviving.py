@@ -32,7 +32,6 @@ class SurvivingTransport(MPITransport):
     """`MPITransport` for jobs that go on when a rank is lost."""
 
     reports_losses = True
-    epochs: dict[int, int] = {}  # rank -> its known incarnation, of the agent
 
     def send_raised(self, dst: int, error: Exception) -> None:
         self._notice()
@@ -72,7 +71,8 @@ class SurvivingTransport(MPITransport):
         new = [rank for rank in failed_ranks(self._mpi, self._comm) if rank not in self.dead]
         for rank in new:
             self.abandon(rank, True)
-            self._ready.append(bytearray(lost_frame(self.rank, rank, self.epochs.get(rank, 0), BY_MPI)))
+            life = self.epochs.get(rank, 0) if self.epochs else 0
+            self._ready.append(bytearray(lost_frame(self.rank, rank, life, BY_MPI)))
         return bool(new)
 
     def abandon(self, rank: int, ended: bool) -> None:

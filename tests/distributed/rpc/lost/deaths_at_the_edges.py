@@ -107,4 +107,8 @@ def all_but_one() -> None:
     say(f"{len(agent.lost)} lost")
 
 
-{each.__name__: each for each in (in_init, before_init, rank_zero, exception, silent_exit, all_but_one)}[moment]()
+def all_of_them() -> None:
+    raise ValueError("an error of every rank")
+
+
+{each.__name__: each for each in (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them)}[moment]()

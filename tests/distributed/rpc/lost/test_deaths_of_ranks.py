@@ -35,6 +35,7 @@ def open_mpi() -> None:
         ("exception", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
         ("silent_exit", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
         ("all_but_one", {1: "3 lost"}, 0),
+        ("all_of_them", {}, 1),
     ],
 )
 def test_a_death_at_a_special_moment(tmp_path: Path, moment: str, said: dict[int, str], code: int) -> None:
