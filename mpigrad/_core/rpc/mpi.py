@@ -608,6 +608,8 @@ class MPITransport(Transport):
                 self._ready.append(bulk)
             else:
                 still.append(entry)
+        if self.dead:  # a rank may have been lost meanwhile, whose messages `abandon` has dropped
+            still = [entry for entry in still if origin_of(entry[1])[0] not in self.dead]
         self._coming = still
         self._looks += 1
         if still and (not self._looks & 1023 or len(still) > COMING_MAX):  # deadlines are long: check them rarely

@@ -21,6 +21,7 @@ from typing import Any
 from mpigrad._core.rpc import mpi as base
 from mpigrad._core.rpc.mpi import MPITransport, OfferReceive, OfferSend
 from mpigrad._core.rpc.transport import FrameWithArrays, origin_of
+from mpigrad._process.survival import survive
 
 from .._protocol.lost import BY_MPI, lost_frame
 from .mpi_probing import ProbedTransport
@@ -33,13 +34,17 @@ class SurvivingTransport(MPITransport):
 
     reports_losses = True
 
+    def __init__(self, comm: Any, first_tag: int = 0) -> None:
+        super().__init__(comm, first_tag)
+        self._asks = survive()  # whether MPI can be asked; otherwise losses come from heartbeats only
+
     def send_raised(self, dst: int, error: Exception) -> None:
         self._notice()
         if dst not in self.dead:
             raise error
 
     def poll_raised(self, error: Exception) -> None:
-        if not self._notice() and not self._is_failure(error):
+        if not self._notice() and not (self._asks and self._is_failure(error)):
             raise error
 
     def receive_raised(self, requests: list[Any], bulk: FrameWithArrays, error: Exception) -> None:
@@ -54,11 +59,14 @@ class SurvivingTransport(MPITransport):
             try:
                 return super().completes(request, limit)
             except self._mpi.Exception:
+                if not self._asks:
+                    raise
                 self._comm.Ack_failed()
         return False
 
     def check_start(self) -> None:
-        check_members(self._mpi, self._comm)
+        if self._asks:
+            check_members(self._mpi, self._comm)
 
     def _is_failure(self, error: Exception) -> bool:
         MPI = self._mpi
@@ -67,6 +75,8 @@ class SurvivingTransport(MPITransport):
 
     def _notice(self) -> bool:
         """Ask MPI which ranks have failed, and report new ones; whether there are any."""
+        if not self._asks:
+            return False
         self._comm.Ack_failed()
         new = [rank for rank in failed_ranks(self._mpi, self._comm) if rank not in self.dead]
         for rank in new:

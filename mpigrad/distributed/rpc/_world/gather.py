@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mpigrad._core.future import Future
 
 from .._agent.current import get_agent
+from .._protocol import extensions
 from ..constants import UNSET_RPC_TIMEOUT
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
     names = sorted(agent.by_name if worker_names is None else worker_names)
     if agent.info.name not in names:
         raise ValueError(f"{agent.info.name} is not one of the workers of this gather: {names}")
+    for info in list(agent.left.values()):
+        if info.name in names and info.name not in agent.by_name:
+            raise agent.gone_error(info.id)
     seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
     gathers = _of(agent)
     group = ",".join(names)
@@ -98,6 +102,14 @@ def _await(agent: Agent, gathers: _Gathers, key: str, names: list[str], seconds:
     return gather.result.value()
 
 
+def _worker_lost(agent: Agent, rank: int) -> None:
+    """Fail the gathers that wait for a worker that has left or was lost."""
+    info = agent.left.get(rank)
+    for key, gather in list(_of(agent).open.items()):
+        if info is not None and info.name in key.partition(":")[2].split(",") and not gather.result.done():
+            gather.result._set(2, agent.gone_error(rank))
+
+
 def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
     """Runs on the leader: adds the object of one worker."""
     gathers = _of(get_agent())
@@ -105,7 +117,7 @@ def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
     with gathers.lock:
         gather.objects[name] = obj
         complete = len(gather.objects) == len(names)
-    if complete:
+    if complete and not gather.result.done():
         gather.result.set_result(dict(gather.objects))
 
 
@@ -114,3 +126,6 @@ def _to_follower(key: str, objects: dict[str, Any]) -> None:
     gather = _of(get_agent()).get(key)
     if not gather.result.done():
         gather.result.set_result(objects)
+
+
+extensions.worker_lost_hooks.append(_worker_lost)

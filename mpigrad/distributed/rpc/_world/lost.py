@@ -31,6 +31,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mpigrad._process.mpi_end import leave_mpi_unfinalised
+
 from .._protocol import extensions
 from .._protocol.lost import BY_SILENCE, Loss, reason
 from .._protocol.message import MessageType
@@ -109,7 +111,10 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
     logger.warning("%s: %s was lost: %s", agent.info, info, loss.why)
     with agent.progress.queue.lock:
         agent.transport.abandon(rank, how != BY_SILENCE)
+    leave_mpi_unfinalised()  # MPI_Finalize would wait for the lost process
     agent.lose(rank, f"{info} was lost: {loss.why}")
+    if agent.membership is not None:
+        agent.membership.note_left(rank, incarnation)
     callbacks_of(agent).tell(loss)
 
 

@@ -37,6 +37,7 @@ def new_agent(name: str, transport: Transport, options: Any, cls: type[Agent] = 
     load_layers()
     agent = cls(name, transport, options.num_worker_threads, options.rpc_timeout)
     agent.options = options
+    transport.epochs = agent.epochs
     agent.closing_protocol = Closing(agent)
     for hook in extensions.start_hooks:
         hook(agent)

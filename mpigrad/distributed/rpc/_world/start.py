@@ -85,7 +85,6 @@ def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float)
             _meetings[place] = meeting
         raise
     agent.communicator = meeting.duplicate
-    agent.transport.epochs = agent.epochs
     return agent
 
 
