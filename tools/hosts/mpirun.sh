@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Run Python with one rank on each of N "hosts": tools/hosts/mpirun.sh VENV N SECONDS ARGS...
+# HOSTS_OPTIONS has more options for mpiexec.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$(realpath "$1") ranks=$2 seconds=$3
@@ -15,4 +16,6 @@ if [ -e "$venv/bin/prterun" ]; then
 else
   options=(-launcher ssh -launcher-exec "$here/ssh.sh" -hosts "$hosts")
 fi
-exec timeout -k 5 "$seconds" "$here/on.sh" mg1 "$venv/bin/mpiexec" "${options[@]}" -n "$ranks" "$venv/bin/python" "$@"
+read -ra more <<< "${HOSTS_OPTIONS:-}"
+exec timeout -k 5 "$seconds" "$here/on.sh" mg1 "$venv/bin/mpiexec" "${options[@]}" "${more[@]}" -n "$ranks" \
+  "$venv/bin/python" "$@"
