@@ -19,10 +19,11 @@ LOSS_GAP = 1e-4
 
 @dataclass(frozen=True)
 class Bar:
-    """One goal for a measure of mpigrad: so many times faster than another library, at most so many times slower, or an absolute
-    limit.
+    """One goal for a measure of mpigrad: so many times faster than another library, at most so many times slower, at most so much
+    more, or an absolute limit.
 
     ``against`` names the rival (None: the limit is a plain value); ``other`` its measure, when that is not the same.
+    ``more``: the limit is a difference.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Bar:
     against: str | None = None
     faster: bool = True
     other: str | None = None
+    more: bool = False
 
     def found(self, results: Rounds) -> Spread | None:
         """The ratio (times faster or times slower) or the value; None if a measure is missing."""
@@ -38,17 +40,21 @@ class Bar:
         if self.against is None:
             return spread(present(ours))
         theirs = rounds_of(results, self.other or self.measure, self.against)
+        if self.more:
+            return spread([a - b for a, b in zip(ours, theirs) if a is not None and b is not None])
         return ratio(theirs, ours) if self.faster else ratio(ours, theirs)
 
     def cleared(self, found: Spread) -> bool:
         """Whether the median over the rounds meets the goal."""
-        wants_more = self.against is not None and self.faster
+        wants_more = self.against is not None and self.faster and not self.more
         return found.median >= self.limit if wants_more else found.median <= self.limit
 
     def wanted(self) -> str:
         """The goal in words."""
         if self.against is None:
             return f"at most {self.limit:g}"
+        if self.more:
+            return f"at most {self.limit:g} more than {self.against}"
         if self.faster:
             return f"{self.limit:g}x faster than {self.against}"
         rival = f"{self.against}'s" if self.against != OURS else "its own"
@@ -61,6 +67,10 @@ def faster(title: str, measure: str, times: float, than: str = "torch") -> Bar:
 
 def within(title: str, measure: str, times: float, of: str = "torch", other: str | None = None) -> Bar:
     return Bar(title, measure, times, of, faster=False, other=other)
+
+
+def beyond(title: str, measure: str, seconds: float, of: str = "raw") -> Bar:
+    return Bar(title, measure, seconds, of, more=True)
 
 
 ECHOES = tuple(
@@ -93,6 +103,15 @@ BARS = (
     faster("the same torch program: parameter-server step, 10 MB, 3 trainers", "torch_parameter_server.step", 2.0),
     within("small call: torch tensors instead of ours", "torch_calls.small_in_context", 3.0, OURS, "own_calls.small_in_context"),
     within("remote add: torch tensors instead of ours", "torch_backward.remote_add", 3.0, OURS, "own_backward.remote_add"),
+    *(
+        within(f"all_reduce of {size} MiB beside mpi4py's Allreduce", f"collectives.all_reduce_{size}", 1.15, "raw")
+        for size in (1, 16, 64)
+    ),
+    beyond("a small differentiable all_reduce beside mpi4py's Allreduce, in seconds", "collectives.small_sum", 10e-6),
+    beyond("a small differentiable all_gather beside mpi4py's Allgather, in seconds", "collectives.small_gather", 10e-6),
+    beyond("a small differentiable all_to_all_single beside mpi4py's, in seconds", "collectives.small_exchange", 10e-6),
+    faster("DDP step of a 10 MB model", "ddp.step", 1.3),
+    Bar("DDP step beside its computation, with communication half as long", "ddp.overlap", 1.155),
     faster("sparse Embedding step, 1,000,000 x 64", "embedding.rows_1m", 3.0),
     faster("sparse EmbeddingBag step, 1,000,000 x 64", "embedding.bag_1m", 3.0),
     within("sparse step whatever the rows", "embedding.rows_1m", 1.3, OURS, "embedding.rows_100k"),

@@ -51,6 +51,13 @@ FAMILIES = (
     Family("own_backward", 2, {"mpigrad": "backward"}, ("remote_add", "retained")),
     Family("torch_pipeline", 3, both("pipeline"), ("step",), tensors="torch"),
     Family("torch_parameter_server", 4, both("parameter_server"), ("step",), budget=1.0, tensors="torch"),
+    Family(
+        "collectives",
+        2,
+        {**both("collectives"), "raw": "raw_collectives"},
+        ("all_reduce_1", "all_reduce_16", "all_reduce_64", "small_sum", "small_gather", "small_exchange"),
+    ),
+    Family("ddp", 2, both("ddp"), ("step", "overlap", "overlap_slow"), budget=1.0, without={"torch": ("overlap", "overlap_slow")}),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
     Family("mlp", 1, both("mlp"), ("mlp_step",), budget=1.0),

@@ -12,7 +12,7 @@ from mpigrad._tensor import Tensor
 
 from ._differentiable.members import member_of
 from ._differentiable.movement import AllGather, AllToAllSingle, Broadcast
-from ._differentiable.reductions import AllReduce, ReduceScatterOf
+from ._differentiable.reductions import ReduceScatterOf, all_reduced
 from ._process_group.groups import ProcessGroup, registered
 from ._process_group.reduce_op import ReduceOp
 
@@ -45,7 +45,7 @@ def wait_tensor(tensor: Tensor) -> Tensor:
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
     """Return the reduction of the tensors of all ranks on every rank."""
-    return AllReduce.apply(_op_of(reduceOp), _group_of(group), self)
+    return all_reduced(_op_of(reduceOp), _group_of(group), self)
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:

@@ -18,6 +18,7 @@ from mpigrad._process.survival import end_alone, survive
 _abort_installed = False
 _process = 0  # pid of the process that `_refuse_children` has checked; differs in a forked child
 _turn = Mutex()
+_current_turn: Any = None  # what `mpi_turn` returns; None before its first call
 
 
 def mpi() -> Any:
@@ -79,8 +80,16 @@ def turn_lock() -> Any:
 
 def mpi_turn() -> Any:
     """A context manager around one MPI call: nothing with MPI_THREAD_MULTIPLE, else the lock of the process."""
+    if _process == os.getpid() and _current_turn is not None and why_unusable() is None:
+        return _current_turn
+    return _found_turn()
+
+
+def _found_turn() -> Any:
+    global _current_turn
     MPI = mpi()
-    return nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
+    _current_turn = nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
+    return _current_turn
 
 
 def oversubscribed() -> bool:

@@ -240,6 +240,11 @@ class Sink:
         """Handle a gradient with the node's hooks: pre-hooks may change it, post-hooks see it."""
         assert node.hooks is not None
         raw = self.F is RAW
+        if type(node) is GuestLeaf:  # its pre-hooks are the framework's own
+            self.context.accumulate_guest(node, grad, not raw)
+            for hook in list(node.hooks.post.values()):
+                hook((), (grad,))
+            return
         given = tuple(
             wrap(as_array(each)) if raw and each is not None else each
             for each in (grad if node.outputs != 1 else [grad])

@@ -10,6 +10,7 @@ from mpigrad.autograd.function import Function
 
 from .._process_group import collectives as plain
 from .._process_group.groups import ProcessGroup
+from .._process_group.objects import all_gather_object
 from .._process_group.reduce_op import ReduceOp
 from .members import empty_like, member_of, place_in
 
@@ -89,6 +90,24 @@ class AllGather(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         return None, ReduceScatter.apply(ctx.group, grad)
+
+
+class AllGatherUneven(Function):
+    """Collects tensors of different shapes on all ranks; the adjoint sends each rank its gradients, which it sums."""
+
+    @staticmethod
+    def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> tuple[Tensor, ...]:
+        ctx.group, ctx.shape = group, tuple(tensor.shape)
+        shapes: list[Any] = [None] * group.size()
+        all_gather_object(shapes, ctx.shape, group)
+        made = [empty_like(tensor, shape) for shape in shapes]
+        plain.all_gather(made, tensor, group)
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+        terms = AllToAll.apply(ctx.group, [ctx.shape] * ctx.group.size(), *grads)
+        return None, sum(terms[1:], terms[0])
 
 
 class ReduceScatter(Function):
@@ -181,8 +200,9 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     return Scatter.apply(place_in(found, src), found, *tensors)
 
 
-def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks on every rank.
+def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tuple[Tensor, ...]:
+    """Return the tensors of all ranks on every rank. With `uneven`, an addition, their shapes may differ; ranks then exchange
+    the shapes first.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -190,6 +210,8 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     (tensor([1., 1.]),)
     >>> dist.destroy_process_group()
     """
+    if uneven:
+        return AllGatherUneven.apply(member_of(group), tensor)
     return tuple(AllGather.apply(member_of(group), tensor).unbind(0))
 
 

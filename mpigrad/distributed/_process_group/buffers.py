@@ -33,6 +33,8 @@ def outgoing(tensor: Tensor) -> Any:
     """The tensor's elements in contiguous memory that MPI can read; the tensor's own memory if possible."""
     check_tensor(tensor)
     array = tensor._array
+    if type(array) is np.ndarray and array.flags.c_contiguous:
+        return array
     if type(array) is not np.ndarray and not _Mode.cuda_aware:
         return to_host(array)
     with guard(array):

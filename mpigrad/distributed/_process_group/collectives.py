@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import guard, is_loaded
+from mpigrad._core.tensor import wrap
 from mpigrad._settings import are_deterministic_algorithms_enabled
 from mpigrad._tensor import Tensor
 
@@ -37,8 +38,9 @@ from .buffers import (
 )
 from .finish_on_streams import finish_on_streams
 from .groups import ProcessGroup, place_of, resolve, root_of
+from .on_one_host import RingSum, suits
 from .reduce_op import ReduceOp, operation
-from .work import Work
+from .work import Work, wait_for
 
 
 def _start(
@@ -116,12 +118,15 @@ def broadcast(
 
 
 # types without a portable MPI reduction are converted for the reduction
+_REDUCIBLE = "fdFDbBhHiIlLqQ"
 _WIDER: dict[str, Any] = {"float16": np.dtype("f4"), "bfloat16": np.dtype("f4"), "bool": np.dtype("u1")}
 
 
 def _for_reduction(tensor: Tensor) -> Any:
     """The tensor's elements in a type that MPI can reduce."""
     array = outgoing(tensor)
+    if array.dtype.char in _REDUCIBLE:
+        return array
     with guard(array):
         return array.astype(_WIDER.get(array.dtype.name, array.dtype), copy=False)
 
@@ -191,21 +196,44 @@ def _reduction(
     def finish() -> None:
         with guard(made):
             if op is ReduceOp.AVG:
-                made[...] = made / found.size()
+                made[...] /= found.size()
             arrived(output, made.astype(kind, copy=False))
 
-    source = _mpi.mpi().IN_PLACE if in_place else typed(given)
+    def start() -> Any:
+        if name == "all_reduce" and suits(found, given, op):
+            return RingSum(found, given, made)
+        return begin(_mpi.mpi().IN_PLACE if in_place else typed(given), typed(made) if mine else None, how, *root)
+
     return _start(
-        name, found, lambda: begin(source, typed(made) if mine else None, how, *root), finish if mine else None,
-        (given, made), async_op, [output], alike=(output, op.name, *(f"root {rank}" for rank in root)),
+        name, found, start, finish if mine else None, (given, made), async_op, [output],
+        alike=(output, op.name, *(f"root {rank}" for rank in root)),
     )  # fmt: skip
 
 
-def all_reduced(tensor: Tensor, op: ReduceOp, found: ProcessGroup) -> Tensor:
-    """A new tensor with the reduction of dense tensors of all ranks."""
-    output = tensor.new_empty(tuple(tensor.shape))
+def all_reduced(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
+    """A new array with the reduction of arrays of all ranks."""
+    if type(array) is np.ndarray and array.nbytes < _SMALL and array.dtype.char in "fdFD" and array.flags.c_contiguous:
+        at_once = op is ReduceOp.SUM or op is ReduceOp.AVG
+        if at_once and seconds_to_agree(found) is None and not are_deterministic_algorithms_enabled():
+            return _summed_at_once(array, op, found)
+    tensor = wrap(array)
+    output = tensor.new_empty(array.shape)
     _reduction("all_reduce", found, output, _for_reduction(tensor), op, found.comm.Iallreduce, False)
-    return output
+    return output._array
+
+
+_SMALL = 1 << 16  # bytes; the microseconds of the general way do not count for larger arrays
+
+
+def _summed_at_once(array: np.ndarray, op: ReduceOp, found: ProcessGroup) -> np.ndarray:
+    """The sum or average of a small host array, without the general way's `Work`."""
+    made = np.empty(array.shape, array.dtype)
+    with mpi_turn():
+        request = found.comm.Iallreduce(array, made)
+    wait_for("all_reduce", request, found.timeout, (array, made))
+    if op is ReduceOp.AVG:
+        made /= len(found.ranks)
+    return made
 
 
 def all_reduce_dense(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
@@ -251,6 +279,8 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Collect the tensors of all ranks in `tensor_list`, on every rank. With `async_op`, return a `Work` at once.
 
+    Tensors of different ranks may have different shapes; those in `tensor_list` then have them, too.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
     >>> made = [mpigrad.zeros(2)]
@@ -263,6 +293,8 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         return None
     check_list(tensor_list, found.size(), "tensor_list")
     check_tensor(tensor)
+    if any(each.shape != tensor.shape for each in tensor_list) and tensor_list[found.rank()].shape == tensor.shape:
+        return _all_gather_uneven(tensor_list, tensor, found, async_op)
     same_shape(tensor_list, tensor, "all_gather")
     given = outgoing(tensor)
     rows = _rows(found.size(), given)
@@ -270,6 +302,33 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         "all_gather", found, lambda: found.comm.Iallgather(as_bytes(given), as_bytes(rows)),
         lambda: _into_list(tensor_list, rows), (given, rows), async_op, tensor_list, alike=(tensor,),
     )  # fmt: skip
+
+
+def _all_gather_uneven(tensors: list[Tensor], tensor: Tensor, found: ProcessGroup, async_op: bool) -> Work | None:
+    """`all_gather` of tensors of different shapes."""
+    same_type(tensors, tensor)
+    given, counts = outgoing(tensor), [each._array.nbytes for each in tensors]
+    made = space((sum(counts),), np.uint8, given)
+    return _start(
+        "all_gather", found, lambda: found.comm.Iallgatherv(as_bytes(given), _in_pieces(made, counts)),
+        lambda: _cut_up(made, tensors), (given, made), async_op, tensors, alike=(tensor.dtype,),
+    )  # fmt: skip
+
+
+def _in_pieces(buffer: Any, counts: list[int]) -> list[Any]:
+    """A buffer of bytes for MPI, with a piece for each rank."""
+    return [buffer if type(buffer) is np.ndarray else as_bytes(buffer)[0], counts, _mpi.mpi().BYTE]
+
+
+def _cut_up(buffer: Any, tensors: Sequence[Tensor]) -> None:
+    """Copy a buffer of bytes into tensors, one after the other."""
+    start = 0
+    for tensor in tensors:
+        array = tensor._array
+        with guard(buffer):
+            part = buffer[start : start + array.nbytes].copy().view(array.dtype)
+        start += array.nbytes
+        arrived(tensor, part)
 
 
 def all_gather_into_tensor(
@@ -449,22 +508,11 @@ def all_to_all(
     given = joined(sent)
     made = space((sum(each.nbytes for each in back),), np.uint8, back[0])
     counts, places = [each.nbytes for each in sent], [each.nbytes for each in back]
-
-    def finish() -> None:
-        start = 0
-        for tensor, array in zip(output_tensor_list, back):
-            with guard(made):
-                part = made[start : start + array.nbytes].copy().view(array.dtype)
-            start += array.nbytes
-            arrived(tensor, part)
-
-    def begin() -> Any:
-        MPI = _mpi.mpi()
-        buffers = [each if type(each) is np.ndarray else as_bytes(each)[0] for each in (given, made)]
-        return found.comm.Ialltoallv([buffers[0], counts, MPI.BYTE], [buffers[1], places, MPI.BYTE])
-
-    return _start("all_to_all", found, begin, finish, (given, made), async_op, output_tensor_list,
-        alike=(input_tensor_list[0].dtype,))  # fmt: skip
+    return _start(
+        "all_to_all", found, lambda: found.comm.Ialltoallv(_in_pieces(given, counts), _in_pieces(made, places)),
+        lambda: _cut_up(made, output_tensor_list), (given, made), async_op, output_tensor_list,
+        alike=(input_tensor_list[0].dtype,),
+    )  # fmt: skip
 
 
 def all_to_all_single(

@@ -37,6 +37,8 @@ class ProcessGroup:
         self.monitored = 0  # number of calls of `monitored_barrier`; gives each its own tag
         self.unanswered: list[Any] = []  # receives of barriers that timed out; see `monitored.py`
         self.watch = Watch(comm, ranks) if survive() else None
+        self.sums = 0  # number of sums around a ring; gives each its own tag
+        self.one_host: bool | None = None  # whether all ranks run on this host; None: not known yet
 
     def rank(self) -> int:
         """This process's rank in the group."""

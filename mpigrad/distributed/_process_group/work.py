@@ -1,9 +1,13 @@
 """`Work`: a pending MPI operation, and how to wait for it without blocking other threads.
 
-Operations are non-blocking. The waiting thread tests them, first without a pause (small operations take microseconds, and MPI
-moves large ones on only while it is called), then with growing pauses: pool threads can serve RPC meanwhile, no core is kept
-busy, and timeouts are noticed. Futures must complete even if no thread waits: one background thread tests those,
-and ends when there are none. With MPI_THREAD_SERIALIZED every MPI call takes the lock of the process, which RPC takes too.
+Operations are non-blocking. The waiting thread tests them, first without a pause for about the time that the operation itself
+takes (small ones take microseconds, and MPI moves large ones on only while it is called), then with growing pauses: pool threads
+can serve RPC meanwhile, no core is kept busy, and timeouts are noticed. With more ranks than cores the pauses begin at once.
+Futures must complete even if no thread waits: one background thread tests those, and ends when there are none. With
+MPI_THREAD_SERIALIZED every MPI call takes the lock of the process, which RPC takes too.
+
+A program may drop a `Work` without waiting for it. MPI goes on to use its buffers, so they are kept until a later operation finds
+it complete.
 """
 
 from __future__ import annotations
@@ -11,15 +15,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from mpigrad.futures import Future
 
 from .. import _mpi
-from .._mpi import mpi_turn
+from .._mpi import mpi_turn, oversubscribed
 
 _SHORTEST, _LONGEST = 20e-6, 1e-3  # pauses between two tests, in seconds
 _AT_ONCE = 100  # tests before the first pause; a core that is given away comes back milliseconds later if others compute
+_BYTES_PER_SECOND = 1e9  # a low estimate of the speed of transfers
 
 
 class Work:
@@ -35,7 +41,14 @@ class Work:
         self._result: Any = None
         self._error: BaseException | None = None
         self._source, self._bytes = -1, 0
+        self._status = _mpi.mpi().Status() if name == "recv" else None
+        if _dropped:
+            _forget_completed()
         self._on_taking: Callable[[], None] | None = None  # with GPUs: makes the streams of a thread that reads the result wait
+
+    def __del__(self) -> None:
+        if not getattr(self, "_done", True) and self._keep is not None:
+            _dropped.append((self._request, self._keep))
 
     def is_completed(self) -> bool:
         """Whether the operation is complete; if so, copies its result into the tensors."""
@@ -44,13 +57,12 @@ class Work:
 
     def _test(self) -> bool:
         if not self._done:
-            MPI = _mpi.mpi()
-            status = MPI.Status()
             try:
                 with mpi_turn():
-                    self._done = self._request.Test(status)
+                    self._done = self._request.Test(self._status)
                 if self._done:
-                    self._source, self._bytes = status.Get_source(), status.Get_count(MPI.BYTE)
+                    if self._status is not None:
+                        self._source, self._bytes = self._status.Get_source(), self._status.Get_count(_mpi.mpi().BYTE)
                     self._result = self._finish(self)
             except Exception as error:
                 self._done, self._error = True, error
@@ -60,22 +72,26 @@ class Work:
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait until the operation is complete; RuntimeError after the timeout."""
-        seconds = timeout.total_seconds() if timeout else self._seconds
-        deadline = None if seconds is None else time.monotonic() + seconds
-        pause, tests = _SHORTEST, 0
-        while not self.is_completed():
-            tests += 1
-            if tests < _AT_ONCE:
-                continue
-            if deadline is not None and time.monotonic() > deadline:
-                raise self._late(seconds)
-            time.sleep(pause)
-            pause = min(pause * 1.3, _LONGEST)
+        if not self.is_completed():
+            self._wait(timeout.total_seconds() if timeout else self._seconds)
         if self._error is not None:
             raise self._error
         if self._on_taking is not None:
             self._on_taking()
         return True
+
+    def _wait(self, seconds: float | None) -> None:
+        start = time.monotonic()
+        busy_until = start + (0 if oversubscribed() else _LONGEST + _bytes_of(self._keep) / _BYTES_PER_SECOND)
+        pause, tests = _SHORTEST, 0
+        while not self.is_completed():
+            tests += 1
+            if tests < _AT_ONCE or (now := time.monotonic()) < busy_until:
+                continue
+            if seconds is not None and now > start + seconds:
+                raise self._late(seconds)
+            time.sleep(pause)
+            pause = min(pause * 1.3, _LONGEST)
 
     def _late(self, seconds: float | None) -> RuntimeError:
         return RuntimeError(
@@ -108,6 +124,35 @@ class Work:
         future: Future = Future()
         _complete_later(self, future)
         return future
+
+
+_dropped: list[tuple[Any, Any]] = []  # requests and buffers of operations that were dropped before they were complete
+
+
+def _forget_completed() -> None:
+    for _ in range(len(_dropped)):
+        try:
+            request, keep = _dropped.pop(0)
+        except IndexError:  # another thread does the same
+            return
+        with mpi_turn():
+            done = request.Test()
+        if not done:
+            _dropped.append((request, keep))
+
+
+def _bytes_of(buffers: Any) -> int:
+    return sum(getattr(each, "nbytes", 0) for each in (buffers if isinstance(buffers, tuple) else (buffers,)))
+
+
+def wait_for(name: str, request: Any, timeout: timedelta, keep: Any) -> None:
+    """Wait for an MPI request without making a `Work` if it ends soon."""
+    turn = mpi_turn()
+    for _ in range(_AT_ONCE):
+        with turn:
+            if request.Test():
+                return
+    Work(name, request, lambda _: None, timeout.total_seconds(), keep).wait()
 
 
 _awaited: list[tuple[Work, Future, float | None]] = []  # with the deadline of each

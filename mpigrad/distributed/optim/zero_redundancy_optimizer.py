@@ -11,11 +11,12 @@ from mpigrad.optim.optimizer import Optimizer
 from .._process_group.groups import ProcessGroup, resolve
 from .._process_group.objects import gather_object
 from .._process_group.states import copy_from
+from ..algorithms.join import Join, Joinable, JoinHook, _JoinConfig
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer whose state is divided among the ranks of a group (stage 1 of ZeRO, Rajbhandari et al., 2020).
 
     All ranks need the same gradients, as `DistributedDataParallel` gives them. A step updates this rank's share of parameters,
@@ -49,6 +50,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         found = resolve(process_group)
         if found is None:
             raise ValueError("ZeroRedundancyOptimizer: this rank is not a member of process_group")
+        self._join_config = _JoinConfig.construct_disabled_join_config()
         self.process_group: ProcessGroup = found
         self.optim = optimizer_class(params, **defaults)  # type: ignore[call-arg]
         self.defaults, self.param_groups, self.state = self.optim.defaults, self.optim.param_groups, self.optim.state
@@ -74,6 +76,10 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update this rank's share, and copy all shares to all ranks."""
+        Join.notify_join_context(self)
+        return self._step(closure, **kwargs)
+
+    def _step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         self._consolidated = None
         groups = [group["params"] for group in self.param_groups]
         for group in self.param_groups:
@@ -87,6 +93,20 @@ class ZeroRedundancyOptimizer(Optimizer):
             if share:
                 copy_from(rank, share, self.process_group)
         return made
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What this rank does in a `Join` when it has no more input: it updates its share, and sends and receives shares."""
+        return _StepOfOthers(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the first parameter."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The group whose ranks share the state."""
+        return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Collect the state of all ranks on rank `to`, for `state_dict` there. All ranks call it."""
@@ -113,3 +133,13 @@ class ZeroRedundancyOptimizer(Optimizer):
         kept = {index: state for index, state in state_dict["state"].items() if id(every[index]) in self._own}
         self.optim.load_state_dict({**state_dict, "state": kept})
         self.param_groups, self.state = self.optim.param_groups, self.optim.state
+
+
+class _StepOfOthers(JoinHook):
+    """A step of the ranks that have input, in which this one takes part."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self._optimizer._step()

@@ -10,7 +10,7 @@ The group has a communicator of its own, so reductions are never mixed up with c
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,45 @@ class Reducer:
         self._unused: list[Tensor] = []
         self._static_unused: list[Tensor] | None = None
         self._context: Any = None
-        self._in_context: list[tuple[AccumulateGrad, Any]] = []  # accumulators, kept alive, and handles of their hooks
+        self._in_context: list[tuple[Any, Any]] = []  # accumulators, kept alive, and handles of their hooks
         # in reverse: the backward pass reaches the last layers first
         self._assign(list(reversed(self.parameters)))
-        self._handles = [each.register_post_accumulate_grad_hook(self._arrived) for each in self.parameters]
+        self._handles = [self._hook_of(each) for each in self.parameters]
 
+    # -- the framework of the parameters: interop/_torch_parallel.py has another ----------------------------------------
+    def _hook_of(self, parameter: Tensor) -> Any:
+        """Call `_arrived` when the gradient of a parameter is complete; returns a handle."""
+        return parameter.register_post_accumulate_grad_hook(self._arrived)
+
+    def _leaf_of(self, parameter: Tensor) -> Any:
+        """The node at which a distributed pass adds up the gradients of a parameter."""
+        return accumulator(parameter)
+
+    def _local_grad(self, parameter: Tensor) -> Tensor | None:
+        return parameter._grad
+
+    def _grad_in_context(self, parameter: Tensor) -> Tensor | None:
+        return self._context.gradients.get(parameter)  # type: ignore[no-any-return]
+
+    def _set_grad(self, parameter: Tensor, made: Any) -> None:
+        if self._context is None:
+            parameter._grad = made
+        else:
+            with self._context.lock:
+                self._context.gradients[parameter] = made
+
+    def _used(self, outputs: Any) -> set[int]:
+        """The ids of the parameters on which the outputs of a forward depend."""
+        seen: set[Any] = set()
+        stack = [edge[0] for each in tensors_in(outputs, Tensor) if (edge := edge_of(each)) is not None]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                stack += [edge[0] for edge in node.edges if edge is not None]
+        return {id(node.variable) for node in seen if type(node) is AccumulateGrad}
+
+    # -- buckets -------------------------------------------------------------------------------------------------------
     def _assign(self, order: Sequence[Tensor]) -> None:
         self.buckets: list[Bucket] = assigned(order, self._sparse, self._caps)
         self._place = {id(each): (bucket, i) for bucket in self.buckets for i, each in enumerate(bucket.parameters)}
@@ -80,7 +114,7 @@ class Reducer:
         broadcast(sent, group=self.group, group_src=0)
         self._assign([self.parameters[i] for i in sent._array.tolist()])
 
-    def prepare(self, outputs: Iterable[Tensor]) -> None:
+    def prepare(self, outputs: Any) -> None:
         """Expect a backward pass from `outputs`."""
         # the pass before has not brought all gradients: some parameters were not used in it
         if self._armed and self._begun:
@@ -93,18 +127,11 @@ class Reducer:
         self._unused = self._find(outputs) if self._find_unused or self._static else []
         self._watch_context()
 
-    def _find(self, outputs: Iterable[Tensor]) -> list[Tensor]:
+    def _find(self, outputs: Any) -> list[Tensor]:
         """The parameters on which none of the outputs depends."""
         if self._static and self._static_unused is not None:
             return self._static_unused
-        seen: set[Any] = set()
-        stack = [edge[0] for each in outputs if (edge := edge_of(each)) is not None]
-        while stack:
-            node = stack.pop()
-            if node not in seen:
-                seen.add(node)
-                stack += [edge[0] for edge in node.edges if edge is not None]
-        used = {id(node.variable) for node in seen if type(node) is AccumulateGrad}
+        used = self._used(outputs)
         unused = [each for each in self.parameters if id(each) not in used]
         if self._static:
             self._static_unused = unused
@@ -117,7 +144,7 @@ class Reducer:
         if self._context is None:
             return
         for each in self.parameters:
-            node = accumulator(each)
+            node = self._leaf_of(each)
             self._in_context.append((node, node.register_hook(lambda _, __, leaf=each: self._arrived(leaf))))
 
     def _forget_context(self) -> None:
@@ -138,7 +165,7 @@ class Reducer:
         return id(parameter) in self._arrived_ids
 
     def _grad_of(self, parameter: Tensor) -> Tensor | None:
-        return parameter._grad if self._context is None else self._context.gradients.get(parameter)
+        return self._local_grad(parameter) if self._context is None else self._grad_in_context(parameter)
 
     def _arrived(self, parameter: Tensor) -> None:
         """The hook of a parameter, called when its gradient is complete."""
@@ -187,9 +214,7 @@ class Reducer:
             self._arrivals = [numbers[each] for each in self._arrived_ids]
         for bucket in self.buckets:
             bucket.wait()
-            for place, parameter in enumerate(bucket.parameters):
-                if used is None or used[self.names[id(parameter)]]:
-                    self._write(bucket, place, parameter)
+            self._write_all(bucket, used)
         self._passes = self._passes or 1
         self._disarm()
 
@@ -204,6 +229,11 @@ class Reducer:
         marks = wrap(np.array([id(each) not in unused for each in self.parameters], "i4"))
         all_reduce(marks, ReduceOp.MAX, self.group)
         return {self.names[id(each)]: bool(mark) for each, mark in zip(self.parameters, marks._array.tolist())}
+
+    def _write_all(self, bucket: Bucket, used: dict[str, bool] | None) -> None:
+        for place, parameter in enumerate(bucket.parameters):
+            if used is None or used[self.names[id(parameter)]]:
+                self._write(bucket, place, parameter)
 
     def _write(self, bucket: Bucket, place: int, parameter: Tensor) -> None:
         held = self._grad_of(parameter)
@@ -224,23 +254,34 @@ class Reducer:
         else:
             with guard(bucket.views[place]):
                 made = wrap(bucket.views[place].copy())
-        if self._context is None:
-            parameter._grad = made
-        else:
-            with self._context.lock:
-                self._context.gradients[parameter] = made
+        self._set_grad(parameter, made)
 
     # -- ranks without input -------------------------------------------------------------------------------------------
     def shadow(self) -> None:
-        """Take part in the reductions of other ranks' passes, with zeros as gradients."""
+        """Take part in the reductions of other ranks' passes, with zeros as gradients. This rank gets the averages, too: it may
+        have a part of an optimizer's state.
+        """
         for bucket in self.buckets:
             bucket.reset()
             for place in range(len(bucket.parameters)):
                 bucket.put(place, None, 1.0)
-        self._next, self._unused = 0, list(self.parameters)
+        self._next, self._unused, self._context = 0, list(self.parameters), None
         for bucket in self.buckets:
             self._launch(bucket)
-        self._used_anywhere()
+        used = self._used_anywhere()
         for bucket in self.buckets:
             bucket.wait()
+            self._write_all(bucket, used)
         self._passes = self._passes or 1
+
+
+def tensors_in(value: Any, kind: type) -> Iterator[Any]:
+    """The tensors in the result of a forward."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from tensors_in(each, kind)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors_in(each, kind)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mpigrad._tensor import Tensor, counter
 from mpigrad.distributed._differentiable.members import member_of
-from mpigrad.distributed._differentiable.reductions import AllReduce
+from mpigrad.distributed._differentiable.reductions import all_reduced
 from mpigrad.distributed._process_group.groups import is_initialized
 from mpigrad.distributed._process_group.reduce_op import ReduceOp
 
@@ -54,10 +54,10 @@ class SyncBatchNorm(_BatchNorm):
         factor = self._count_batch()
         dims, shape = (0, *range(2, input.ndim)), (1, -1) + (1,) * (input.ndim - 2)
         own = input.new_tensor([input.numel() // max(input.shape[1], 1)])
-        count = AllReduce.apply(ReduceOp.SUM, group, own)
-        mean = AllReduce.apply(ReduceOp.SUM, group, input.sum(dims)) / count
+        count = all_reduced(ReduceOp.SUM, group, own)
+        mean = all_reduced(ReduceOp.SUM, group, input.sum(dims)) / count
         centred = input - mean.reshape(shape)
-        variance = AllReduce.apply(ReduceOp.SUM, group, (centred * centred).sum(dims)) / count
+        variance = all_reduced(ReduceOp.SUM, group, (centred * centred).sum(dims)) / count
         if self.training and self.track_running_stats:
             self._remember(mean, variance, float(count.item()), factor)
         made = centred * (variance + self.eps).rsqrt().reshape(shape)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from mpigrad._graph.grad_mode import MODE
 from mpigrad._tensor import Tensor
-from mpigrad.distributed._process_group.groups import new_group, resolve
-from mpigrad.distributed._process_group.states import check_same, copy_from
 
 from ..modules.module import Module
 from ..modules.sparse import Embedding, EmbeddingBag
 from ..parameter import is_uninitialized
-from ._join import Join
+from ._data_parallel import DataParallel
 from ._reducer import Reducer
 
-_FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 
-
-class DistributedDataParallel(Module):
+class DistributedDataParallel(DataParallel, Module):
     """Wrap a module that is trained on all ranks of a group together; each rank has a copy of it and its own data.
 
     Parameters and buffers are copied from the first rank. A backward pass averages the gradients over the ranks while it runs,
@@ -29,6 +25,8 @@ class DistributedDataParallel(Module):
     - `bucket_cap_mb`: gradients are reduced in buckets of this size (25 MB; the first one has 1 MB).
     - `find_unused_parameters`: search the graph for parameters that get no gradient, on each forward; `static_graph` only once.
     - `gradient_as_bucket_view`: `.grad` is a view of a bucket, which saves a copy and memory.
+
+    A module of torch gives a `torch.nn.Module` that works in the same way, with torch's tensors and gradients.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn
@@ -42,178 +40,33 @@ class DistributedDataParallel(Module):
     >>> dist.destroy_process_group()
     """
 
-    def __init__(
-        self,
-        module: Module,
-        device_ids: Any = None,
-        output_device: Any = None,
-        dim: int = 0,
-        broadcast_buffers: bool | None = None,
-        init_sync: bool = True,
-        process_group: Any = None,
-        bucket_cap_mb: float | None = None,
-        find_unused_parameters: bool = False,
-        check_reduction: bool = False,
-        gradient_as_bucket_view: bool = False,
-        static_graph: bool = False,
-        delay_all_reduce_named_params: Any = None,
-        param_to_hook_all_reduce: Any = None,
-        mixed_precision: Any = None,
-        device_mesh: Any = None,
-        skip_all_reduce_unused_params: bool = False,
-        bucket_cap_mb_list: list[int] | None = None,
-        batched_grad_copy: bool = False,
-        forward_sync_buffers: bool | None = None,
-    ) -> None:
-        super().__init__()
-        for name, given in (("delay_all_reduce_named_params", delay_all_reduce_named_params),
-                            ("param_to_hook_all_reduce", param_to_hook_all_reduce), ("mixed_precision", mixed_precision),
-                            ("device_mesh", device_mesh)):  # fmt: skip
-            if given is not None:
-                raise RuntimeError(f"DistributedDataParallel: {name} is not supported; leave it out")
-        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
-        _check(named, device_ids)
-        found = resolve(process_group)
-        if found is None:
-            raise ValueError("DistributedDataParallel: this rank is not a member of process_group")
-        self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
-        self.device = named[0][1].device
-        self.process_group = new_group(found.ranks, found.timeout, sort_ranks=False, group_desc="ddp")
-        self.forward_sync_buffers = forward_sync_buffers if forward_sync_buffers is not None else broadcast_buffers is not False
-        self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
-        self.gradient_as_bucket_view = gradient_as_bucket_view
-        self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self._join: Join | None = None
-        self._ignored = ignored
-        sizes: Sequence[float] = bucket_cap_mb_list or ([_FIRST_MB, _MB] if bucket_cap_mb is None else [bucket_cap_mb])
-        check_same(named, self.process_group)
-        if init_sync:
-            self._copy_state(0, buffers=broadcast_buffers is not False or forward_sync_buffers is not None)
-        self.reducer = Reducer(
-            named, _with_sparse_gradients(module), self.process_group, [int(size * (1 << 20)) for size in sizes],
-            gradient_as_bucket_view, find_unused_parameters, static_graph,
-        )  # fmt: skip
+    def __new__(cls, module: Any, *args: Any, **kwargs: Any) -> Any:
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(module, torch.nn.Module):
+            from mpigrad.interop._torch_parallel import TorchDataParallel
 
-    # -- copies of rank 0's state --------------------------------------------------------------------------------------
-    def _buffers_to_copy(self) -> list[Tensor]:
-        return [each for name, each in self.module.named_buffers() if name not in self._ignored]
+            return TorchDataParallel(module, *args, **kwargs)
+        return super().__new__(cls)
 
-    def _copy_buffers(self, rank: int) -> None:
-        copy_from(rank, self._buffers_to_copy(), self.process_group)
+    def _own(self, tensor: Tensor) -> Tensor:
+        return tensor
 
-    def _copy_state(self, rank: int, buffers: bool = True) -> None:
-        state = [each for name, each in self.module.named_parameters() if name not in self._ignored]
-        copy_from(rank, state + (self._buffers_to_copy() if buffers else []), self.process_group)
+    def _recording(self) -> bool:
+        return MODE.enabled
 
-    def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward copies the buffers from the first rank."""
-        return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_copy())
-
-    # -- forward -------------------------------------------------------------------------------------------------------
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Run the module; the backward pass of the result averages gradients."""
-        reduces, buffers = MODE.enabled and self.require_backward_grad_sync, self.will_sync_module_buffers()
-        source = 0 if self._join is None else self._join.before_forward(reduces, buffers)
-        if reduces:
-            self.reducer.rebuild()
-        if buffers:
-            self._copy_buffers(source)
-        made = self.module(*inputs, **kwargs)
-        self.require_forward_param_sync = reduces
-        if reduces:
-            self.reducer.prepare(_tensors_in(made))
-        elif MODE.enabled:
-            self.reducer.ignore_next()
-        return made
-
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """A context manager in which gradients stay local and add up; the next pass outside of it averages the sums over the
-        ranks.
-
-        >>> import mpigrad, mpigrad.distributed as dist
-        >>> from mpigrad import nn
-        >>> dist.init_process_group("mpi")
-        >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
-        >>> with model.no_sync():
-        ...     model(mpigrad.ones(1, 2)).sum().backward()
-        >>> model(mpigrad.ones(1, 2)).sum().backward()
-        >>> model.module.weight.grad
-        tensor([[2., 2.]])
-        >>> dist.destroy_process_group()
-        """
-        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
-        try:
-            yield
-        finally:
-            self.require_backward_grad_sync = before
-
-    def join(
-        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Any:
-        """A context manager for loops of different lengths: ranks without input take part in the collectives of the others.
-
-        At the end all ranks have the state of the rank that had most input. Gradients are divided by the number of ranks, or, if
-        `divide_by_initial_world_size` is False, by the number of those that still have input.
-        """
-        if not enable:
-            return contextmanager(lambda: iter([None]))()
-        return Join(self, divide_by_initial_world_size, throw_on_early_termination)
-
-    def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Replace the averaging: `hook(state, bucket)` gets each `GradBucket` and returns a Future of the reduced flat tensor."""
-        if not callable(hook):
-            raise TypeError("Communication hook must be callable.")
-        if self.reducer.hook is not None:
-            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
-        self.reducer.hook, self.reducer.state = hook, state
+    def _reducer(self, named: Sequence[tuple[str, Tensor]], *options: Any) -> Reducer:
+        if any(is_uninitialized(each) for _, each in named):
+            raise RuntimeError(
+                "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy forward pass to "
+                "correctly initialize the modules"
+            )
+        return Reducer(named, _with_sparse_gradients(self.module), *options)
 
     def train(self, mode: bool = True) -> DistributedDataParallel:
         """Set the mode of this module and of the wrapped one."""
         super().train(mode)
         return self
 
-    def _set_static_graph(self) -> None:
-        self.static_graph = self.reducer._static = True
-
-    @staticmethod
-    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: list[str]) -> None:
-        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore  # type: ignore[assignment]
-
-
-def _check(named: Sequence[tuple[str, Tensor]], device_ids: Any) -> None:
-    """Raise PyTorch's errors for modules that cannot be wrapped."""
-    if not named:
-        raise RuntimeError(
-            "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
-        )
-    if device_ids is not None and len(device_ids) > 1:
-        raise ValueError("device_ids can only be None or contain a single element.")
-    if any(is_uninitialized(each) for _, each in named):
-        raise RuntimeError(
-            "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy forward pass to "
-            "correctly initialize the modules"
-        )
-    kinds = {each.device.type for _, each in named}
-    if len(kinds) > 1:
-        raise ValueError(
-            "DistributedDataParallel's input module must be on the same type of devices, but input module parameters locate in "
-            f"{kinds}."
-        )
-
 
 def _with_sparse_gradients(module: Module) -> set[int]:
     return {id(each.weight) for each in module.modules() if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
-
-
-def _tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors in the result of a forward."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors_in(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors_in(each)

@@ -9,6 +9,7 @@ import pytest
 
 import mpigrad
 import mpigrad.distributed as dist
+from mpigrad.distributed._process_group import work as work_module
 
 
 @pytest.fixture
@@ -69,3 +70,19 @@ def test_a_monitored_barrier_names_who_did_not_come(group, everyone) -> None:
     group.barrier()
     for _ in range(3):  # messages of the one that failed do not count here
         dist.monitored_barrier(timeout=timedelta(seconds=30))
+
+
+@pytest.mark.mpi(min_size=2)
+def test_buffers_of_dropped_work_are_not_reused(group) -> None:
+    """Rank 0 comes late, so that the operation runs after the others have dropped it and made new tensors."""
+    others: list[mpigrad.Tensor] = []
+    if group.rank:
+        dist.all_reduce(mpigrad.ones(5000), async_op=True)
+        others = [mpigrad.zeros(5000) for _ in range(50)]
+    group.barrier()
+    if not group.rank:
+        dist.all_reduce(mpigrad.ones(5000))
+    dist.barrier()
+    dist.barrier()
+    assert all(float(each.sum()) == 0 for each in others)
+    assert not work_module._dropped

@@ -1,0 +1,137 @@
+"""Data parallel training on two ranks: a step of a model of 10 MB, and how much of slow communication a step hides."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import crew
+from benchmarks.library import NAME, library, part
+from benchmarks.timing import Sample
+
+dist = part("distributed")
+nn = part("nn")
+optim = part("optim")
+
+USES_RPC = False
+BATCH, STEPS = 16, 4
+LAYERS, WIDTH, DEEP_BATCH = 10, 512, 128  # of the model for overlap: ten layers of 1 MB
+
+crew.meet()
+library.manual_seed(crew.RANK)
+
+
+def _layers(sizes: list[int]) -> Any:
+    """A perceptron of these widths."""
+    parts: list[Any] = []
+    for before, after in zip(sizes, sizes[1:]):
+        parts += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*parts[:-1])
+
+
+model = nn.parallel.DistributedDataParallel(_layers([784, 1024, 1024, 624]))  # 2.5 million float32: 10 MB
+optimizer = optim.SGD(model.parameters(), lr=0.01)
+batch, labels = library.randn(BATCH, 784), library.randint(0, 624, (BATCH,))
+
+
+def _train(count: int) -> None:
+    """Steps: forward, loss, backward with averaged gradients, update."""
+    for _ in range(count):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(batch), labels).backward()
+        optimizer.step()
+
+
+class SlowLink:
+    """A communicator whose reductions take the time of a slow link: the bytes cross it one reduction after the other."""
+
+    def __init__(self, comm: Any) -> None:
+        self._comm, self.bytes_per_second, self._free = comm, float("inf"), 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._comm, name)
+
+    def Iallreduce(self, given: Any, made: Any, operation: Any) -> Any:
+        """Start a reduction; its `Test` is false until the link has carried it."""
+        self._free = max(self._free, time.perf_counter()) + made.nbytes / self.bytes_per_second
+        return Delayed(self._comm.Iallreduce(given, made, operation), self._free)
+
+
+class Delayed:
+    """A request that is complete at a given time at the earliest."""
+
+    def __init__(self, request: Any, at: float) -> None:
+        self._request, self._at = request, at
+
+    def Test(self, status: Any = None) -> bool:
+        """Whether the reduction is complete."""
+        return bool(self._request.Test(status)) and time.perf_counter() >= self._at
+
+
+def _deep() -> tuple[Any, SlowLink]:
+    """A model of ten layers, whose reductions cross a slow link in buckets of one layer."""
+    made = nn.parallel.DistributedDataParallel(_layers([WIDTH] * (LAYERS + 1)), bucket_cap_mb=1)
+    link = made.process_group.comm = SlowLink(made.process_group.comm)
+    made.process_group.one_host = False  # sums go through `Iallreduce`, not around a ring
+    return made, link
+
+
+deep, link = _deep() if NAME == "mpigrad" else (None, None)
+deep_batch = library.randn(DEEP_BATCH, WIDTH)
+
+
+def _compute(count: int) -> None:
+    """Steps without communication."""
+    assert deep is not None
+    with deep.no_sync():
+        for _ in range(count):
+            deep.zero_grad()
+            (deep(deep_batch) ** 2).mean().backward()
+
+
+def _compute_and_average(count: int) -> None:
+    """The same steps with averaged gradients."""
+    assert deep is not None
+    for _ in range(count):
+        deep.zero_grad()
+        (deep(deep_batch) ** 2).mean().backward()
+
+
+def _set_bandwidth(kilobytes_per_second: int) -> None:
+    assert link is not None
+    link.bytes_per_second = kilobytes_per_second * 1e3
+
+
+TASKS: dict[str, Callable[[int], object]] = {
+    "step": _train, "compute": _compute, "both": _compute_and_average, "bandwidth": _set_bandwidth
+}  # fmt: skip
+
+
+def _step(seconds: float) -> Sample:
+    """Seconds per step of the slower rank."""
+    return crew.together(TASKS, "step", seconds, STEPS)
+
+
+def _overlap(share: float) -> Callable[[float], Sample]:
+    """The time of a step, divided by the longer of computation and communication, which lasts `share` times as long."""
+
+    def measure(seconds: float) -> Sample:
+        assert deep is not None
+        alone = crew.together(TASKS, "compute", seconds / 2, STEPS).value
+        size = sum(each.numel() * 4 for each in deep.parameters())
+        crew.once(TASKS, "bandwidth", int(size / (share * alone) / 1e3))
+        step = crew.together(TASKS, "both", seconds / 2, STEPS)
+        longer = max(alone, share * alone)
+        return Sample(step.value / longer, step.low / longer, step.high / longer, step.repetitions, "x", step.best / longer)
+
+    return measure
+
+
+def follow() -> None:
+    """Run the tasks on the other rank."""
+    crew.follow(TASKS)
+
+
+dismiss = crew.dismiss
+MEASURES = {"step": _step, "overlap": _overlap(0.5), "overlap_slow": _overlap(3.0)}

@@ -1,0 +1,146 @@
+"""`Join`: ranks that run out of input take part in the collectives of those that have more.
+
+Before its collectives of an iteration, the first object of a `Join` announces that this rank is active. A rank that has left its
+loop answers the announcements, and runs the hooks of all objects, which take part in their collectives, until no rank is active.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mpigrad._ops.create.create import ones, zeros
+
+from .._process_group.all_reduce import all_reduce
+from .._process_group.groups import get_rank
+from .._process_group.work import Work
+
+__all__ = ["Join", "JoinHook", "Joinable"]
+
+
+class JoinHook:
+    """What a rank without input does for one object; override either method."""
+
+    def main_hook(self) -> None:
+        """Take part in the collectives of one iteration of the active ranks."""
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Called once when no rank is active; `is_last_joiner` says whether this rank was active in the last iteration."""
+
+
+class _JoinConfig(NamedTuple):
+    enable: bool = False
+    throw_on_early_termination: bool = False
+    is_first_joinable: bool = False
+
+    @staticmethod
+    def construct_disabled_join_config() -> _JoinConfig:
+        """The configuration outside of a `Join`."""
+        return _JoinConfig()
+
+
+class Joinable(ABC):
+    """An object with collectives in each iteration. It calls `Join.notify_join_context(self)` before them."""
+
+    _join_config: _JoinConfig
+
+    @abstractmethod
+    def __init__(self) -> None:
+        super().__init__()
+        self._join_config = _JoinConfig.construct_disabled_join_config()
+
+    @abstractmethod
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """The hook of this object; `kwargs` are those of `Join`, the same for all objects."""
+
+    @property
+    @abstractmethod
+    def join_device(self) -> Any:
+        """The device of the tensors with which `Join` counts active ranks."""
+
+    @property
+    @abstractmethod
+    def join_process_group(self) -> Any:
+        """The group in which `Join` counts active ranks; the same for all objects of a `Join`."""
+
+
+class Join:
+    """A context manager for loops of different lengths on the ranks of a group.
+
+    - `joinables`: objects with collectives, such as a `DistributedDataParallel` and a `ZeroRedundancyOptimizer`, in the order of
+      their collectives.
+    - `throw_on_early_termination`: raise an error on all ranks as soon as one of them has no more input.
+
+    >>> import mpigrad, mpigrad.distributed as dist
+    >>> from mpigrad import nn, optim
+    >>> from mpigrad.distributed.algorithms.join import Join
+    >>> from mpigrad.distributed.optim import ZeroRedundancyOptimizer
+    >>> dist.init_process_group("mpi")
+    >>> model = nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+    >>> optimizer = ZeroRedundancyOptimizer(model.parameters(), optim.SGD, lr=0.1)
+    >>> with Join([model, optimizer]):
+    ...     for batch in [mpigrad.ones(1, 1)] * (1 + dist.get_rank()):    # each rank has one batch more than the rank before it
+    ...         model(batch).sum().backward()
+    ...         optimizer.step()
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self, joinables: Sequence[Joinable], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
+    ) -> None:
+        if not joinables:
+            raise ValueError("The join context manager requires at least one joinable")
+        groups = [each.join_process_group for each in joinables]
+        if any(each is not groups[0] for each in groups):
+            raise ValueError("Using join context manager with multiple process groups")
+        self._joinables, self._enable, self._throws = list(joinables), enable, throw_on_early_termination
+        self._hooks = [each.join_hook(**kwargs) for each in joinables]
+        self._group, self._device = groups[0], joinables[0].join_device
+        for each in joinables:
+            each._join_config = _JoinConfig(enable, throw_on_early_termination, each is joinables[0])
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        try:
+            if self._enable and kind is None:
+                self._take_part()
+        finally:
+            for each in self._joinables:
+                each._join_config = _JoinConfig.construct_disabled_join_config()
+
+    def _take_part(self) -> None:
+        """Run the hooks until no rank is active."""
+        last = True
+        while _sum(0, self._device, self._group):
+            if self._throws:
+                _sum(1, self._device, self._group)
+                raise RuntimeError(f"Rank {get_rank(self._group)} exhausted all inputs.")
+            for hook in self._hooks:
+                hook.main_hook()
+            last = False
+        for hook in self._hooks:
+            hook.post_hook(last)
+
+    @staticmethod
+    def notify_join_context(joinable: Joinable) -> Work | None:
+        """Announce that this rank is active, before the collectives of an iteration. Returns a `Work` for the first object of a
+        `Join`, None for the others and outside of a `Join`.
+        """
+        if not hasattr(joinable, "_join_config"):
+            raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
+        config, device, group = joinable._join_config, joinable.join_device, joinable.join_process_group
+        if not config.is_first_joinable or not config.enable:
+            return None
+        work = all_reduce(ones(1, device=device), group=group, async_op=True)
+        if config.throw_on_early_termination and _sum(0, device, group):
+            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        return work
+
+
+def _sum(own: int, device: Any, group: Any) -> float:
+    """The sum of a number over the ranks."""
+    total = zeros(1, device=device) + own
+    all_reduce(total, group=group)
+    return total.item()
