@@ -57,7 +57,7 @@ FAMILIES = (
         {**both("collectives"), "raw": "raw_collectives"},
         ("all_reduce_1", "all_reduce_16", "all_reduce_64", "small_sum", "small_gather", "small_exchange"),
     ),
-    Family("ddp", 2, both("ddp"), ("step", "overlap", "overlap_slow"), budget=1.0, without={"torch": ("overlap", "overlap_slow")}),
+    Family("ddp", 2, both("ddp"), ("step", "overlap", "overlap_slow"), 1.0, without={"torch": ("overlap", "overlap_slow")}),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
     Family("mlp", 1, both("mlp"), ("mlp_step",), budget=1.0),

@@ -193,15 +193,17 @@ def _reduction(
     else:
         made = own
 
+    around = name == "all_reduce" and suits(found, given, op)
+
     def finish() -> None:
         with guard(made):
-            if op is ReduceOp.AVG:
+            if op is ReduceOp.AVG and not around:
                 made[...] /= found.size()
             arrived(output, made.astype(kind, copy=False))
 
     def start() -> Any:
-        if name == "all_reduce" and suits(found, given, op):
-            return RingSum(found, given, made)
+        if around:
+            return RingSum(found, given, made, op is ReduceOp.AVG)
         return begin(_mpi.mpi().IN_PLACE if in_place else typed(given), typed(made) if mine else None, how, *root)
 
     return _start(

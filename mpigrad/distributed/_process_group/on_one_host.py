@@ -40,9 +40,10 @@ def suits(found: ProcessGroup, array: Any, op: ReduceOp) -> bool:
 
 
 class RingSum:
-    """The sum of `given` over a group, into `made`, which may be the same array. Both are contiguous."""
+    """The sum (`average`: the mean) of `given` over a group, into `made`, which may be the same array. Both are contiguous."""
 
-    def __init__(self, found: ProcessGroup, given: np.ndarray, made: np.ndarray) -> None:
+    def __init__(self, found: ProcessGroup, given: np.ndarray, made: np.ndarray, average: bool = False) -> None:
+        self._average = average
         self._comm, self._rank, self._size = found.comm, found.rank(), found.size()
         self._given, self._made = given.reshape(-1), made.reshape(-1)
         self._bounds = [self._made.size * part // self._size for part in range(self._size + 1)]
@@ -82,7 +83,10 @@ class RingSum:
     def _finish_step(self) -> None:
         if self._step < self._size - 1:
             number = self._rank - self._step - 1
-            np.add(self._part(self._given, number), self._arrived, out=self._part(self._made, number))
+            total = self._part(self._made, number)
+            np.add(self._part(self._given, number), self._arrived, out=total)
+            if self._average and self._step == self._size - 2:  # this rank made the last addition: it has the whole sum
+                total /= self._size
         self._step += 1
         if self._step < 2 * (self._size - 1):
             self._start()

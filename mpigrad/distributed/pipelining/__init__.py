@@ -1,10 +1,14 @@
 """Pipeline parallelism, as `torch.distributed.pipelining`: stages of a model on different ranks, micro-batches in flight.
 
 A `PipelineStage` wraps the part of the model that a rank has; a schedule runs micro-batches through all stages, forwards and
-backwards. Stages are split by hand; there is no tracer (`pipeline`, `SplitPoint`).
+backwards. Stages are split by hand; there is no tracer (`pipeline`, `SplitPoint`). The stages of a `RemotePipeline` are on RPC
+workers.
 """
 
+from .remote import RemotePipeline
 from .schedules import Schedule1F1B, ScheduleGPipe, ScheduleInterleaved1F1B, ScheduleLoopedBFS
 from .stage import PipelineStage
 
-__all__ = ["PipelineStage", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleLoopedBFS"]
+__all__ = [
+    "PipelineStage", "RemotePipeline", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleLoopedBFS",
+]  # fmt: skip

@@ -13,65 +13,100 @@ from mpigrad._ops.sparse.forms import sparse_coo_tensor
 from mpigrad._tensor import Tensor
 from mpigrad.distributed._process_group.all_reduce import all_reduce
 from mpigrad.distributed._process_group.grad_bucket import GradBucket
+from mpigrad.distributed._process_group.reduce_op import ReduceOp
+
+_LARGE = 1 << 19  # bytes; a copy of a larger gradient takes longer than a reduction of its own
 
 
 class Bucket:
     """The gradients of some parameters of one type and device. `pending` is the number of gradients that have not arrived in this
     pass.
+
+    Small gradients are copied into one flat tensor. With `direct`, large ones are reduced where they are, each by itself;
+    without, as a communication hook needs it, all are in the flat tensor.
     """
 
-    def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
+    def __init__(self, index: int, parameters: Sequence[Tensor], direct: bool = False) -> None:
         self.index, self.parameters, self.pending = index, list(parameters), len(parameters)
         like = parameters[0]._array
-        sizes = [each._array.size for each in parameters]
+        self._large = [place for place, each in enumerate(parameters) if direct and each._array.nbytes >= _LARGE]
+        sizes = [0 if place in self._large else each._array.size for place, each in enumerate(parameters)]
         with guard(like):
             self.flat = wrap(array_module(like).zeros(sum(sizes), like.dtype))
         ends = np.cumsum(sizes).tolist()
-        self.views = [
-            self.flat._array[end - size : end].reshape(each._array.shape) for each, size, end in zip(parameters, sizes, ends)
+        self.views: list[Any] = [
+            None if place in self._large else self.flat._array[end - size : end].reshape(each._array.shape)
+            for place, (each, size, end) in enumerate(zip(parameters, sizes, ends))
         ]
-        self._pending: Any = None  # a Work, or the Future of a hook
+        self._arrays: dict[int, Any] = {}  # large gradients of this pass
+        self._averages = True  # whether MPI divides large gradients by the number of ranks
+        self._pending: list[Any] = []  # Works, or the Future of a hook
 
-    def put(self, place: int, grad: Any, factor: float) -> None:
-        """Store the gradient of one parameter, multiplied by a factor; None stands for zeros."""
+    def put(self, place: int, grad: Any, factor: float, ranks: int) -> None:
+        """Store the gradient of one parameter, to be multiplied by a factor; None stands for zeros."""
         view = self.views[place]
-        with guard(view):
-            if grad is None:
-                view[...] = 0
-            elif grad is not view:
-                array_module(view).multiply(grad, view.dtype.type(factor), out=view)
-            elif factor != 1:
-                view *= view.dtype.type(factor)
+        if view is None:
+            self._put_large(place, grad, factor, ranks)
+        else:
+            with guard(view):
+                if grad is None:
+                    view[...] = 0
+                elif grad is not view:
+                    array_module(view).multiply(grad, view.dtype.type(factor), out=view)
+                elif factor != 1:
+                    view *= view.dtype.type(factor)
         self.pending -= 1
+
+    def _put_large(self, place: int, grad: Any, factor: float, ranks: int) -> None:
+        like = self.parameters[place]._array
+        with guard(like):
+            if grad is None:
+                grad = array_module(like).zeros(like.shape, like.dtype)
+            elif not (grad.flags.c_contiguous and getattr(grad.flags, "writeable", True)):
+                grad = grad.copy(order="C")
+            self._averages = factor == 1 / ranks  # the same on all ranks
+            if not self._averages:
+                grad *= grad.dtype.type(factor)
+        self._arrays[place] = grad
 
     def launch(self, group: Any, hook: Any, state: Any, last: bool) -> None:
         """Start the reduction of the bucket."""
-        if hook is None:
-            self._pending = all_reduce(self.flat, group=group, async_op=True)
-        else:
+        if hook is not None:
             views = [wrap(each) for each in self.views]
-            self._pending = hook(state, GradBucket(self.index, self.flat, views, self.parameters, last))
+            self._pending = [hook(state, GradBucket(self.index, self.flat, views, self.parameters, last))]
+            return
+        op = ReduceOp.AVG if self._averages else ReduceOp.SUM
+        self._pending = [all_reduce(wrap(self._arrays[place]), op, group, async_op=True) for place in self._large]
+        if self.flat._array.size:
+            self._pending.append(all_reduce(self.flat, group=group, async_op=True))
 
     def poll(self) -> None:
         """Call MPI, so that it makes progress with the reduction."""
-        if self._pending is not None and hasattr(self._pending, "is_completed"):
-            self._pending.is_completed()
+        for each in self._pending:
+            if hasattr(each, "is_completed"):
+                each.is_completed()
 
     def wait(self) -> None:
-        """Wait for the reduction; then the views of the bucket contain its result."""
-        pending, self._pending = self._pending, None
-        if hasattr(pending, "is_completed"):
-            pending.wait()
-            return
-        made = pending.wait()
-        made = made[0] if isinstance(made, (list, tuple)) else made
+        """Wait for the reduction; then `result` has it."""
+        pending, self._pending = self._pending, []
+        for each in pending:
+            made = each.wait()
+            if not hasattr(each, "is_completed"):
+                self._keep(made[0] if isinstance(made, (list, tuple)) else made)
+
+    def _keep(self, made: Tensor) -> None:
+        """Copy the result of a hook."""
         if made._array is not self.flat._array:
             with guard(self.flat._array):
                 self.flat._array[...] = made._array.reshape(-1)
 
+    def result(self, place: int) -> Any:
+        """The reduced gradient of a parameter."""
+        return self._arrays[place] if self.views[place] is None else self.views[place]
+
     def reset(self) -> None:
         """Prepare the bucket for a new pass."""
-        self.pending, self._pending = len(self.parameters), None
+        self.pending, self._pending, self._arrays = len(self.parameters), [], {}
 
 
 class SparseBucket(Bucket):
@@ -81,7 +116,7 @@ class SparseBucket(Bucket):
         self.index, self.parameters, self.pending, self.views = index, list(parameters), 1, []
         self.grad: Tensor | None = None
 
-    def put(self, place: int, grad: Any, factor: float) -> None:
+    def put(self, place: int, grad: Any, factor: float, ranks: int) -> None:
         like = self.parameters[0]
         if grad is None:
             self.grad = sparse_coo_tensor(size=tuple(like.shape), dtype=like.dtype, device=like.device)
@@ -103,15 +138,15 @@ class SparseBucket(Bucket):
         self.pending, self.grad = 1, None
 
 
-def assigned(parameters: Sequence[Tensor], sparse: set[int], caps: Sequence[int]) -> list[Bucket]:
+def assigned(parameters: Sequence[Tensor], sparse: set[int], caps: Sequence[int], direct: bool) -> list[Bucket]:
     """Assign parameters, in the given order, to buckets. `caps` has the sizes in bytes of the first buckets; its last entry is
-    for all others.
+    for all others. `direct` as in `Bucket`.
     """
     made: list[Bucket] = []
     open_ones: dict[Any, list[Tensor]] = {}
 
     def close(kind: Any) -> None:
-        made.append(Bucket(len(made), open_ones.pop(kind)))
+        made.append(Bucket(len(made), open_ones.pop(kind), direct))
 
     for each in parameters:
         if id(each) in sparse:

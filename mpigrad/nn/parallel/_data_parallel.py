@@ -181,7 +181,7 @@ class DataParallel(Joinable):
             raise TypeError("Communication hook must be callable.")
         if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
-        self.reducer.hook, self.reducer.state = hook, state
+        self.reducer.use_hook(hook, state)
 
     def _set_static_graph(self) -> None:
         self.static_graph = self.reducer._static = True

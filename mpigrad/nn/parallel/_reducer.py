@@ -98,7 +98,8 @@ class Reducer:
 
     # -- buckets -------------------------------------------------------------------------------------------------------
     def _assign(self, order: Sequence[Tensor]) -> None:
-        self.buckets: list[Bucket] = assigned(order, self._sparse, self._caps)
+        direct = self.hook is None and not self._as_view
+        self.buckets: list[Bucket] = assigned(order, self._sparse, self._caps, direct)
         self._place = {id(each): (bucket, i) for bucket in self.buckets for i, each in enumerate(bucket.parameters)}
 
     # -- before a pass -------------------------------------------------------------------------------------------------
@@ -113,6 +114,11 @@ class Reducer:
         # all ranks must start the reductions of the same buckets in the same order, so one rank's order counts
         broadcast(sent, group=self.group, group_src=0)
         self._assign([self.parameters[i] for i in sent._array.tolist()])
+
+    def use_hook(self, hook: Any, state: Any) -> None:
+        """Reduce by `hook(state, bucket)` from the next pass on."""
+        self.hook, self.state = hook, state
+        self._assign([each for bucket in self.buckets for each in bucket.parameters])
 
     def prepare(self, outputs: Any) -> None:
         """Expect a backward pass from `outputs`."""
@@ -176,7 +182,8 @@ class Reducer:
                 self._begun = True
                 # their gradients will not arrive, so they count as arrived with the first one that does
                 for each in self._unused:
-                    self._put(each, self._grad_of(each))
+                    grad = self._grad_of(each)  # reduced in place, but kept if no rank uses the parameter
+                    self._put(each, None if grad is None else wrap(grad._array.copy()))
             if not self._has_arrived(parameter):
                 self._put(parameter, self._grad_of(parameter))
             self._advance()
@@ -189,8 +196,11 @@ class Reducer:
                 f"the gradient of {self.names[id(parameter)]} is {'sparse' if grad.is_sparse else 'dense'}, which "
                 "DistributedDataParallel did not expect: only embeddings with sparse=True have sparse gradients"
             )
+        bucket.put(place, None if grad is None else grad._array, self._factor(), self.group.size())
+
+    def _factor(self) -> float:
         # averages are sums of shares; a communication hook gets the plain gradients and divides itself
-        bucket.put(place, None if grad is None else grad._array, 1 / self.divisor if self.hook is None else 1.0)
+        return 1 / self.divisor if self.hook is None else 1.0
 
     def _advance(self) -> None:
         """Start the reductions of full buckets, in order; after the last one, finish."""
@@ -247,10 +257,14 @@ class Reducer:
                 return
             made = wrap(view)
         elif held is not None:
-            with guard(held._array):
-                held._array[...] = bucket.views[place]
+            result = bucket.result(place)
+            if not _same_memory(result, held._array):
+                with guard(held._array):
+                    held._array[...] = result
             counter(held)[0] += 1
             return
+        elif bucket.views[place] is None:
+            made = wrap(bucket.result(place))
         else:
             with guard(bucket.views[place]):
                 made = wrap(bucket.views[place].copy())
@@ -264,7 +278,7 @@ class Reducer:
         for bucket in self.buckets:
             bucket.reset()
             for place in range(len(bucket.parameters)):
-                bucket.put(place, None, 1.0)
+                bucket.put(place, None, self._factor(), self.group.size())
         self._next, self._unused, self._context = 0, list(self.parameters), None
         for bucket in self.buckets:
             self._launch(bucket)
@@ -273,6 +287,13 @@ class Reducer:
             bucket.wait()
             self._write_all(bucket, used)
         self._passes = self._passes or 1
+
+
+def _same_memory(one: Any, other: Any) -> bool:
+    """Whether two arrays of one shape are the same memory; views of torch's gradients are new objects each time."""
+    if type(one) is np.ndarray and type(other) is np.ndarray:
+        return one.ctypes.data == other.ctypes.data and one.strides == other.strides
+    return one is other
 
 
 def tensors_in(value: Any, kind: type) -> Iterator[Any]:

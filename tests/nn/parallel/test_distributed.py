@@ -83,6 +83,47 @@ def test_gradients_are_those_of_the_whole_batch(group, options: dict[str, Any]) 
         assert all(np.shares_memory(each.grad._array, buckets[id(each)][0].flat._array) for each in model.parameters())
 
 
+def wide_network(seed: int) -> nn.Sequential:
+    """Its second weight has 600 kB: it is reduced where it is."""
+    mpigrad.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 300), nn.Tanh(), nn.Linear(300, 500), nn.Tanh(), nn.Linear(500, 1))
+
+
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.parametrize("options", [{}, {"find_unused_parameters": True}, {"gradient_as_bucket_view": True}], ids=str)
+def test_large_gradients(group, options: dict[str, Any]) -> None:
+    """Also in loops of different lengths."""
+    model, alone, size = DDP(wide_network(seed=group.rank), **options), wide_network(seed=0), group.world_size
+    for step in range(3):
+        model.zero_grad(), alone.zero_grad()
+        loss_of(model(batch(group.rank, step))).backward()
+        loss_of(alone(whole_batch(size, step))).backward()
+        assert_near(grads(model), grads(alone), 1e-5)
+    with model.join(divide_by_initial_world_size=False):
+        for step in range(group.rank + 1):
+            model.zero_grad()
+            loss_of(model(batch(group.rank, step))).backward()
+    alone.zero_grad()
+    loss_of(alone(batch(size - 1, size - 1))).backward()  # of the last rank alone
+    assert_near(grads(model), grads(alone), 1e-5)
+
+
+@pytest.mark.mpi(min_size=1)
+def test_a_large_unused_gradient_stays(group) -> None:
+    class Half(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = nn.Linear(4, 300, bias=False), nn.Linear(300, 500, bias=False)
+
+        def forward(self, x: mpigrad.Tensor) -> mpigrad.Tensor:
+            return self.used(x)
+
+    model = DDP(Half(), find_unused_parameters=True)
+    model.module.unused.weight.grad = mpigrad.full((500, 300), float(group.rank))
+    loss_of(model(batch(group.rank))).backward()
+    assert (model.module.unused.weight.grad == group.rank).all()
+
+
 @pytest.mark.mpi(min_size=2)
 def test_no_sync_adds_up_locally(group) -> None:
     model, alone = DDP(network(seed=0)), network(seed=0)
@@ -211,7 +252,7 @@ def test_join_of_loops_of_different_lengths(group, divide_by_initial: bool) -> N
 @pytest.mark.mpi(min_size=2)
 def test_join_can_end_all_ranks(group) -> None:
     model = DDP(network(seed=0))
-    with pytest.raises(RuntimeError, match="at least one rank that exhausted inputs"):
+    with pytest.raises(RuntimeError, match="Rank 0 exhausted" if group.rank == 0 else "at least one rank that exhausted inputs"):
         with model.join(throw_on_early_termination=True):
             for step in range(group.rank + 1):
                 loss_of(model(batch(group.rank, step))).backward()
