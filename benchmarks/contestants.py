@@ -82,8 +82,8 @@ def _processes(contestant: str, program: str, ranks: int, threads: int) -> list[
         return alone(program, contestant, threads)
     if contestant == "torch":
         return plain_processes(program, ranks, "torch", threads)
-    if contestant in ("mpigrad", "raw"):
+    if contestant in ("mpigrad", "raw", "mpi4jax"):
         return under_mpiexec(program, ranks, "mpigrad", threads)
     raise ValueError(
-        f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw' or, on one rank, 'autograd'"
+        f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw', 'mpi4jax' or, on one rank, 'autograd'"
     )

@@ -35,7 +35,8 @@ def with_mpigrad(size: int) -> tuple[Callable[[], Any], Callable[[], Any], Calla
     import mpigrad.distributed as dist
     from mpigrad.distributed import domain
 
-    dist.init_process_group("mpi")
+    if not dist.is_initialized():
+        dist.init_process_group("mpi")
     grid = domain.ProcessGrid((0, 1), periodic=(False, True))
     channel = shallow_water.Channel(size, grid)
     channel.layout = grid.layout((size * grid.size(), size))

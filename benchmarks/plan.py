@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,13 @@ class Family:
     tensors: str = ""  # the library of the tensors for all contestants; by default each uses its own
 
     def contestants_of(self, measure: str) -> list[str]:
-        """The contestants of a measure."""
-        return [name for name in self.programs if measure not in self.without.get(name, ())]
+        """The contestants of a measure that are installed."""
+        return [name for name in self.programs if measure not in self.without.get(name, ()) and _installed(name)]
+
+
+def _installed(contestant: str) -> bool:
+    """mpi4jax has to be compiled for the MPI at hand, so `make bench` does not install it."""
+    return contestant != "mpi4jax" or find_spec("mpi4jax") is not None
 
 
 def both(program: str) -> dict[str, str]:
@@ -58,6 +64,13 @@ FAMILIES = (
         ("all_reduce_1", "all_reduce_16", "all_reduce_64", "small_sum", "small_gather", "small_exchange"),
     ),
     Family("ddp", 2, both("ddp"), ("step", "overlap", "overlap_slow"), 1.0, without={"torch": ("overlap", "overlap_slow")}),
+    Family(
+        "shallow_water",
+        2,
+        {"mpigrad": "shallow_water mpigrad", "mpi4jax": "shallow_water mpi4jax"},
+        ("forward_256", "gradient_256", "forward_1024", "gradient_1024"),
+        budget=1.0,
+    ),
     Family("embedding", 2, both("embedding"), ("rows_100k", "rows_1m", "bag_1m"), budget=1.0),
     Family("local", 1, {**both("local"), "autograd": "local_autograd"}, ("chain_2000",)),
     Family("mlp", 1, both("mlp"), ("mlp_step",), budget=1.0),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import bars
-from benchmarks.bars import BARS, Bar, faster, shortfalls, within
+from benchmarks.bars import BARS, Bar, beyond, faster, shortfalls, within
 from benchmarks.compare import Spread, exponent, ratio, rounds_from_json, spread
 from benchmarks.plan import FAMILIES, chosen
 from benchmarks.report import bar_table, best_table, in_units, measure_table
@@ -57,6 +57,8 @@ RESULTS = {
         (Bar("a", "idle.cpu", 2.0), True),
         (Bar("a", "idle.cpu", 0.5), False),
         (within("a", "calls.empty", 30.0, "mpigrad", "idle.cpu"), True),
+        (beyond("a", "calls.empty", 21.0), True),
+        (beyond("a", "calls.empty", 20.9), False),
     ],
 )
 def test_a_bar_is_cleared_by_the_median_ratio(bar: Bar, cleared: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mpigrad._core.engine import as_array
 from mpigrad._core.node import record_one
 from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import MODE, TRACING
@@ -50,7 +51,7 @@ class AllReduceBackward(OpNode):
 # Sums and averages of dense tensors. An operator records faster than a Function, and here that is most of the overhead.
 _linear = operator(
     "all_reduce",
-    lambda array, op, group, kind: plain.all_reduced(array, op, group),
+    lambda array, op, group, kind: plain.all_reduced(as_array(array), op, group),  # gradients may be NumPy's scalars
     lambda F, node, grad: F.all_reduce(grad, **node.kw),
     node="AllReduceBackward",
     base=AllReduceBackward,
