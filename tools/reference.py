@@ -24,6 +24,7 @@ MODULES = (
     "mpigrad.autograd.profiler",
     "mpigrad.cuda",
     "mpigrad.distributed",
+    "mpigrad.distributed.algorithms.join",
     "mpigrad.distributed.autograd",
     "mpigrad.distributed.checkpoint",
     "mpigrad.distributed.domain",

@@ -11,6 +11,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from mpigrad._array.device import device as Device
@@ -199,7 +200,7 @@ class RemotePipeline:
         ]
         if function is _step:
             for index, future in enumerate(started):
-                future.add_done_callback(lambda done, index=index: self._note(done, index))
+                future.add_done_callback(partial(self._note, index))
         try:
             return wait_all(started)
         except Exception:
@@ -209,7 +210,7 @@ class RemotePipeline:
                 self._all(_fail, lambda index: (None,))
             raise
 
-    def _note(self, done: Future, index: int) -> None:
+    def _note(self, index: int, done: Future) -> None:
         """Tell all stages that one has failed."""
         try:
             done.value()
