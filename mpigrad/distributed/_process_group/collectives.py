@@ -215,7 +215,7 @@ def _reduction(
 def all_reduced(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
     """A new array with the reduction of arrays of all ranks."""
     if type(array) is np.ndarray and array.nbytes < _SMALL and array.dtype.char in "fdFD" and array.flags.c_contiguous:
-        at_once = op is ReduceOp.SUM or op is ReduceOp.AVG
+        at_once = (op is ReduceOp.SUM or op is ReduceOp.AVG) and found.watch is None
         if at_once and seconds_to_agree(found) is None and not are_deterministic_algorithms_enabled():
             return _summed_at_once(array, op, found)
     tensor = wrap(array)

@@ -34,6 +34,8 @@ def suits(found: ProcessGroup, array: Any, op: ReduceOp) -> bool:
     """Whether a `RingSum` is the faster way; the same answer on all ranks."""
     if op is not ReduceOp.SUM and op is not ReduceOp.AVG or array.nbytes < _SMALLEST_PART * found.size():
         return False
+    if found.watch is not None:  # a group that survives deaths: MPI must know its operations one by one
+        return False
     if found.one_host is None:
         found.one_host = one_host()
     return found.one_host and found.size() > 1 and type(array) is np.ndarray and array.dtype.kind in "fciu"

@@ -135,8 +135,11 @@ def _forget_completed() -> None:
             request, keep = _dropped.pop(0)
         except IndexError:  # another thread does the same
             return
-        with mpi_turn():
-            done = request.Test()
+        try:
+            with mpi_turn():
+                done = request.Test()
+        except Exception:  # the operation has failed, and the program does not want to know
+            continue
         if not done:
             _dropped.append((request, keep))
 
