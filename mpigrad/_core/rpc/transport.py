@@ -64,8 +64,6 @@ class Transport:
 
     epochs = cast(Any, None)  # the agent's, of workers by rank: for transports that report losses
 
-    epochs = cast(Any, None)  # the agent's, of workers by rank: for transports that report losses
-
     _listener = cast("SendFailures | None", None)
 
     def report_failures_to(self, listener: SendFailures) -> None:
