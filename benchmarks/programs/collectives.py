@@ -14,7 +14,7 @@ functional = part("distributed.nn.functional")
 USES_RPC = False
 MIB = (1, 16, 64)
 SMALL = 4  # elements
-COUNTS = {1: 20, 16: 3, 64: 1, "small": 500}
+COUNTS = {1: 20, 16: 3, 64: 1, "small": 200}
 
 crew.meet()
 small = library.ones(SMALL, requires_grad=True)

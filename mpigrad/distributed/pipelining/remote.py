@@ -193,31 +193,36 @@ class RemotePipeline:
         return found[-1]  # type: ignore[no-any-return]
 
     def _all(self, function: Callable[..., Any], rest: Callable[[int], tuple[Any, ...]]) -> list[Any]:
-        """Call a function on the worker of each stage at the same time; the first error ends the waits of the others."""
+        """Call a function on the worker of each stage at the same time; the first error ends a step on all of them."""
         started: list[Future] = [
             rpc.rpc_async(worker, function, args=(self._number, index, *rest(index)), timeout=2 * self.timeout)
             for index, worker in enumerate(self.workers)
         ]
-        if function is _step:
-            for index, future in enumerate(started):
-                future.add_done_callback(partial(self._note, index))
+        if function is not _step:
+            return wait_all(started)
+        failed: list[int] = []  # stages, in the order of their errors
+        for index, future in enumerate(started):
+            future.add_done_callback(partial(self._note, failed, index))
         try:
             return wait_all(started)
         except Exception:
-            if function is _step:
-                for future in started:
-                    _settled(future)
-                self._all(_fail, lambda index: (None,))
+            for future in started:
+                _settled(future)
+            self._all(_fail, lambda index: (None,))
+            if failed:
+                started[failed[0]].wait()
             raise
 
-    def _note(self, index: int, done: Future) -> None:
-        """Tell all stages that one has failed."""
+    def _note(self, failed: list[int], index: int, done: Future) -> None:
+        """Tell all stages that one has failed, if it is the first."""
         try:
             done.value()
         except Exception as error:
-            text = f"stage {index} on {self.workers[index]} failed: {error}"
-            for other, worker in enumerate(self.workers):
-                rpc.rpc_async(worker, _fail, args=(self._number, other, text))
+            failed.append(index)
+            if failed[0] == index:
+                text = f"stage {index} on {self.workers[index]} failed: {error}"
+                for other, worker in enumerate(self.workers):
+                    rpc.rpc_async(worker, _fail, args=(self._number, other, text))
 
 
 def _settled(future: Future) -> None:

@@ -76,7 +76,7 @@ def test_an_error_of_a_stage_ends_the_step(rpc_world) -> None:
     stages: list[Any] = [(rpc_world.worker(rank), make_stage, (rank,)) for rank in range(size)]
     broken = [*stages[:-1], (rpc_world.worker(size - 1), Broken, ())]
     pipeline, x = RemotePipeline(broken, CHUNKS, F.mse_loss), _data()[0]
-    with pytest.raises((ArithmeticError, RuntimeError), match="no such stage"):
+    with pytest.raises(ArithmeticError, match="no such stage"):
         pipeline.step(x, target=x)
     pipeline.close()
     again = RemotePipeline(stages, CHUNKS, F.mse_loss)
