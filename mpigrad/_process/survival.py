@@ -39,6 +39,25 @@ def heartbeat() -> float:
     return seconds
 
 
+def end_processes_of(rank: int) -> None:
+    """Kill the processes of a rank of this job that are on this host: a stopped process would keep the launcher from ending.
+
+    They are found by the variables that the launcher gave them, so that any rank of the host can do it.
+    """
+    job = os.environ.get("PMIX_NAMESPACE")
+    if job is None:
+        return
+    marks = [f"PMIX_NAMESPACE={job}".encode(), f"OMPI_COMM_WORLD_RANK={rank}".encode()]
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                variables = file.read().split(b"\0")
+            if int(pid) != os.getpid() and all(mark in variables for mark in marks):
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:  # it has ended, or belongs to another user
+            continue
+
+
 def mark_survivor() -> None:
     """Leave a file that says that this rank has come to its end, for `mpigrad run`: launchers exit with 0 if all ranks die."""
     folder = os.environ.get(SURVIVORS)

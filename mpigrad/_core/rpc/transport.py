@@ -100,6 +100,10 @@ class Transport:
     def abandon(self, rank: int, ended: bool) -> None:
         """End everything that is under way with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
 
+    def world_rank(self, rank: int) -> int:
+        """The number of a rank in the whole job."""
+        return rank
+
     def close(self, clean: bool) -> None:
         """Stop receiving. `clean`: all ranks have agreed that no message is in flight. Otherwise answers may be lost, but the
         LEAVE messages are sent, which fail the calls that wait for these answers.

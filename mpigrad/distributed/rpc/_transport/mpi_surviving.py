@@ -99,6 +99,14 @@ class SurvivingTransport(MPITransport):
         for requests, bulk, _ in left:
             self._drop_receive(requests, bulk, ended)
 
+    def world_rank(self, rank: int) -> int:
+        members, world = self._comm.Get_group(), self._mpi.COMM_WORLD.Get_group()
+        try:
+            return int(self._mpi.Group.Translate_ranks(members, [rank], world)[0])
+        finally:
+            members.Free()
+            world.Free()
+
     def _drop_offer(self, request: OfferSend, ended: bool) -> None:
         self._sends.remove((request, request.dst))
         self._ended(request.dst)

@@ -11,16 +11,14 @@ A worker counts missed heartbeats in steps of its own clock, at most one for eac
 stopped, or did not get a core, does not blame the previous one for it. Heartbeats are sent by polling threads, so user code that
 keeps Python's GIL for longer than the given time makes its worker look silent.
 
-A silent process keeps its launcher from ending. If the job survives deaths, the worker that misses its heartbeats therefore
-kills it, if both are on one host. A process that goes on by itself ends when it reads that it is lost (`lost.py`).
+A silent process keeps its launcher from ending. If the job survives deaths, the other workers of its host therefore kill it when
+it is lost (`lost.py`); a process that goes on by itself ends when it reads that.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
-import signal
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -35,7 +33,6 @@ from .lost import lose
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
 
-logger = logging.getLogger(__name__)
 PARTS = 4  # heartbeats in the time after which a worker is lost
 LOOK_SECONDS = 0.25  # between two checks whether the process of the previous worker exists, without heartbeats
 
@@ -43,8 +40,8 @@ LOOK_SECONDS = 0.25  # between two checks whether the process of the previous wo
 class Heartbeat:
     """The heartbeats of one agent: sent to the next worker, expected of the previous one."""
 
-    def __init__(self, agent: Agent, seconds: float, kill: bool) -> None:
-        self._agent, self._kill = agent, kill
+    def __init__(self, agent: Agent, seconds: float) -> None:
+        self._agent = agent
         self._step = seconds / PARTS if seconds else LOOK_SECONDS
         self._expects = seconds > 0
         self._next = self._previous = -1
@@ -86,8 +83,6 @@ class Heartbeat:
         for other in [*agent.workers]:  # a silent worker too: it ends if it reads this
             if other != agent.rank:
                 agent.notify(other, MessageType.LOST, extra=rank, extra2=life, context=(silence, how))
-        if self._kill and self._pid and how == BY_SILENCE:
-            _end_process(self._pid)
         lose(agent, rank, life, how, agent.rank, silence)
 
     def heard(self, src: int, pid: int, host: int) -> None:
@@ -118,17 +113,10 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _end_process(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except OSError as error:
-        logger.warning("the silent process %s could not be ended: %s", pid, error)
-
-
 def watch(agent: Agent, seconds: float) -> None:
     """Start to watch the previous worker, if the job survives deaths or has heartbeats (`seconds` above 0)."""
     if seconds or survive():
-        agent.slots["heartbeat"] = Heartbeat(agent, seconds, survive())
+        agent.slots["heartbeat"] = Heartbeat(agent, seconds)
 
 
 def _on_heartbeat(agent: Agent, message: extensions.RawMessage) -> None:

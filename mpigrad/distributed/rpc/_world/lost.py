@@ -16,8 +16,8 @@ once, in this order:
 
 Incarnations number the lives of a rank: `agent.epochs.get(rank, 0)`. A LOST frame about another incarnation than the known one
 is ignored, so a new life is not mistaken for the old one. A worker that other workers declare lost although it lives (it was
-stopped, or its link was cut) ends when it learns of it: its messages are dropped by all others, so nothing that it does could
-have an effect.
+stopped, or its link was cut) is killed by the others of its host, or ends when it learns of it: its messages are dropped by all
+others, so nothing that it does could have an effect.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
+from mpigrad._process.survival import end_processes_of, survive
 
 from .._protocol import extensions
 from .._protocol.lost import BY_SILENCE, Loss, reason
@@ -111,6 +112,9 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
     logger.warning("%s: %s was lost: %s", agent.info, info, loss.why)
     with agent.progress.queue.lock:
         agent.transport.abandon(rank, how != BY_SILENCE)
+        there = agent.transport.world_rank(rank)
+    if how == BY_SILENCE and survive():
+        end_processes_of(there)
     leave_mpi_unfinalised()  # MPI_Finalize would wait for the lost process
     agent.lose(rank, f"{info} was lost: {loss.why}")
     if agent.membership is not None:

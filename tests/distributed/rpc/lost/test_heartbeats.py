@@ -18,7 +18,7 @@ from .. import support_functions as far
 
 def start(agents, seconds: float) -> None:
     for agent in agents:
-        agent.slots["heartbeat"] = Heartbeat(agent, seconds, kill=False)
+        agent.slots["heartbeat"] = Heartbeat(agent, seconds)
 
 
 def test_a_silent_worker_is_lost_for_all_others() -> None:
