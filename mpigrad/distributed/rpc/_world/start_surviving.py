@@ -1,8 +1,8 @@
 """The start of a static world in a job that survives deaths: it succeeds on all live ranks, or on none.
 
 A rank may die when some ranks have started and others still wait for it. So all live ranks agree at the end whether each of
-them has started. (MPI's agreement has the same result on all ranks, whatever dies meanwhile.) If not, all raise an error that
-names the dead. A rank that dies after the agreement is lost like any other.
+them has started. (MPI's agreement has the same result on all ranks, even if more of them die meanwhile.) If not, all raise an
+error that names the dead. A rank that dies after the agreement is lost like any other.
 """
 
 from __future__ import annotations
