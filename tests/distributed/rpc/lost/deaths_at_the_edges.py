@@ -107,8 +107,26 @@ def all_but_one() -> None:
     say(f"{len(agent.lost)} lost")
 
 
+def world_of_survivors() -> None:
+    start()
+    agent = rpc.api._get_current_rpc_agent()
+    if world.rank == 1:
+        time.sleep(0.2)
+        die()
+    limit = time.monotonic() + 30
+    while not agent.lost and time.monotonic() < limit:
+        time.sleep(0.01)
+    rpc.shutdown(timeout=30)
+    comm = world.Shrink()
+    options = rpc.MPIRpcBackendOptions(comm=comm)
+    rpc.init_rpc(f"worker{world.rank}", rank=comm.rank, world_size=comm.size, rpc_backend_options=options)
+    say(str([rpc.rpc_sync(info.name, abs, args=(-info.id,)) for info in rpc.get_worker_infos()]))
+    rpc.shutdown(timeout=30)
+
+
 def all_of_them() -> None:
     raise ValueError("an error of every rank")
 
 
-{each.__name__: each for each in (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them)}[moment]()
+MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, world_of_survivors)
+{each.__name__: each for each in MOMENTS}[moment]()
